@@ -5,12 +5,15 @@
     python scripts/examples.py [--check] faq   only the pages of these names
 
 The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
-directly after one of them is its output. Must not know the content of pages.
+directly after one of them is its output. A block that imports a package of `OPTIONAL` stays as it
+is where that is not installed, so the blocks after it do not use its names. Must not know the
+content of pages.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import linecache
 import re
@@ -33,6 +36,8 @@ _EXAMPLE = re.compile(
 )
 
 
+# Packages of extras that examples import.
+OPTIONAL = ("torch", "onnx")
 _FILE = "program.py"
 
 
@@ -44,7 +49,16 @@ def pages() -> list[Path]:
 def renewed(text: str) -> str:
     """The text of a page with the current output of its examples."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    return _EXAMPLE.sub(lambda match: _example(match["program"], names), text)
+    return _EXAMPLE.sub(
+        lambda match: match[0] if _lacks(match["program"]) else _example(match["program"], names),
+        text,
+    )
+
+
+def _lacks(program: str) -> bool:
+    """Whether a program imports an optional package that is not installed."""
+    imported = re.findall(r"^(?:import|from) (\w+)", program, re.MULTILINE)
+    return any(name in OPTIONAL and importlib.util.find_spec(name) is None for name in imported)
 
 
 def _example(program: str, names: dict[str, Any]) -> str:

@@ -47,6 +47,24 @@ def short(figures: Figures, names: Sequence[str] = ()) -> str:
     return "\n".join([setting(figures), "", *_rows(header, lines)])
 
 
+def times_as_fast(figures: Figures, names: Sequence[str], peers: Sequence[str]) -> str:
+    """A table of some workloads as Markdown: te_sched's milliseconds, and how many times as fast as
+    each peer it is.
+    """
+    lines = []
+    for row in figures["rows"]:
+        times = row["median_ms"]
+        ratios = [_ratio(times.get(peer), times.get(OURS)) for peer in peers]
+        lines += [[row["name"], _number(times.get(OURS)), *ratios]] if row["name"] in names else []
+    return "\n".join(_rows(["workload", "te_sched ms", *peers], lines))
+
+
+def machine_text(figures: Figures) -> str:
+    """The processor and the number of threads."""
+    machine = figures["machine"]
+    return f"{machine['model']} ({machine['processor']}), {machine['threads']} threads"
+
+
 def _rows(header: Sequence[str], lines: Lines) -> list[str]:
     rule = ["---", *["---:"] * (len(header) - 1)]
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
@@ -58,7 +76,7 @@ def setting(figures: Figures) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     kernels = f" {machine['numpy']}." if machine["numpy"] else ""
     return (
-        f"{machine['model']} ({machine['processor']}), {machine['threads']} threads; at most "
+        f"{machine_text(figures)}; at most "
         f"{peaks['gigaflops']:.0f} GFLOP/s (float32 multiply-adds in registers) and "
         f"{peaks['gigabytes_per_second']:.1f} GB/s (a copy). {versions}.{kernels}"
     )
@@ -74,7 +92,7 @@ def _sections(figures: Figures) -> list[tuple[str, list[str], Lines]]:
 
 
 def _beside_peers(figures: Figures) -> tuple[list[str], Lines]:
-    header = ["workload", "ms", "rate", "of peak", "best peer", "its ms", "to best peer"]
+    header = ["workload", "ms", "rate", "of peak", "fastest other", "its ms", "times as fast"]
     lines = []
     for row in figures["rows"]:
         peer = best_peer(row)
@@ -91,8 +109,8 @@ def _beside_peers(figures: Figures) -> tuple[list[str], Lines]:
 
 
 def _beside_tvm(figures: Figures) -> tuple[list[str], Lines]:
-    header = ["workload", "tutorial ms", "TVM ms", "TVM / te_sched"]
-    header += ["best ms", "TVM ms", "TVM / te_sched"]
+    header = ["workload", "tutorial ms", "TVM ms", "times as fast"]
+    header += ["best ms", "TVM ms", "times as fast"]
     lines = []
     ratios: tuple[list[float], list[float]] = ([], [])
     for row in figures["rows"]:

@@ -167,6 +167,14 @@ def test_the_report_tells_all() -> None:
     assert "| GEMM | 1.00 | 2.0 GFLOP/s | 67% | numpy | 2.00 | 2.00 |" in report.short(found)
 
 
+def test_some_workloads_are_compared_with_each_peer() -> None:
+    found = figures(numpy=2.0, torch=0.5)
+    lines = report.times_as_fast(found, ["GEMM"], ["numpy", TVM, "torch"]).splitlines()
+    assert lines[0] == f"| workload | te_sched ms | numpy | {TVM} | torch |"
+    assert lines[2:] == ["| GEMM | 1.00 | 2.00 | - | 0.50 |"]
+    assert report.machine_text(found) == "M (p), 2 threads"
+
+
 def test_a_run_is_saved_and_merged(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

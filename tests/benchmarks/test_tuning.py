@@ -39,8 +39,8 @@ def test_the_table_has_ratios_and_their_means() -> None:
     }
     header, lines = tuning.rows(figures)
     assert [len(line) for line in lines] == [len(header)] * 3
-    assert lines[0][3] == "0.50"
-    assert lines[-1][8] == "0.25"
+    assert lines[0][3] == "2.00"
+    assert lines[-1][8] == "4.00"
     assert lines[1][1] == "-"
 
 

@@ -28,6 +28,12 @@ def test_examples_print_what_is_shown(page):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_examples_of_packages_that_are_not_installed_stay(monkeypatch):
+    text = "```python\nimport torch\n1 // 0\n```\n\n```text\nx\n```\n\n```python\nprint(1)\n```\n"
+    monkeypatch.setattr(examples.importlib.util, "find_spec", lambda name: None)
+    assert examples.renewed(text) == f"{text}\n```text\n1\n```\n"
+
+
 def test_the_road_through_all_passes_is_up_to_date():
     """`python scripts/passes.py` writes the page anew."""
     passes = load(ROOT / "scripts/passes.py")
