@@ -197,6 +197,42 @@ class TagError(DeclarationError, ValueError):
     """
 
 
+class InvalidShapeError(DeclarationError, ValueError):
+    """A shape that an operator or a schedule does not support.
+
+    >>> issubclass(InvalidShapeError, DeclarationError)
+    True
+    """
+
+
+class NotConstantError(DeclarationError, ValueError):
+    """A value that must be constant is not.
+
+    >>> issubclass(NotConstantError, DeclarationError)
+    True
+    """
+
+
+class KnobError(DeclarationError, KeyError):
+    """A configuration has no knob of a name; a KeyError, as in Python.
+
+    >>> te_sched.autotvm.ConfigSpace()["tile"]  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.KnobError: the configuration has no knob 'tile'...
+    """
+
+
+class ConfigIndexError(DeclarationError, IndexError):
+    """A space has no configuration of an index; an IndexError, as in Python.
+
+    >>> te_sched.autotvm.ConfigSpace().get(1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ConfigIndexError: index 1 is out of the space, ...
+    """
+
+
 class GraphError(DeclarationError):
     """An invalid graph: values that do not fit an operator, a function that is missing.
 
@@ -231,6 +267,22 @@ class GraphAssertionError(GraphError, AssertionError):
     Traceback (most recent call last):
         ...
     te_sched.errors.GraphAssertionError: size 3...
+    """
+
+
+class RewriterError(GraphError, ValueError, TypeError, KeyError):
+    """A class of functions that is not a rule of a rewriter.
+
+    >>> issubclass(RewriterError, GraphError)
+    True
+    """
+
+
+class RepeatedDefinitionError(GraphError, ValueError):
+    """A variable that is bound twice in a module.
+
+    >>> issubclass(RepeatedDefinitionError, GraphError)
+    True
     """
 
 
@@ -379,6 +431,8 @@ class ArgumentError(CallError, ValueError):
     te_sched.errors.ArgumentError: value a has ndim 1, expected 2...
     """
 
+    check: tuple[str, str] | None = None  # of an array: its declaration, and the end of the advice
+
 
 class ArgumentTypeError(CallError, TypeError):
     """A value that a function of a graph is given is of another kind than declared.
@@ -390,6 +444,8 @@ class ArgumentTypeError(CallError, TypeError):
     te_sched.errors.ArgumentTypeError: value a is an int, expected a tensor...
     """
 
+    check: tuple[str, str] | None = None  # of an array: its declaration, and the end of the advice
+
 
 class AccessError(CallError):
     """A program was stopped before an invalid memory access.
@@ -399,10 +455,91 @@ class AccessError(CallError):
     """
 
 
+class TimeLimitError(CallError):
+    """A call took longer than the limit that was set for it, and was stopped.
+
+    >>> issubclass(TimeLimitError, CallError)
+    True
+    """
+
+
 class InternalError(TeSchedError):
     """A bug in te_sched; please report it with the program that causes it.
 
     >>> issubclass(InternalError, TeSchedError)
+    True
+    """
+
+
+class InstantiationError(TeSchedError, ValueError):
+    """A template reported that a configuration cannot be used.
+
+    >>> issubclass(InstantiationError, ValueError)
+    True
+    """
+
+
+class RecordError(TeSchedError, ValueError):
+    """A line of a log cannot be read.
+
+    >>> issubclass(RecordError, ValueError)
+    True
+    """
+
+
+class WrongAnswerError(TeSchedError):
+    """A candidate computes something else than its program without a schedule.
+
+    >>> issubclass(WrongAnswerError, TeSchedError)
+    True
+    """
+
+
+class StructuralDifference(TeSchedError, AssertionError, ValueError):
+    """Two programs that should have the same structure differ.
+
+    >>> te_sched.ir.assert_structural_equal(te.const(1), te.const(2))
+    Traceback (most recent call last):
+    te_sched.errors.StructuralDifference: the programs differ at <root>: 1 (int32) != 2 (int32)
+    """
+
+
+class FlopCalculationError(TeSchedError):
+    """The operations of a program cannot be counted.
+
+    >>> issubclass(FlopCalculationError, RuntimeError)
+    True
+    """
+
+
+class WorkerError(TeSchedError):
+    """A call in a worker process has no result.
+
+    >>> issubclass(WorkerMemoryError, WorkerError)
+    True
+    """
+
+
+class WorkerMemoryError(WorkerError, MemoryError):
+    """A call in a worker process needed more memory than the limit.
+
+    >>> issubclass(WorkerMemoryError, MemoryError)
+    True
+    """
+
+
+class WorkerTimeoutError(WorkerError):
+    """A call took longer than the limit; its process was ended.
+
+    >>> issubclass(WorkerTimeoutError, WorkerError)
+    True
+    """
+
+
+class WorkerCrashError(WorkerError):
+    """The process of a call ended, for example by a signal.
+
+    >>> issubclass(WorkerCrashError, WorkerError)
     True
     """
 

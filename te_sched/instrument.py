@@ -75,7 +75,9 @@ def pass_instrument(pi_cls: Any = None) -> Any:
         return pass_instrument
     if not inspect.isclass(pi_cls):
         raise LoweringError(
-            "pass_instrument decorates a class", f"it got {kind_of(pi_cls)}", "decorate a class"
+            f"pass_instrument cannot decorate {kind_of(pi_cls)}",
+            "it decorates classes",
+            "decorate a class",
         )
     if issubclass(pi_cls, PassInstrument):
         return pi_cls

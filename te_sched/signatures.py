@@ -35,10 +35,11 @@ _T = TypeVar("_T")
 
 
 class ParameterKind(NamedTuple):
-    """The values that a parameter accepts: a predicate, and its description."""
+    """The values that a parameter accepts: a predicate, its description, and perhaps advice."""
 
     fits: Callable[[Any], bool]
     words: str
+    help: str = ""
 
 
 def is_index(value: Any) -> bool:
@@ -61,7 +62,9 @@ def is_real(value: Any) -> bool:
 
 
 def has_truth(value: Any) -> bool:
-    """Whether a value can be converted to bool."""
+    """Whether a value can be converted to bool, and is not a text or a list, which always can."""
+    if isinstance(value, str | bytes | bytearray | Sequence | Mapping):
+        return False
     try:
         bool(value)
     except (TypeError, ValueError, TeSchedError):  # of arrays and expressions
@@ -271,7 +274,10 @@ def _kind_of(hint: Any) -> ParameterKind:
             return _ANYTHING
         tests = [one.fits for one in kinds]
         words = " or ".join(one.words for one in kinds)
-        return ParameterKind(lambda value: any(map(operator.call, tests, repeat(value))), words)
+        help = next((one.help for one in kinds if one.help), "")
+        return ParameterKind(
+            lambda value: any(map(operator.call, tests, repeat(value))), words, help
+        )
     if outer is Annotated:
         return next((one for one in inner if isinstance(one, ParameterKind)), _ANYTHING)
     if outer in _SEVERAL:
@@ -329,5 +335,5 @@ def unfit(
     return error(
         f"argument {name} of {function} is {repr_of(value)}, expected {expected.words}",
         "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",
-        f"give {expected.words}",
+        expected.help or f"give {expected.words}",
     )

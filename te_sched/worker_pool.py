@@ -27,6 +27,8 @@ from typing import Any, NamedTuple, Self
 
 from te_sched import files
 from te_sched.errors import DeclarationError, TeSchedError, repr_of, user_place
+from te_sched.errors import WorkerCrashError as WorkerCrashError
+from te_sched.errors import WorkerTimeoutError as WorkerTimeoutError
 from te_sched.locks import after_fork, new_lock
 from te_sched.processors import usable_processors
 from te_sched.worker_process import (
@@ -114,22 +116,6 @@ def scratch_folder() -> AbstractContextManager[str]:
     True
     """
     return _scratch.used()
-
-
-class WorkerTimeoutError(WorkerError):
-    """A call took longer than the limit; its process was ended.
-
-    >>> issubclass(WorkerTimeoutError, WorkerError)
-    True
-    """
-
-
-class WorkerCrashError(WorkerError):
-    """The process of a call ended, for example by a signal.
-
-    >>> issubclass(WorkerCrashError, WorkerError)
-    True
-    """
 
 
 class WorkerPool:

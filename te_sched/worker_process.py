@@ -20,25 +20,11 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from te_sched.errors import SourceLocation, TeSchedError, called_from, repr_of
+from te_sched.errors import SourceLocation, called_from, repr_of
+from te_sched.errors import WorkerError as WorkerError
+from te_sched.errors import WorkerMemoryError as WorkerMemoryError
 
 _LOOK = 1.0  # seconds between the looks for the parent
-
-
-class WorkerError(TeSchedError):
-    """A call in a worker process has no result.
-
-    >>> issubclass(WorkerMemoryError, WorkerError)
-    True
-    """
-
-
-class WorkerMemoryError(WorkerError, MemoryError):
-    """A call in a worker process needed more memory than the limit.
-
-    >>> issubclass(WorkerMemoryError, MemoryError)
-    True
-    """
 
 
 class WorkerSettings(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import errors, te, tir
 from te_sched.errors import (
     AccessError,
     BuildError,
@@ -208,3 +209,42 @@ def test_nothing_looks_into_the_text_of_an_error():
         for line in error_texts.looks_into_errors(path.read_text())
     ]
     assert found == []
+
+
+# Classes of errors
+
+
+def _classes_elsewhere() -> set[str]:
+    """The names of exceptions that modules define outside of te_sched.errors; those of commands are
+    printed, private ones are caught in their modules.
+    """
+    found: set[str] = set()
+    package = Path(te_sched.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        if path == package / "errors.py" or "cli" in path.relative_to(package).parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            bases = [ast.unparse(base) for base in getattr(node, "bases", [])]
+            if any(base.endswith(("Error", "Exception")) for base in bases):
+                found |= {node.name} - {name for name in (node.name,) if name[0] == "_"}
+    return found
+
+
+def test_all_classes_of_errors_are_in_one_module():
+    # What is caught by the code that asks a question, and turned into a note or an error.
+    inside = {"Mismatch", "NotAffine", "Overflow", "Stopped", "Unevaluable", "Unknown", "WorkLimit"}
+    assert _classes_elsewhere() == inside
+    named = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    kinds = {kind.__name__ for kind in _below(errors.TeSchedError)}
+    commands = {"CommandError", "UsageError"}  # of the command line, which prints them
+    assert {name for name in kinds if name[0] != "_"} - commands <= named
+
+
+def _below(kind: type[Any]) -> set[type[Any]]:
+    below = {one for one in kind.__subclasses__() if one.__module__.startswith("te_sched.")}
+    return below.union(*map(_below, below))
+
+
+def test_classes_are_the_same_where_they_were():
+    assert te_sched.error.KnobError is te_sched.autotvm.task.space.KnobError
+    assert issubclass(errors.StructuralDifference, errors.TeSchedError)

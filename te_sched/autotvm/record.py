@@ -26,6 +26,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import RecordError as RecordError
 from te_sched.signatures import checked
 
 __all__ = [
@@ -51,14 +52,6 @@ _TVM_VERSION = "0.19.0"  # of the TVM whose logs these are
 _DEPTH = 8  # of iterables of iterables of records
 _NO_TIME = 1e9  # the cost of a failed measurement
 Record = tuple[MeasureInput, MeasureResult]
-
-
-class RecordError(TeSchedError, ValueError):
-    """A line of a log cannot be read.
-
-    >>> issubclass(RecordError, ValueError)
-    True
-    """
 
 
 class _UnreadableError(Exception):

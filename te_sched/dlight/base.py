@@ -54,7 +54,7 @@ class ApplyDefaultSchedule(ModulePass):
         for one in rules:
             if not hasattr(one, "apply") and not callable(one):
                 raise ScheduleError(
-                    f"the rule {repr_of(one)}",
+                    f"{repr_of(one)} is not a rule",
                     f"it is {kind_of(one)}",
                     "give rules, such as dlight.cpu.Contraction()",
                 )

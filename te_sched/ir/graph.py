@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Node, Operand, node
 from te_sched.ir.op import Op
@@ -141,7 +141,7 @@ class TupleGetItem(GraphExpr):
     def __post_init__(self) -> None:
         if not hasattr(self.tuple_value, "struct_info_") or type(self.index) is not int:
             raise DeclarationError(
-                f"element {repr_of(self.index)} of {repr_of(self.tuple_value)}",
+                f"cannot take element {repr_of(self.index)} of {repr_of(self.tuple_value)}",
                 f"it is {kind_of(self.tuple_value)}",
                 "give an expression of several values, and an int",
             )
@@ -149,9 +149,9 @@ class TupleGetItem(GraphExpr):
         if self.struct_info_ is None and isinstance(known, TupleStructInfo):
             if not 0 <= self.index < len(known.fields):
                 raise DeclarationError(
-                    f"element {repr_of(self.index)} of a tuple of {len(known.fields)} values",
+                    f"a tuple of {counted(len(known.fields), 'value')} has no element {self.index}",
                     "",
-                    "give an index that exists",
+                    "give an index from 0 to the number of values, exclusive",
                 )
             _set(self, "struct_info_", known.fields[self.index])
 
@@ -326,7 +326,7 @@ class ExternFunc(GraphExpr, BaseFunc):
         for given, kind in ((global_symbol, str), ({} if attrs is None else attrs, Mapping)):
             if not isinstance(given, kind):
                 raise DeclarationError(
-                    f"ExternFunc of {repr_of(given)}",
+                    f"cannot make an ExternFunc of {repr_of(given)}",
                     f"it is {kind_of(given)}",
                     "give the name of a registered function, and a dictionary of attributes",
                 )
@@ -503,7 +503,9 @@ def _listed(given: Any, what: str) -> tuple[Any, ...]:
 
 def _check_str(given: Any, what: str) -> None:
     if not isinstance(given, str):
-        raise DeclarationError(f"{what} {repr_of(given)}", f"it is {kind_of(given)}", "give a str")
+        raise DeclarationError(
+            f"{what} is {repr_of(given)}", f"it is {kind_of(given)}", "give a str"
+        )
 
 
 def _field_of(given: Any, name: str, what: str) -> Any:

@@ -13,6 +13,7 @@ the conventions of `ir.expr`; must not know operators of graphs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field
 from functools import cache
@@ -345,11 +346,20 @@ def _set_rank(self: Any, rank: int) -> None:
     _set(self, "ndim", rank)
 
 
+def size_text(size: Any) -> str:
+    """A size in a message, without the dtype of its constants.
+
+    >>> size_text(ops.const(4, "int64"))
+    '4'
+    """
+    return re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(size))
+
+
 def _infos(given: Any, what: str) -> tuple[StructInfo, ...]:
     for one in given if is_sequence(given) else [given]:
         if not isinstance(one, StructInfo):
             raise DeclarationError(
-                f"{what} of {repr_of(one)}",
+                f"cannot make a {what} of {repr_of(one)}",
                 f"it is {kind_of(one)}",
                 'give struct infos: relax.PrimStructInfo("int32"), ...',
             )

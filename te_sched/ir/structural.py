@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, StructuralDifference, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
@@ -88,15 +88,15 @@ def _first_difference(a: Any, b: Any, map_free_vars: bool) -> _Differ | None:
     return None
 
 
-class StructuralDifference(AssertionError, ValueError):
-    """Two programs that should have the same structure differ; the text begins with the path."""
-
-
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise, with the first difference, unless two programs have the same structure."""
     difference = structural_difference(lhs, rhs, map_free_vars)
     if difference is not None:
-        raise StructuralDifference(difference)
+        raise StructuralDifference(
+            f"the programs differ at {difference}",
+            "it is the first difference of their structure",
+            "compare their texts: .script()",
+        )
 
 
 _Step = tuple[str, Any]

@@ -48,7 +48,9 @@ def const(value: Any, dtype: Any = None) -> Constant:
         array = np.asarray(None)
     if array.dtype == object or (array.dtype.kind in "USV" and array.dtype.name != "bfloat16"):
         raise GraphError(
-            f"the constant {repr_of(value)}", f"it is {kind_of(value)}", "give numbers or an array"
+            f"cannot make a constant of {repr_of(value)}",
+            f"it is {kind_of(value)}",
+            "give numbers or an array",
         )
     if not wanted:
         wanted = {"float64": "float32", "int64": "int32"}.get(str(array.dtype))

@@ -370,7 +370,7 @@ def get_shape_of(expr: Any) -> Any:
     info = expr.struct_info if isinstance(expr, GraphExpr) else None
     if not isinstance(info, TensorStructInfo):
         raise GraphError(
-            f"the shape of {repr_of(expr)}", f"it is {info}", "give a tensor: R.Tensor"
+            f"{repr_of(expr)} has no shape", f"it is {info}", "give a tensor: R.Tensor"
         )
     if info.shape is not None:
         return info.shape

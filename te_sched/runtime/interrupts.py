@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from te_sched.errors import CallError
+from te_sched.errors import TimeLimitError as TimeLimitError
 from te_sched.locks import after_fork, new_lock, once
 from te_sched.runtime import jit
 
@@ -112,14 +112,6 @@ _PYTHONS = (
 _FUNCTIONS = ("now", "poll")
 _VARIABLES = ("main", "kept", "deadline", "limited")
 _limiting = new_lock()  # of the one thread that has a limit
-
-
-class TimeLimitError(CallError):
-    """A call took longer than the limit that was set for it, and was stopped.
-
-    >>> issubclass(TimeLimitError, CallError)
-    True
-    """
 
 
 @once

@@ -16,6 +16,8 @@ from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.errors import InvalidShapeError as InvalidShapeError
+from te_sched.errors import NotConstantError as NotConstantError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm, Operand
 from te_sched.ir.structural import structural_equal
@@ -36,14 +38,6 @@ PUBLIC = (
 # Declarations of a single tensor; `te` also declares several.
 compute = cast(Callable[..., Tensor], te.compute)
 extern = cast(Callable[..., Tensor], te.extern)
-
-
-class InvalidShapeError(DeclarationError, ValueError):
-    """A shape that an operator or a schedule does not support."""
-
-
-class NotConstantError(DeclarationError, ValueError):
-    """A value that must be constant is not."""
 
 
 def _is_size(value: Any) -> bool:

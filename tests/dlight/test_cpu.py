@@ -423,7 +423,7 @@ def test_fallback_is_one_rule_of_several():
 
 
 def test_pass_rejects():
-    with pytest.raises(ScheduleError, match="the rule 3"):
+    with pytest.raises(ScheduleError, match="3 is not a rule"):
         dlight.ApplyDefaultSchedule(3)
     with pytest.raises(ScheduleError, match="does not know the target"):
         dlight.ApplyDefaultSchedule()(te_sched.IRModule({}))

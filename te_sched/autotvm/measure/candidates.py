@@ -17,7 +17,8 @@ from te_sched import config, nd
 from te_sched.autotvm.measure.measure import BuildResult, MeasureErrorNo, MeasureResult
 from te_sched.codegen.target import Target
 from te_sched.driver import build
-from te_sched.errors import CallError, TeSchedError
+from te_sched.errors import CallError
+from te_sched.errors import WrongAnswerError as WrongAnswerError
 from te_sched.ir.expr import IntImm
 from te_sched.runtime import load_module
 from te_sched.runtime.device import Device, device
@@ -26,14 +27,6 @@ from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.te.tensor import Tensor
 
 _FLUSHED = 64 << 20  # bytes, more than caches have
-
-
-class WrongAnswerError(TeSchedError):
-    """A candidate computes something else than its program without a schedule.
-
-    >>> issubclass(WrongAnswerError, TeSchedError)
-    True
-    """
 
 
 class TimingOptions(NamedTuple):

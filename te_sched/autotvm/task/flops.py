@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from te_sched.errors import Subject, TeSchedError
+from te_sched.errors import FlopCalculationError as FlopCalculationError
+from te_sched.errors import Subject
 from te_sched.ir.expr import (
     BinaryOp,
     CompareOp,
@@ -28,14 +29,6 @@ from te_sched.signatures import checked
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 
 _HELP = "set the number in the template: cfg.add_flop(2 * n * m)"
-
-
-class FlopCalculationError(TeSchedError):
-    """The operations of a program cannot be counted.
-
-    >>> issubclass(FlopCalculationError, RuntimeError)
-    True
-    """
 
 
 @checked

@@ -32,7 +32,10 @@ from te_sched.autotvm.task.knobs import (
     get_factors,
     get_pow2s,
 )
-from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
+from te_sched.errors import ConfigIndexError as ConfigIndexError
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
+from te_sched.errors import InstantiationError as InstantiationError
+from te_sched.errors import KnobError as KnobError
 from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.signatures import checked
 
@@ -59,34 +62,6 @@ __all__ = [
 ]
 
 _TRIES = 64  # random draws before the valid configurations are listed
-
-
-class InstantiationError(TeSchedError, ValueError):
-    """A template reported that a configuration cannot be used.
-
-    >>> issubclass(InstantiationError, ValueError)
-    True
-    """
-
-
-class KnobError(DeclarationError, KeyError):
-    """A configuration has no knob of a name; a KeyError, as in Python.
-
-    >>> ConfigSpace()["tile"]  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    te_sched.autotvm.task.space.KnobError: the configuration has no knob 'tile'...
-    """
-
-
-class ConfigIndexError(DeclarationError, IndexError):
-    """A space has no configuration of an index; an IndexError, as in Python.
-
-    >>> ConfigSpace().get(1)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    te_sched.autotvm.task.space.ConfigIndexError: index 1 is out of the space, ...
-    """
 
 
 class ConfigSpace:

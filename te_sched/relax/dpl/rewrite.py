@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of
+from te_sched.errors import RewriterError as RewriterError
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import (
     BindingBlock,
@@ -61,10 +62,6 @@ from te_sched.relax.transform.grouping import variables_in
 
 MAX_PASSES = 1000
 Rewriter = Callable[[Any, dict[DFPattern, Any]], Any]
-
-
-class RewriterError(GraphError, ValueError, TypeError, KeyError):
-    """A class of functions that is not a rule of a rewriter."""
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) -> GraphFunction:

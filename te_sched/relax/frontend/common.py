@@ -37,7 +37,7 @@ def errors_of_rules(name: str, node: Callable[[], str]) -> Iterator[None]:
         raise
     except TeSchedError as error:
         fault, why, help = f"cannot import {name}: {error.fault}", error.why, error.help
-        raise GraphError(fault, why, help, where=Subject("node", node())) from error
+        raise GraphError(fault, why, help, where=Subject("node", node())) from None
     except Exception as error:
         raise GraphError(
             f"cannot import {name}: its arguments are not supported",

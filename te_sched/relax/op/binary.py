@@ -10,6 +10,7 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import FOLLOWS, broadcast, common_dtype, operand_of, with_sizes
 from te_sched.relax.operators import make_call, register_operator
 
@@ -34,7 +35,7 @@ def _binary(name: str, infer: Any, words: str) -> Callable[[Any, Any], GraphCall
     full = f"relax.{name}"
     register_operator(full, TMixedPrecisionPolicy=FOLLOWS)(infer)
 
-    def build(x1: Any, x2: Any) -> GraphCall:
+    def build(x1: Value, x2: Value) -> GraphCall:
         return make_call(full, [x1, x2])
 
     build.__name__ = build.__qualname__ = name

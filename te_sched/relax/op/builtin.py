@@ -6,13 +6,14 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.op.arguments import Shape, Value
 from te_sched.relax.op.common import allocated
 from te_sched.relax.op.memory import as_dtype, as_number, as_shape, as_string
 from te_sched.relax.operators import make_call, register_operator
 
 
 def alloc_tensor(
-    shape: Any, dtype: Any, runtime_device_index: Any, storage_scope: Any = "global"
+    shape: Shape, dtype: Any, runtime_device_index: Any, storage_scope: Any = "global"
 ) -> GraphCall:
     """A new tensor."""
     return make_call(
@@ -26,7 +27,7 @@ def alloc_tensor(
     )
 
 
-def stop_lift_params(x: Any) -> GraphCall:
+def stop_lift_params(x: Value) -> GraphCall:
     """The tensor itself, which is not computed before the parameters are known."""
     return make_call("relax.builtin.stop_lift_params", [x])
 

@@ -34,6 +34,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     VDevice,
 )
+from te_sched.relax.op.arguments import Argument, Arguments, Value
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.common import shape_of as known_shape
 from te_sched.relax.op.sizes import given_sizes
@@ -44,7 +45,7 @@ from te_sched.signatures import is_sequence
 
 
 def call_tir(
-    gvar: GlobalVar, args: Any, out_sinfo: Any = None, tir_vars: Any = None, **older: Any
+    gvar: GlobalVar, args: Arguments, out_sinfo: Any = None, tir_vars: Any = None, **older: Any
 ) -> GraphCall:
     """A call of a function of loops with new arrays for its results, which are its value.
 
@@ -64,7 +65,7 @@ def call_tir(
 
 def call_tir_with_grad(
     gvar: GlobalVar,
-    args: Any,
+    args: Arguments,
     out_sinfo: Any,
     te_grad_name: str,
     te_grad_kwargs: Mapping[str, Any] | None = None,
@@ -78,7 +79,7 @@ def call_tir_with_grad(
 
 
 def call_tir_inplace(
-    gvar: GlobalVar, args: Any, inplace_indices: Any, out_sinfo: Any, tir_vars: Any = None
+    gvar: GlobalVar, args: Arguments, inplace_indices: Any, out_sinfo: Any, tir_vars: Any = None
 ) -> GraphCall:
     """`call_tir` of a function that writes its results into some of its inputs.
 
@@ -90,7 +91,7 @@ def call_tir_inplace(
     return GraphCall(Op.get("relax.call_tir_inplace"), given, attrs, infos)
 
 
-def call_dps_packed(func: Any, args: Any, out_sinfo: Any = None, **older: Any) -> GraphCall:
+def call_dps_packed(func: Any, args: Arguments, out_sinfo: Any = None, **older: Any) -> GraphCall:
     """A call of a registered function that is given arrays for its results.
 
     Parameters
@@ -104,20 +105,20 @@ def call_dps_packed(func: Any, args: Any, out_sinfo: Any = None, **older: Any) -
     return GraphCall(Op.get("relax.call_dps_packed"), (_function(func), _tuple(args)), None, infos)
 
 
-def call_packed(func: Any, *args: Any, sinfo_args: Any = None, **attrs: Any) -> GraphCall:
+def call_packed(func: Any, *args: Argument, sinfo_args: Any = None, **attrs: Any) -> GraphCall:
     """A call of a registered function that may have effects."""
     given = tuple([_argument(one) for one in args])
     return GraphCall(_function(func), given, attrs or None, _infos(sinfo_args))
 
 
-def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None) -> GraphCall:
+def call_pure_packed(func: Any, *args: Argument, sinfo_args: Any = None) -> GraphCall:
     """A call of a registered function that has no effects."""
     given = (_function(func), *[_argument(one) for one in args])
     return GraphCall(Op.get("relax.call_pure_packed"), given, None, _infos(sinfo_args))
 
 
 def call_inplace_packed(
-    func: Any, *args: Any, inplace_indices: Any, sinfo_args: Any = None
+    func: Any, *args: Argument, inplace_indices: Any, sinfo_args: Any = None
 ) -> GraphCall:
     """A call of a registered function that returns some of its arguments, which it changed.
 
@@ -128,24 +129,24 @@ def call_inplace_packed(
     return GraphCall(Op.get("relax.call_inplace_packed"), given, attrs, _infos(sinfo_args))
 
 
-def call_builtin_with_ctx(func: Any, args: Any, *, sinfo_args: Any = None) -> GraphCall:
+def call_builtin_with_ctx(func: Any, args: Arguments, *, sinfo_args: Any = None) -> GraphCall:
     """A call of a function of the virtual machine, which is given the machine first."""
     given = (_function(func), _tuple(args))
     return GraphCall(Op.get("relax.call_builtin_with_ctx"), given, None, _infos(sinfo_args))
 
 
-def make_closure(func: Any, args: Any) -> GraphCall:
+def make_closure(func: Any, args: Arguments) -> GraphCall:
     """A function with its first arguments."""
     return GraphCall(Op.get("relax.make_closure"), (func, _tuple(args)))
 
 
-def invoke_closure(closure: Any, args: Any, sinfo_args: Any = None) -> GraphCall:
+def invoke_closure(closure: Value, args: Arguments, sinfo_args: Any = None) -> GraphCall:
     """A call of a closure with the other arguments."""
     given = (closure, _tuple(args))
     return GraphCall(Op.get("relax.invoke_closure"), given, None, _infos(sinfo_args))
 
 
-def invoke_pure_closure(closure: Any, args: Any, sinfo_args: Any = None) -> GraphCall:
+def invoke_pure_closure(closure: Value, args: Arguments, sinfo_args: Any = None) -> GraphCall:
     """`invoke_closure` of a function that has no effects."""
     given = (closure, _tuple(args))
     return GraphCall(Op.get("relax.invoke_pure_closure"), given, None, _infos(sinfo_args))
@@ -156,28 +157,28 @@ def null_value() -> GraphCall:
     return GraphCall(Op.get("relax.null_value"), ())
 
 
-def shape_of(expr: Any) -> GraphCall:
+def shape_of(expr: Value) -> GraphCall:
     """The shape of a tensor."""
     return GraphCall(Op.get("relax.shape_of"), (expr,))
 
 
-def tensor_to_shape(expr: Any) -> GraphCall:
+def tensor_to_shape(expr: Value) -> GraphCall:
     """A tensor of int64 with one dimension as a shape."""
     return GraphCall(Op.get("relax.tensor_to_shape"), (expr,))
 
 
-def shape_to_tensor(expr: Any) -> GraphCall:
+def shape_to_tensor(expr: Value) -> GraphCall:
     """A shape as a tensor of int64 with one dimension."""
     return GraphCall(Op.get("relax.shape_to_tensor"), (_argument(expr),))
 
 
-def to_vdevice(data: Any, dst_vdevice: Any) -> GraphCall:
+def to_vdevice(data: Value, dst_vdevice: Any) -> GraphCall:
     """A tensor on another device."""
     attrs = OpAttrs(dst_vdevice=dst_vdevice)
     return GraphCall(Op.get("relax.to_vdevice"), (data,), attrs)
 
 
-def hint_on_device(data: Any, dst_vdevice: Any) -> GraphCall:
+def hint_on_device(data: Value, dst_vdevice: Any) -> GraphCall:
     """A tensor that is meant to be on a device: one of `te_sched.device`, or of a module."""
     where = dst_vdevice
     if isinstance(dst_vdevice, VDevice):

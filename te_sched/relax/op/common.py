@@ -16,6 +16,7 @@ from te_sched.ir.struct_info import (
     ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
+    size_text,
 )
 from te_sched.ir.visitor import replace
 from te_sched.signatures import is_index, is_real
@@ -110,17 +111,12 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
             raise GraphError(
                 f"the shapes of the arguments of {call.op} do not fit: "
                 f"{ShapeExpr(tuple(a))} and {ShapeExpr(tuple(b))}",
-                f"sizes {plain(one)} and {plain(other)} differ, and none of them is 1",
+                f"sizes {size_text(one)} and {size_text(other)} differ, and none of them is 1",
                 "give shapes that broadcast, as numpy does",
             )
         else:
             return None
     return (*longer[:rest], *found)
-
-
-def plain(size: Any) -> Any:
-    """A size in a message: a constant without its dtype."""
-    return size.value if isinstance(size, IntImm) else size
 
 
 def _never_fit(builder: Any, one: Any, other: Any) -> bool:

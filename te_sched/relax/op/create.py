@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, repr_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm
-from te_sched.ir.graph import GraphCall, GraphExpr
+from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import (
     PrimStructInfo,
-    ShapeExpr,
     ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
 )
 from te_sched.relax.constant import const
+from te_sched.relax.op.arguments import Shape, Value
 from te_sched.relax.op.common import FOLLOWS, argument_error, like, number, tensor_of
+from te_sched.relax.op.sizes import as_shape
 from te_sched.relax.operators import make_call, register_operator
-from te_sched.signatures import is_sequence
 
 # One value
 
 
-def full(shape: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
+def full(shape: Shape, fill_value: Value, dtype: str | None = None) -> GraphCall:
     """A tensor of a shape that has one value everywhere.
 
     Parameters
@@ -32,7 +32,7 @@ def full(shape: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
     fill_value : a tensor without dimensions, or a number.
     dtype : by default that of `fill_value`.
     """
-    return make_call("relax.full", [_shape(shape), _fill(fill_value)], dtype=dtypes.known(dtype))
+    return make_call("relax.full", [as_shape(shape), _fill(fill_value)], dtype=dtypes.known(dtype))
 
 
 @register_operator("relax.full", TMixedPrecisionPolicy=FOLLOWS)
@@ -43,7 +43,7 @@ def _infer_full(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(call.args[0], call.attrs.dtype or value.dtype, value.vdevice)
 
 
-def full_like(x: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
+def full_like(x: Value, fill_value: Value, dtype: str | None = None) -> GraphCall:
     """A tensor of the shape of `x` that has one value everywhere; of its dtype, by default."""
     return make_call("relax.full_like", [x, _fill(fill_value)], dtype=dtypes.known(dtype))
 
@@ -55,14 +55,14 @@ def _infer_full_like(call: GraphCall, builder: Any) -> StructInfo:
     return info
 
 
-def ones(shape: Any, dtype: str) -> GraphCall:
+def ones(shape: Shape, dtype: str) -> GraphCall:
     """A tensor of ones."""
-    return make_call("relax.ones", [_shape(shape)], dtype=_known_dtype(dtype))
+    return make_call("relax.ones", [as_shape(shape)], dtype=_known_dtype(dtype))
 
 
-def zeros(shape: Any, dtype: str) -> GraphCall:
+def zeros(shape: Shape, dtype: str) -> GraphCall:
     """A tensor of zeros."""
-    return make_call("relax.zeros", [_shape(shape)], dtype=_known_dtype(dtype))
+    return make_call("relax.zeros", [as_shape(shape)], dtype=_known_dtype(dtype))
 
 
 @register_operator("relax.ones", TMixedPrecisionPolicy=FOLLOWS)
@@ -73,12 +73,12 @@ def _infer_ones(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(call.args[0], call.attrs.dtype)
 
 
-def ones_like(x: Any, dtype: str | None = None) -> GraphCall:
+def ones_like(x: Value, dtype: str | None = None) -> GraphCall:
     """A tensor of ones of the shape of `x`, and of its dtype by default."""
     return make_call("relax.ones_like", [x], dtype=dtypes.known(dtype))
 
 
-def zeros_like(x: Any, dtype: str | None = None) -> GraphCall:
+def zeros_like(x: Value, dtype: str | None = None) -> GraphCall:
     """A tensor of zeros of the shape of `x`, and of its dtype by default."""
     return make_call("relax.zeros_like", [x], dtype=dtypes.known(dtype))
 
@@ -94,7 +94,9 @@ def _infer_like(call: GraphCall, builder: Any) -> StructInfo:
 # Sequences and diagonals
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None) -> GraphCall:
+def arange(
+    start: Value, end: Value | None = None, step: Value = 1, dtype: str | None = None
+) -> GraphCall:
     """The numbers from `start` to `end` (exclusive) by `step`; from 0 to `start` without `end`.
 
     The dtype is int64 if all are integers, otherwise float32, unless it is given.
@@ -148,7 +150,7 @@ def _real(value: Any) -> Any:
     return value if dtypes.is_float(value.dtype) else ops.cast("float32", value)
 
 
-def eye(n: Any, m: Any = None, k: Any = 0, dtype: str = "float32") -> GraphCall:
+def eye(n: Value, m: Value | None = None, k: Value = 0, dtype: str = "float32") -> GraphCall:
     """A matrix of n rows and m columns (n by default) with ones on diagonal k, zeros elsewhere."""
     args = [number(n), number(n if m is None else m), number(k)]
     return make_call("relax.eye", args, dtype=_known_dtype(dtype))
@@ -164,7 +166,7 @@ def _infer_eye(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(made, call.attrs.dtype)
 
 
-def eye_like(x: Any, k: Any = 0, dtype: str | None = None) -> GraphCall:
+def eye_like(x: Value, k: Value = 0, dtype: str | None = None) -> GraphCall:
     """A matrix of the shape of `x` with ones on diagonal k; of its dtype, by default."""
     return make_call("relax.eye_like", [x, number(k)], dtype=dtypes.known(dtype))
 
@@ -179,12 +181,12 @@ def _infer_eye_like(call: GraphCall, builder: Any) -> StructInfo:
 # Triangles
 
 
-def tril(x: Any, k: Any = 0) -> GraphCall:
+def tril(x: Value, k: Value = 0) -> GraphCall:
     """The matrices with zeros above diagonal k: above the main one for 0, more of them below 0."""
     return make_call("relax.tril", [x, number(k)])
 
 
-def triu(x: Any, k: Any = 0) -> GraphCall:
+def triu(x: Value, k: Value = 0) -> GraphCall:
     """The matrices with zeros below diagonal k."""
     return make_call("relax.triu", [x, number(k)])
 
@@ -201,18 +203,6 @@ def _infer_triangle(call: GraphCall, builder: Any) -> StructInfo:
 
 
 # Arguments
-
-
-def _shape(given: Any) -> Any:
-    if is_sequence(given):
-        return ShapeExpr(tuple(given))
-    if isinstance(given, GraphExpr | ShapeExpr):
-        return given
-    raise GraphError(
-        f"the shape is {repr_of(given)}",
-        f"it is {kind_of(given)}",
-        "give a tuple of sizes, or an expression of a shape",
-    )
 
 
 def _check_shape(call: GraphCall) -> None:

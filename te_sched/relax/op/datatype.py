@@ -7,16 +7,17 @@ from typing import Any
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import FOLLOWS, like, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 
 
-def astype(x: Any, dtype: str) -> GraphCall:
+def astype(x: Value, dtype: str) -> GraphCall:
     """The tensor with its elements converted to a dtype."""
     return make_call("relax.astype", [x], dtype=dtypes.spelled(dtype))
 
 
-def wrap_param(data: Any, dtype: str = "float32") -> GraphCall:
+def wrap_param(data: Value, dtype: str = "float32") -> GraphCall:
     """A constant of one dtype, as a parameter of another one."""
     return make_call("relax.wrap_param", [data], dtype=dtypes.spelled(dtype))
 

@@ -8,12 +8,13 @@ from te_sched.errors import GraphTypeError, repr_of
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphString, as_expr
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.relax.message_formats import check_format
+from te_sched.relax.op.arguments import Argument, Value
 from te_sched.relax.op.common import argument_error
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
 
-def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> GraphCall:
+def assert_op(condition: Value, format_args: Argument | None = None, format: Any = "") -> GraphCall:
     """A check that a condition holds, an error with a message otherwise.
 
     Parameters
@@ -22,7 +23,7 @@ def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> Grap
     format_args : values that replace the {} of the message, in order; one, or a list.
     format : the message.
     """
-    given = format_args if is_sequence(format_args) else [format_args]
+    given: Any = format_args if is_sequence(format_args) else [format_args]
     values = [as_expr(one) for one in given if one is not None]
     message = _message(format, len(values))
     return make_call("relax.assert_op", [as_expr(condition), message, *values])
@@ -40,7 +41,7 @@ def _infer_assert(call: GraphCall, builder: Any) -> StructInfo:
     return TupleStructInfo(())
 
 
-def print(*values: Any, format: Any = "") -> GraphCall:
+def print(*values: Argument, format: Any = "") -> GraphCall:
     """Print values, in the places of the {} of a format, or one after the other without one."""
     given = [as_expr(one) for one in values]
     return make_call("relax.print", [_message(format, len(given)), *given])

@@ -6,23 +6,24 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall, GraphVar
 from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.nn.pooling import pool_attrs
 from te_sched.relax.op.sizes import as_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 
-def no_grad(input: Any) -> GraphCall:
+def no_grad(input: Value) -> GraphCall:
     """The value, of which no gradient is computed."""
     return make_call("relax.grad.no_grad", [input])
 
 
-def start_checkpoint(input: Any) -> GraphCall:
+def start_checkpoint(input: Value) -> GraphCall:
     """The value; what is computed from it is computed again for the gradient."""
     return make_call("relax.grad.start_checkpoint", [input])
 
 
-def end_checkpoint(input: Any) -> GraphCall:
+def end_checkpoint(input: Value) -> GraphCall:
     """The value; the end of what is computed again for the gradient."""
     return make_call("relax.grad.end_checkpoint", [input])
 
@@ -44,10 +45,10 @@ def _infer_checkpoint(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def nll_loss_backward(
-    output_grad: Any,
-    predictions: Any,
-    targets: Any,
-    weights: Any = None,
+    output_grad: Value,
+    predictions: Value,
+    targets: Value,
+    weights: Value | None = None,
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> GraphCall:
@@ -71,12 +72,12 @@ def _pool_gradient(
 
 
 def max_pool2d_backward(
-    output_grad: Any,
-    data: Any,
-    pool_size: Any = (1, 1),
-    strides: Any = (1, 1),
-    padding: Any = (0, 0, 0, 0),
-    dilation: Any = (1, 1),
+    output_grad: Value,
+    data: Value,
+    pool_size: Numbers = (1, 1),
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0, 0, 0),
+    dilation: Numbers = (1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCHW",
@@ -88,12 +89,12 @@ def max_pool2d_backward(
 
 
 def avg_pool2d_backward(
-    output_grad: Any,
-    data: Any,
-    pool_size: Any = (1, 1),
-    strides: Any = (1, 1),
-    padding: Any = (0, 0, 0, 0),
-    dilation: Any = (1, 1),
+    output_grad: Value,
+    data: Value,
+    pool_size: Numbers = (1, 1),
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0, 0, 0),
+    dilation: Numbers = (1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCHW",
@@ -104,7 +105,9 @@ def avg_pool2d_backward(
     return _pool_gradient("avg", output_grad, data, pool_size, *others)
 
 
-def take_backward(output_grad: Any, x: Any, indices: Any, axis: int | None = None) -> GraphCall:
+def take_backward(
+    output_grad: Value, x: Value, indices: Value, axis: int | None = None
+) -> GraphCall:
     """The gradient of take by its input."""
     return make_call(
         "relax.grad.take_backward",

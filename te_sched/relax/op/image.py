@@ -9,14 +9,15 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import FOLLOWS, argument_error, as_float, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
 
 def resize2d(
-    data: Any,
-    size: Any,
+    data: Value,
+    size: Numbers,
     roi: Any = None,
     layout: str = "NCHW",
     method: str = "linear",

@@ -17,6 +17,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import (
     FOLLOWS,
     argument_error,
@@ -35,7 +36,7 @@ from te_sched.signatures import is_sequence
 from te_sched.topi.slices import cut
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> GraphCall:
+def take(x: Value, indices: Value, axis: int | None = None) -> GraphCall:
     """The elements of `x` at indices along an axis; `x` of one dimension may go without it.
 
     The dimensions of `indices`, which may be a number, take the place of the axis.
@@ -72,7 +73,12 @@ def _infer_take(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def strided_slice(
-    x: Any, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False
+    x: Value,
+    axes: Numbers,
+    begin: Numbers,
+    end: Numbers,
+    strides: Numbers | None = None,
+    assume_inbound: bool = False,
 ) -> GraphCall:
     """The slices begin:end:stride along axes, as in numpy.
 
@@ -148,7 +154,7 @@ def _values_of(call: GraphCall, place: int) -> list[Any]:
     return [ops.cast("int64", one) for one in values]
 
 
-def dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> GraphCall:
+def dynamic_strided_slice(x: Value, begin: Numbers, end: Numbers, strides: Numbers) -> GraphCall:
     """The slices begin:end:stride along all axes, of bounds that are tensors of int64."""
     return make_call("relax.dynamic_strided_slice", [x, begin, end, strides])
 

@@ -10,6 +10,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import argument_error, number, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 
@@ -19,7 +20,7 @@ def _field(name: str, infer: Any, words: str) -> Callable[[Any], GraphCall]:
     full = f"relax.inspect.{name}"
     register_operator(full, FCallPacked=full)(infer)
 
-    def build(tensor: Any) -> GraphCall:
+    def build(tensor: Value) -> GraphCall:
         return make_call(full, [tensor])
 
     build.__name__ = build.__qualname__ = name
@@ -73,12 +74,12 @@ tensor_elem_offset = _field(
 )
 
 
-def tensor_shape_i(tensor: Any, axis: Any) -> GraphCall:
+def tensor_shape_i(tensor: Value, axis: Numbers) -> GraphCall:
     """The size along an axis."""
     return make_call("relax.inspect.tensor_shape_i", [tensor, number(axis)])
 
 
-def tensor_stride_i(tensor: Any, axis: Any) -> GraphCall:
+def tensor_stride_i(tensor: Value, axis: Numbers) -> GraphCall:
     """The stride along an axis, in elements."""
     return make_call("relax.inspect.tensor_stride_i", [tensor, number(axis)])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value, Values
 from te_sched.relax.op.binary import add
 from te_sched.relax.op.common import (
     ALWAYS,
@@ -22,12 +24,14 @@ from te_sched.relax.op.sizes import check_equal, common_vdevice, fields_of
 from te_sched.relax.operators import make_call, register_operator
 
 
-def matmul(x1: Any, x2: Any, out_dtype: Any = None) -> GraphCall:
+def matmul(x1: Value, x2: Value, out_dtype: Any = None) -> GraphCall:
     """The product of matrices, or of batches of them, as numpy.matmul."""
     return make_call("relax.matmul", [x1, x2], out_dtype=dtypes.known(out_dtype))
 
 
-def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> GraphCall:
+def linear(
+    data: Value, weight: Value, bias: Value | None = None, out_dtype: Any = None
+) -> GraphCall:
     """data @ weight.T + bias, as calls of these operators."""
     product = matmul(data, permute_dims(weight), out_dtype=out_dtype)
     return product if bias is None else add(product, bias)
@@ -46,7 +50,8 @@ def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     left, right = shape_of(a), shape_of(b)
     if left is None or right is None:
         return TensorStructInfo(None, dtype, vdevice, ndim)
-    check_equal(call, builder, left[-1], right[-2 if b.ndim > 1 else -1], "the summed sizes")
+    summed = left[-1], right[-2 if b.ndim > 1 else -1]
+    check_equal(call, builder, *summed, "the summed sizes", _transposed(builder, left, right))
     batches = broadcast_sizes(call, builder, left[:-2], right[:-2])
     if batches is None:
         return TensorStructInfo(None, dtype, vdevice, ndim)
@@ -54,7 +59,20 @@ def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(ShapeExpr((*batches, *rows, *columns)), dtype, vdevice)
 
 
-def einsum(operands: Any, subscripts: str) -> GraphCall:
+def _transposed(builder: Any, left: Sequence[Any], right: Sequence[Any]) -> str:
+    """The advice for matrices whose product does not fit; perhaps it does with one transposed."""
+    equal = builder.analyzer.can_prove_equal
+    right_fits = len(right) > 1 and equal(left[-1], right[-1])
+    left_fits = len(left) > 1 and equal(left[-2], right[-2 if len(right) > 1 else -1])
+    if not right_fits and not left_fits:
+        return "give matrices of which the second has as many rows as the first has columns"
+    rank = len(right if right_fits else left)
+    axes = "" if rank == 2 else f", {[*range(rank - 2), rank - 1, rank - 2]}"
+    which, name = ("second", "x2") if right_fits else ("first", "x1")
+    return f"transpose the {which} argument: relax.op.permute_dims({name}{axes})"
+
+
+def einsum(operands: Values, subscripts: str) -> GraphCall:
     """Einstein summation, as numpy.einsum: `einsum((a, b), "ij,jk->ik")`."""
     given = as_expr(operands) if isinstance(operands, list | tuple) else operands
     return make_call("relax.einsum", [given], subscripts=str(subscripts))

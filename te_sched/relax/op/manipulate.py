@@ -17,7 +17,9 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    size_text,
 )
+from te_sched.relax.op.arguments import Numbers, Shape, Value, Values
 from te_sched.relax.op.common import (
     FOLLOWS,
     argument_error,
@@ -50,7 +52,7 @@ from te_sched.tir.index_map import IndexMap as _make_index_map
 # Shapes
 
 
-def broadcast_to(x: Any, shape: Any) -> GraphCall:
+def broadcast_to(x: Value, shape: Shape) -> GraphCall:
     """The tensor with dimensions of size 1 repeated, and new dimensions in front."""
     return make_call("relax.broadcast_to", [x, as_shape(shape)])
 
@@ -73,7 +75,7 @@ def _check_broadcast(call: GraphCall, builder: Any, sizes: Any, target: Any) -> 
             check_equal(call, builder, one, wanted, "the sizes")
 
 
-def reshape(x: Any, shape: Any) -> GraphCall:
+def reshape(x: Value, shape: Shape) -> GraphCall:
     """The tensor with other sizes and the same elements.
 
     A size 0 is that of the tensor at the same place, one size -1 is what remains.
@@ -168,7 +170,7 @@ def _infer_reshape(call: GraphCall, builder: Any) -> StructInfo:
     return shaped(data, shape)
 
 
-def flatten(x: Any) -> GraphCall:
+def flatten(x: Value) -> GraphCall:
     """The tensor as one of one dimension."""
     return make_call("relax.flatten", [x])
 
@@ -186,7 +188,7 @@ def _infer_flatten(call: GraphCall, builder: Any) -> StructInfo:
     return sized(data, [builder.analyzer.simplify(product(sizes))])
 
 
-def expand_dims(x: Any, axis: Any) -> GraphCall:
+def expand_dims(x: Value, axis: Numbers) -> GraphCall:
     """The tensor with new dimensions of size 1, at the places `axis` of the result."""
     return make_call("relax.expand_dims", [x], axis=as_axes(axis))
 
@@ -208,7 +210,7 @@ def _infer_expand_dims(call: GraphCall, builder: Any) -> StructInfo:
     return sized(data, [1 if at in places else next(left) for at in range(ndim)])
 
 
-def squeeze(x: Any, axis: Any = None) -> GraphCall:
+def squeeze(x: Value, axis: Numbers | None = None) -> GraphCall:
     """The tensor without dimensions of size 1: those of `axis`, or all of them."""
     return make_call("relax.squeeze", [x], axis=as_axes(axis))
 
@@ -241,7 +243,7 @@ def _infer_squeeze_all(call: GraphCall, data: TensorStructInfo, sizes: Any) -> S
     return sized(data, left) if isinstance(data.shape, ShapeExpr) else unknown(data)
 
 
-def permute_dims(x: Any, axes: Any = None) -> GraphCall:
+def permute_dims(x: Value, axes: Numbers | None = None) -> GraphCall:
     """The tensor with its dimensions in another order; by default reversed."""
     return make_call("relax.permute_dims", [x], axes=as_axes(axes))
 
@@ -270,9 +272,9 @@ def _infer_permute_dims(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def layout_transform(
-    x: Any,
+    x: Value,
     index_map: Callable[..., Any] | IndexMap,
-    pad_value: Any = None,
+    pad_value: Value | None = None,
     axis_separators: Any = None,
     input_axis_separators: Any = None,
 ) -> GraphCall:
@@ -309,7 +311,7 @@ def _padding(x: Any, value: Any) -> PrimValue:
     if isinstance(value, float) and (not dtype or "float" in dtype):
         return PrimValue(ops.const(value, dtype or "float32"))
     raise GraphError(
-        f"pad_value {repr_of(value)} of a layout of {dtype}",
+        f"pad_value is {repr_of(value)}, expected a number of {dtype}",
         f"it is {kind_of(value)}",
         "give a number of the dtype of the tensor",
     )
@@ -342,7 +344,7 @@ def _infer_layout_transform(call: GraphCall, builder: Any) -> StructInfo:
 # Joins and splits
 
 
-def concat(tensors: Any, axis: Any = 0) -> GraphCall:
+def concat(tensors: Values, axis: Any = 0) -> GraphCall:
     """Tensors one after another along an axis; None joins tensors of one dimension."""
     fields = as_expr(tensors) if is_sequence(tensors) else tensors
     if axis is not None and not is_index(axis):
@@ -404,7 +406,7 @@ def _joined(call: GraphCall, builder: Any, shapes: list[Any], axis: Any) -> list
     return found
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> GraphCall:
+def split(x: Value, indices_or_sections: Numbers, axis: int = 0) -> GraphCall:
     """Parts of a tensor along an axis, as a tuple.
 
     Parameters
@@ -418,7 +420,11 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> GraphCall:
     else:
         count = given_sizes(indices_or_sections, "indices_or_sections")[0]
         if count <= 0:
-            raise GraphError(f"split into {count} parts", "", "give a positive number of parts")
+            raise GraphError(
+                f"relax.split has {count} parts, expected at least 1",
+                "",
+                "give a positive number of parts",
+            )
         parts = ops.const(count, "int64")
     return make_call("relax.split", [x], indices_or_sections=parts, axis=int(axis))
 
@@ -467,7 +473,7 @@ def clamped_place(place: Any, size: Any) -> Any:
 # Repetition and order
 
 
-def repeat(data: Any, repeats: int, axis: int | None = None) -> GraphCall:
+def repeat(data: Value, repeats: int, axis: int | None = None) -> GraphCall:
     """Each element of an axis several times; None repeats the elements of the flattened tensor."""
     count = given_sizes(repeats, "repeats")[0]
     return make_call(
@@ -493,7 +499,7 @@ def _infer_repeat(call: GraphCall, builder: Any) -> StructInfo:
     return sized(data, [*sizes[:axis], size, *sizes[axis + 1 :]])
 
 
-def tile(data: Any, repeats: Any) -> GraphCall:
+def tile(data: Value, repeats: Numbers) -> GraphCall:
     """The whole tensor several times along each axis."""
     return make_call("relax.tile", [data], repeats=given_sizes(repeats, "repeats"))
 
@@ -516,7 +522,7 @@ def _infer_tile(call: GraphCall, builder: Any) -> StructInfo:
     return sized(data, found)
 
 
-def flip(data: Any, axis: int) -> GraphCall:
+def flip(data: Value, axis: int) -> GraphCall:
     """The tensor with an axis in reverse order."""
     return make_call("relax.flip", [data], axis=int(axis))
 
@@ -533,7 +539,7 @@ def _infer_flip(call: GraphCall, builder: Any) -> StructInfo:
 # Sums over broadcast dimensions
 
 
-def collapse_sum_like(data: Any, collapse_target: Any) -> GraphCall:
+def collapse_sum_like(data: Value, collapse_target: Value) -> GraphCall:
     """The sum over the dimensions along which a tensor like `collapse_target` was broadcast."""
     return make_call("relax.collapse_sum_like", [data, collapse_target])
 
@@ -548,7 +554,7 @@ def _infer_collapse_sum_like(call: GraphCall, builder: Any) -> StructInfo:
     )
 
 
-def collapse_sum_to(data: Any, shape: Any) -> GraphCall:
+def collapse_sum_to(data: Value, shape: Shape) -> GraphCall:
     """The sum over the dimensions along which a tensor of a shape was broadcast."""
     return make_call("relax.collapse_sum_to", [data, as_shape(shape)])
 
@@ -570,13 +576,15 @@ def _check_collapse(
         return
     for one, wanted in zip(reversed(sizes), reversed(target), strict=False):
         if not ops.is_const(wanted, 1) and not builder.analyzer.can_prove_equal(one, wanted):
-            raise argument_error(call, 1, f"the size {one} or 1 instead of {wanted}")
+            raise argument_error(
+                call, 1, f"the size {size_text(one)} or 1 instead of {size_text(wanted)}"
+            )
 
 
 # Gathers and scatters
 
 
-def gather_elements(data: Any, indices: Any, axis: int = 0) -> GraphCall:
+def gather_elements(data: Value, indices: Value, axis: int = 0) -> GraphCall:
     """Elements at the places of `indices`, with the axis replaced by the index."""
     return make_call("relax.gather_elements", [data, indices], axis=int(axis))
 
@@ -600,7 +608,7 @@ def _infer_gather_elements(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(indices.shape, data.dtype, vdevice)
 
 
-def gather_nd(data: Any, indices: Any, batch_dims: int = 0) -> GraphCall:
+def gather_nd(data: Value, indices: Value, batch_dims: int = 0) -> GraphCall:
     """Slices at the indices that the last axis of `indices` holds, after `batch_dims` axes."""
     return make_call("relax.gather_nd", [data, indices], batch_dims=int(batch_dims))
 
@@ -633,7 +641,7 @@ def _infer_gather_nd(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def scatter_elements(
-    data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "update"
+    data: Value, indices: Value, updates: Value, axis: int = 0, reduction: str = "update"
 ) -> GraphCall:
     """The tensor with elements exchanged: the axis is replaced by the index.
 
@@ -665,7 +673,7 @@ def _infer_scatter_elements(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(data.shape, data.dtype, vdevice)
 
 
-def scatter_nd(data: Any, indices: Any, updates: Any, reduction: str = "update") -> GraphCall:
+def scatter_nd(data: Value, indices: Value, updates: Value, reduction: str = "update") -> GraphCall:
     """The tensor with slices exchanged, at the indices that the last axis of `indices` holds."""
     return make_call("relax.scatter_nd", [data, indices, updates], reduction=str(reduction))
 
@@ -689,7 +697,9 @@ def _infer_scatter_nd(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(data.shape, data.dtype, vdevice)
 
 
-def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int = -1) -> GraphCall:
+def one_hot(
+    indices: Value, on_value: Value, off_value: Value, depth: int, axis: int = -1
+) -> GraphCall:
     """A new axis of `depth` values: `on_value` at the index, `off_value` elsewhere."""
     numbers = [_number(one) for one in (on_value, off_value)]
     return make_call(

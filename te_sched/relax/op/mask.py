@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.constant import const
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.create import full_like
 from te_sched.relax.op.search import where
 
 
-def masked_fill(x: Any, mask: Any, value: Any) -> GraphCall:
+def masked_fill(x: Value, mask: Value, value: Value) -> GraphCall:
     """The tensor with a value where a mask holds: a call of `where`.
 
     >>> from te_sched import relax

@@ -25,6 +25,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.relax.op.arguments import Numbers, Shape, Value
 from te_sched.relax.op.common import allocated, argument_error, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.runtime.registry import bring
@@ -32,7 +33,7 @@ from te_sched.signatures import is_sequence
 
 
 def alloc_storage(
-    size: Any, virtual_device_index: Any, storage_scope: Any, dtype: Any
+    size: Numbers, virtual_device_index: Any, storage_scope: Any, dtype: Any
 ) -> GraphCall:
     """Memory for tensors.
 
@@ -54,25 +55,25 @@ def alloc_storage(
     )
 
 
-def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> GraphCall:
+def alloc_tensor(storage: Value, offset: Any, shape: Shape, dtype: Any) -> GraphCall:
     """A tensor in a storage, which begins at a byte of it."""
     return make_call(
         "relax.memory.alloc_tensor", [storage, as_number(offset), as_shape(shape), as_dtype(dtype)]
     )
 
 
-def kill_storage(storage: Any) -> GraphCall:
+def kill_storage(storage: Value) -> GraphCall:
     """The end of the life of a storage."""
     return make_call("relax.memory.kill_storage", [storage])
 
 
-def kill_tensor(tensor: Any) -> GraphCall:
+def kill_tensor(tensor: Value) -> GraphCall:
     """The end of the life of a tensor."""
     return make_call("relax.memory.kill_tensor", [tensor])
 
 
 def view(
-    data: Any, shape: Any = None, dtype: Any = None, relative_byte_offset: Any = None
+    data: Value, shape: Shape | None = None, dtype: Any = None, relative_byte_offset: Any = None
 ) -> GraphCall:
     """The memory of a tensor as one of another shape or dtype, or a part of it.
 
@@ -91,7 +92,7 @@ def view(
     return make_call("relax.memory.view", [data, *given])
 
 
-def ensure_zero_offset(data: Any) -> GraphCall:
+def ensure_zero_offset(data: Value) -> GraphCall:
     """The tensor, copied if it begins inside of its memory."""
     return make_call("relax.memory.ensure_zero_offset", [data])
 

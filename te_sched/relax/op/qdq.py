@@ -8,6 +8,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import (
     argument_error,
     as_int,
@@ -24,7 +25,7 @@ _REAL = ("float16", "float32")
 
 
 def quantize(
-    data: Any, scale: Any, zero_point: Any, axis: int = -1, out_dtype: str = "int8"
+    data: Value, scale: Value, zero_point: Value, axis: int = -1, out_dtype: str = "int8"
 ) -> GraphCall:
     """round(data / scale) + zero_point, limited to the range of `out_dtype`.
 
@@ -37,13 +38,13 @@ def quantize(
 
 
 def dequantize(
-    data: Any, scale: Any, zero_point: Any, axis: int = -1, out_dtype: str = "float32"
+    data: Value, scale: Value, zero_point: Value, axis: int = -1, out_dtype: str = "float32"
 ) -> GraphCall:
     """scale * (data - zero_point), as float16 or float32; see `quantize`."""
     return _call("relax.dequantize", data, scale, zero_point, axis, out_dtype)
 
 
-def _call(name: str, data: Any, scale: Any, zero_point: Any, axis: Any, dtype: str) -> GraphCall:
+def _call(name: str, data: Any, scale: Value, zero_point: Any, axis: Any, dtype: str) -> GraphCall:
     return make_call(
         name,
         [data, scale, zero_point],

@@ -7,6 +7,7 @@ from typing import Any
 from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import argument_error, check_floats, check_indices, shape_of
 from te_sched.relax.op.common import tensors_of as _tensors
 from te_sched.relax.op.sizes import check_equal
@@ -14,7 +15,7 @@ from te_sched.relax.operators import make_call, register_operator
 
 
 def multinomial_from_uniform(
-    prob: Any, uniform_sample: Any, sample_indices: Any, dtype: str = "int64"
+    prob: Value, uniform_sample: Value, sample_indices: Value, dtype: str = "int64"
 ) -> GraphCall:
     """Indices that are drawn from rows of probabilities.
 

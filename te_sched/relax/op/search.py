@@ -7,6 +7,7 @@ from typing import Any
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import (
     argument_error,
     as_int,
@@ -19,7 +20,7 @@ from te_sched.relax.op.statistical import reduced
 from te_sched.relax.operators import make_call, register_operator
 
 
-def where(condition: Any, x1: Any, x2: Any) -> GraphCall:
+def where(condition: Value, x1: Value, x2: Value) -> GraphCall:
     """The elements of x1 where a condition holds, those of x2 elsewhere, with broadcasting."""
     return make_call("relax.where", [condition, x1, x2])
 
@@ -32,12 +33,12 @@ def _infer_where(call: GraphCall, builder: Any) -> StructInfo:
     return broadcast(call, builder, infos, common_dtype(call, infos[1:]))
 
 
-def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> GraphCall:
+def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> GraphCall:
     """The index of the largest element along an axis, or of all elements in one row for None."""
     return _place("relax.argmax", x, axis, keepdims)
 
 
-def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> GraphCall:
+def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> GraphCall:
     """The index of the smallest element along an axis, or of all elements in one row for None."""
     return _place("relax.argmin", x, axis, keepdims)
 

@@ -13,18 +13,19 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import argument_error, number, tensor_of
 from te_sched.relax.op.sizes import axis_of
 from te_sched.relax.operators import make_call, register_operator
 
 
 def unique(
-    x: Any,
-    sorted: Any = True,
-    return_index: Any = False,
-    return_inverse: Any = False,
-    return_counts: Any = False,
-    axis: Any = None,
+    x: Value,
+    sorted: Value = True,
+    return_index: Value = False,
+    return_inverse: Value = False,
+    return_counts: Value = False,
+    axis: Numbers | None = None,
 ) -> GraphCall:
     """The distinct elements, or the distinct slices along an axis.
 
@@ -59,7 +60,7 @@ def _infer_unique(call: GraphCall, builder: Any) -> StructInfo:
     return results[0] if len(results) == 1 else TupleStructInfo(tuple(results))
 
 
-def nonzero(x: Any) -> GraphCall:
+def nonzero(x: Value) -> GraphCall:
     """The indices of the elements that are not 0: a row for each dimension, a column for each."""
     return make_call("relax.nonzero", [x])
 

@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphCall, GraphExpr
-from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error, as_int, plain
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import (
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    size_text,
+)
+from te_sched.relax.op.common import argument_error, as_int
 from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
 
 def as_shape(shape: Any) -> Any:
     """A shape that is given as sizes or as an expression of a graph, as an expression."""
-    if is_sequence(shape):
-        return ShapeExpr(tuple(shape))
-    if isinstance(shape, GraphExpr | ShapeExpr):
-        return shape
-    raise GraphError(
-        f"the shape {repr_of(shape)}", f"it is {kind_of(shape)}", "give a list or tuple of sizes"
-    )
+    return ShapeExpr(tuple(shape)) if is_sequence(shape) else shape
 
 
 def as_axes(axes: Any) -> tuple[int, ...] | None:
@@ -135,13 +135,20 @@ def product(sizes: Sequence[Any]) -> Expr:
     return found
 
 
-def check_equal(call: GraphCall, builder: Any, one: Any, other: Any, what: str) -> None:
+def check_equal(
+    call: GraphCall,
+    builder: Any,
+    one: Any,
+    other: Any,
+    what: str,
+    help: str = "give arguments of which the shapes fit",
+) -> None:
     """GraphError if two sizes are known to differ; calls check them if they may."""
     if builder.analyzer.can_prove(ops.not_equal(one, other)):
         raise GraphError(
-            f"{what} of {call.op} differ: {one} and {other}",
+            f"{what} of {call.op} differ: {size_text(one)} and {size_text(other)}",
             f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
-            "give arguments of which the shapes fit",
+            help,
         )
     builder.require("equal", one, other, f"{what} of {call.op}")
 
@@ -151,7 +158,7 @@ def check_at_least(call: GraphCall, builder: Any, one: Any, least: Any, what: st
     one, least = map(builder.analyzer.simplify, (one, least))
     if builder.analyzer.can_prove(ops.less(one, least)):
         raise GraphError(
-            f"{what} of {call.op} is {plain(one)}, expected at least {plain(least)}",
+            f"{what} of {call.op} is {size_text(one)}, expected at least {size_text(least)}",
             f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
             "give arguments of which the shapes fit",
         )

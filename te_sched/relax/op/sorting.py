@@ -9,12 +9,13 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import as_int, like, shape_of, tensor_of
 from te_sched.relax.op.sizes import axis_of
 from te_sched.relax.operators import make_call, register_operator
 
 
-def sort(x: Any, axis: int = -1, descending: bool = False) -> GraphCall:
+def sort(x: Value, axis: int = -1, descending: bool = False) -> GraphCall:
     """The elements in ascending or descending order, along an axis."""
     return make_call(
         "relax.sort", [x], axis=as_int(axis, "axis"), descending=_flag(descending, "descending")
@@ -30,7 +31,9 @@ def _infer_sort(call: GraphCall, builder: Any) -> StructInfo:
     return like(info)
 
 
-def argsort(data: Any, axis: int = -1, descending: bool = False, dtype: str = "int32") -> GraphCall:
+def argsort(
+    data: Value, axis: int = -1, descending: bool = False, dtype: str = "int32"
+) -> GraphCall:
     """The indices of the elements in ascending or descending order, along an axis."""
     return make_call(
         "relax.argsort",
@@ -49,7 +52,7 @@ def _infer_argsort(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def topk(
-    data: Any,
+    data: Value,
     k: int = 1,
     axis: int = -1,
     ret_type: str = "both",

@@ -8,6 +8,7 @@ from typing import Any
 from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import as_int, like, shape_of, tensor_of
 from te_sched.relax.op.sizes import as_axes, axes_of, axis_of, product
 from te_sched.relax.operators import make_call, register_operator
@@ -53,7 +54,7 @@ def _reduction(name: str, words: str) -> Callable[..., GraphCall]:
     full = f"relax.{name}"
     register_operator(full)(_infer_reduction)
 
-    def build(x: Any, axis: Any = None, keepdims: bool = False) -> GraphCall:
+    def build(x: Value, axis: Numbers | None = None, keepdims: bool = False) -> GraphCall:
         return make_call(full, [x], axis=as_axes(axis), keepdims=bool(keepdims))
 
     build.__name__ = build.__qualname__ = name
@@ -74,7 +75,7 @@ variance = _reduction("variance", "The variance (of the population)")
 
 
 def cumsum(
-    data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    data: Value, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
 ) -> GraphCall:
     """The sums of the elements up to each one, along an axis, or of all in one row for None.
 
@@ -84,7 +85,7 @@ def cumsum(
 
 
 def cumprod(
-    data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    data: Value, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
 ) -> GraphCall:
     """The products of the elements up to each one, with the parameters of `cumsum`."""
     return _scan("relax.cumprod", data, axis, dtype, exclusive)

@@ -8,6 +8,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import (
     FOLLOWS,
     common_dtype,
@@ -18,7 +19,7 @@ from te_sched.relax.op.common import (
 from te_sched.relax.operators import make_call, register_operator
 
 
-def ewise_fma(x1: Any, x2: Any, x3: Any) -> GraphCall:
+def ewise_fma(x1: Value, x2: Value, x3: Value) -> GraphCall:
     """x1 * x2 + x3, of tensors of one shape."""
     return make_call("relax.ewise_fma", [x1, x2, x3])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import (
     FOLLOWS,
     argument_error,
@@ -38,7 +39,7 @@ def _unary(name: str, infer: Any, words: str) -> Callable[[Any], GraphCall]:
     full = f"relax.{name}"
     register_operator(full, TMixedPrecisionPolicy=FOLLOWS)(infer)
 
-    def build(x: Any) -> GraphCall:
+    def build(x: Value) -> GraphCall:
         return make_call(full, [x])
 
     build.__name__ = build.__qualname__ = name
@@ -78,7 +79,7 @@ tan = _unary("tan", _infer_float, "The tangent")
 tanh = _unary("tanh", _infer_float, "The hyperbolic tangent")
 
 
-def clip(x: Any, min: Any, max: Any) -> GraphCall:
+def clip(x: Value, min: Value, max: Value) -> GraphCall:
     """The nearest number of those from `min` to `max`.
 
     >>> from te_sched import relax

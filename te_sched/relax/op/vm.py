@@ -6,6 +6,7 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall, Tuple
 from te_sched.ir.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
+from te_sched.relax.op.arguments import Arguments, Shape, Value
 from te_sched.relax.op.common import allocated
 from te_sched.relax.op.memory import as_dtype, as_number, as_shape, as_string
 from te_sched.relax.operators import make_call, register_operator
@@ -13,7 +14,7 @@ from te_sched.signatures import is_sequence
 
 
 def alloc_storage(
-    shape: Any, runtime_device_index: Any, dtype: Any, storage_scope: Any = "global"
+    shape: Shape, runtime_device_index: Any, dtype: Any, storage_scope: Any = "global"
 ) -> GraphCall:
     """Memory for tensors: its bytes as a shape, or those of a tensor of a shape and dtype."""
     return make_call(
@@ -27,20 +28,20 @@ def alloc_storage(
     )
 
 
-def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> GraphCall:
+def alloc_tensor(storage: Value, offset: Any, shape: Shape, dtype: Any) -> GraphCall:
     """A tensor in a storage, which begins at a byte of it."""
     return make_call(
         "relax.vm.alloc_tensor", [storage, as_number(offset), as_shape(shape), as_dtype(dtype)]
     )
 
 
-def call_tir_dyn(func: Any, args: Any) -> GraphCall:
+def call_tir_dyn(func: Any, args: Arguments) -> GraphCall:
     """A call of a function of loops; the last argument is a shape with its numbers."""
     given = Tuple(tuple(args)) if is_sequence(args) else args
     return make_call("relax.vm.call_tir_dyn", [func, given])
 
 
-def kill_object(obj: Any) -> GraphCall:
+def kill_object(obj: Value) -> GraphCall:
     """The end of the life of a value."""
     return make_call("relax.vm.kill_object", [obj])
 

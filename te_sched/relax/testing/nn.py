@@ -140,7 +140,7 @@ def init_params(mod: IRModule) -> list[np.ndarray[Any, Any]]:
         sizes = [getattr(size, "value", None) for size in info.shape.values] if known else [None]
         if None in sizes:
             raise GraphError(
-                f"the values of parameter {one.name_hint}",
+                f"parameter {one.name_hint} has no constant shape",
                 f"it is {info}",
                 "bind the sizes first: relax.transform.BindSymbolicVars",
             )

@@ -28,7 +28,7 @@ from te_sched.ir.graph import (
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.ir.struct_info import TupleStructInfo, size_text
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute
 from te_sched.passes import PassInfo
@@ -93,7 +93,8 @@ class _Sizes(PyExprMutator):
             known = self._values.get(var)
             if known is not None and self._analyzer.can_prove(ops.not_equal(known, size)):
                 raise GraphError(
-                    f"MatchCast statements must be consistent: {var} is {known} and {size}",
+                    f"MatchCast statements must be consistent: "
+                    f"{var} is {size_text(known)} and {size_text(size)}",
                     f"the cast of {binding.value} contradicts an earlier one",
                     "give the casts different variables of sizes",
                 )

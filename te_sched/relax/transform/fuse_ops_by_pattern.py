@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import RepeatedDefinitionError as RepeatedDefinitionError
 from te_sched.ir.graph import (
     DataflowBlock,
     GraphCall,
@@ -99,10 +100,6 @@ def _parts_of(pattern: DFPattern) -> set[DFPattern]:
             found.add(one)
             open_ones += [*one.parts, *([one.reject] if isinstance(one, NotPattern) else [])]
     return found
-
-
-class RepeatedDefinitionError(GraphError, ValueError):
-    """A variable that is bound twice in a module."""
 
 
 def FuseOpsByPattern(

@@ -18,7 +18,6 @@ cannot be computed yet is skipped, and the value is matched again after the next
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +50,7 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    size_text,
 )
 from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import FunctionsPass, PassInfo
@@ -184,7 +184,7 @@ def _grouped(func: GraphFunction, slots: _Slots) -> list[_Relations]:
 def _check_constants(func: GraphFunction, relation: SizeRelation) -> None:
     """GraphError if a relation whose variables were bound to numbers does not hold."""
     if not Analyzer().can_prove(relation.condition):
-        sizes = f"{_text_of(relation.size)} and {_text_of(relation.other)}"
+        sizes = f"{size_text(relation.size)} and {size_text(relation.other)}"
         raise GraphError(
             f"{relation.subject} in {func.__name__} are {sizes}",
             "its variables of sizes were bound to numbers that do not fit",
@@ -197,11 +197,6 @@ def _failures(relations: list[SizeRelation]) -> Expr:
     for one in relations:
         count = ops.add(count, ops.cast("int64", ops.logical_not(one.condition)))
     return count
-
-
-def _text_of(size: Expr) -> str:
-    """A size without the dtype of its constants."""
-    return re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(size))
 
 
 def _is_integral(expr: Expr) -> bool:
@@ -411,7 +406,7 @@ class _Lowering(PyExprMutator):
         """What the error of a relation says: its kind, the values and texts of both sizes."""
         sides = relation.size, relation.other
         values = [one for side in sides for one in self._source(side)]
-        return [relation.kind, *values, *map(_text_of, sides), relation.subject]
+        return [relation.kind, *values, *map(size_text, sides), relation.subject]
 
     def _emit_match(self, match: _Match) -> bool:
         """Emit a match; whether all of its sizes were known or are now."""
@@ -524,7 +519,7 @@ class _Lowering(PyExprMutator):
         slot = self._slots.of(size)
         if slot not in self._known:
             raise GraphError(
-                f"size {size} is used before its variables have values",
+                f"size {size_text(size)} is used before its variables have values",
                 "",
                 "match it before: R.match_cast(x, R.Tensor([n, m], dtype))",
             )

@@ -135,8 +135,29 @@ def _as_module(mod: Any) -> IRModule:
     if isinstance(mod, GraphFunction):
         return IRModule({str(mod.attrs.get("global_symbol", "main")): mod})
     raise GraphError(
-        f"relax.build of {repr_of(mod)}", f"it is {kind_of(mod)}", "give an IRModule of graphs"
+        f"relax.build cannot build {repr_of(mod)}, expected an IRModule",
+        f"it is {kind_of(mod)}",
+        _way_to_a_module(mod),
     )
+
+
+def _way_to_a_module(given: Any) -> str:
+    """The advice for what is built in place of a module."""
+    if hasattr(given, "export_tvm"):
+        return "export it first: module, params = model.export_tvm(spec)"
+    origin = type(given).__module__
+    if origin.startswith("torch.") or any(
+        one.__module__.startswith("torch.") for one in type(given).__mro__
+    ):
+        return (
+            "import it first: relax.frontend.torch.from_exported_program("
+            "torch.export.export(model, inputs))"
+        )
+    if origin.startswith("onnx"):
+        return "import it first: relax.frontend.onnx.from_onnx(model)"
+    if isinstance(given, PrimFunc):
+        return "build a function of loops with te_sched.build(function, target)"
+    return "give a module of graphs"
 
 
 @contextmanager
@@ -184,7 +205,9 @@ def _lowered(
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     if not isinstance(chosen, ModulePass):
         raise GraphError(
-            f"the pipeline {repr_of(pipeline)}", f"it is {kind_of(pipeline)}", "give a pass"
+            f"the pipeline is {repr_of(pipeline)}, expected a pass or a name",
+            f"it is {kind_of(pipeline)}",
+            "give the name of a pipeline, or a pass",
         )
     lowered: IRModule = chosen(module)
     return lowered

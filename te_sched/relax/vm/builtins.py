@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, kind_of
+from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, counted, kind_of
 from te_sched.ir import dtypes
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
@@ -37,6 +37,12 @@ class MakeShapeCode(IntEnum):
     LOAD_SHAPE = 1
 
 
+class TupleOfList(tuple[Any, ...]):
+    """A list that a caller passed, as the tuple as which functions take it."""
+
+    __slots__ = ()
+
+
 def as_value(given: Any) -> Any:
     """An argument as functions take it: arrays as NDArray, lists as tuples."""
     if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
@@ -44,8 +50,9 @@ def as_value(given: Any) -> Any:
     if isinstance(given, np.ndarray | np.generic):
         return array(given)
     if isinstance(given, list | tuple):
+        kind = tuple if isinstance(given, tuple) else TupleOfList
         try:
-            return tuple([as_value(one) for one in given])
+            return kind([as_value(one) for one in given])
         except RecursionError:
             raise ArgumentError(
                 "a tuple is nested too deeply",
@@ -89,16 +96,64 @@ def _annotation(context: str) -> str:
     return f"it is declared as {found[1]}" if found else ""
 
 
-def _mismatch(context: str, fault: str, help: str = "give what is declared") -> ArgumentError:
+def declared_sizes(context: str) -> list[str] | None:
+    """The texts of the sizes of the tensor or shape that is declared; None if they are not.
+
+    >>> declared_sizes('ErrorContext(fn=f, loc=param[0], param=x, annotation=R.Tensor((n, 3)))')
+    ['n', '3']
+    """
+    found = re.search(r"annotation=R\.(?:Tensor\(\(|Shape\(\[)", context)
+    if found is None:
+        return None
+    sizes, depth = [""], 0
+    for letter in re.sub(r"T\.int64\((-?\d+)\)", r"\1", context[found.end() :]):
+        depth += (letter in "([") - (letter in ")]")
+        if depth < 0:
+            break
+        if letter == "," and not depth:
+            sizes.append("")
+        else:
+            sizes[-1] += letter
+    return [one.strip() for one in sizes if one.strip()]
+
+
+def expected_array(sizes: list[str] | None, more: str = "") -> str:
+    """The advice for an argument that should be an array of some sizes."""
+    if sizes is None:
+        return f"pass an array{more}"
+    return f"pass an array of shape ({', '.join(sizes)}{',' * (len(sizes) == 1)}){more}"
+
+
+def _not_an_array(
+    kind: type[ArgumentError | ArgumentTypeError], context: str, fault: str, more: str = ""
+) -> CallError:
+    """The error of a value that is not an array of the declared shape."""
+    is_computed = _CAST.match(context) or "loc=return" in context
+    help = "declare the value as it is" if is_computed else ""
+    element = "an element of " if "annotation=R.Tuple" in context else ""
+    error = kind(
+        f"{element}{_subject(context)} {fault}",
+        _annotation(context),
+        help or expected_array(declared_sizes(context), more),
+    )
+    error.check = None if help else (context, more)
+    return error
+
+
+def _mismatch(context: str, fault: str, help: str) -> ArgumentError:
     return ArgumentError(f"{_subject(context)} {fault}", _annotation(context), help)
 
 
-def _wrong_kind(context: str, value: Any, expected: str) -> ArgumentTypeError:
+def _wrong_kind(context: str, value: Any, expected: str, help: str = "") -> ArgumentTypeError:
     return ArgumentTypeError(
-        f"{_subject(context)} is {kind_of(value)}, expected {expected}",
+        f"{_subject(context)} is {_kind_of(value)}, expected {expected}",
         _annotation(context),
-        f"give {expected}",
+        help or f"pass {expected}",
     )
+
+
+def _kind_of(value: Any) -> str:
+    return "a list" if isinstance(value, TupleOfList) else kind_of(value)
 
 
 def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | None = None) -> None:
@@ -106,9 +161,11 @@ def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | Non
     if context is None:
         dtype, context = "", dtype
     if not isinstance(value, NDArray):
-        raise _wrong_kind(context, value, "a tensor")
+        fault = f"is {_kind_of(value)}, expected a tensor"
+        made = f', dtype="{dtype}"' if dtype not in ("", "void") else ""
+        raise _not_an_array(ArgumentTypeError, context, fault, f": te_sched.nd.array(values{made})")
     if ndim not in (-1, value.ndim):
-        raise _mismatch(context, f"has ndim {value.ndim}, expected {ndim}")
+        raise _not_an_array(ArgumentError, context, f"has ndim {value.ndim}, expected {ndim}")
     if dtype not in ("", "void", value.dtype):
         help = f'convert it: te_sched.nd.array(values, dtype="{dtype}")'
         raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}", help)
@@ -117,9 +174,10 @@ def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | Non
 def check_shape_info(value: Any, ndim: int, context: str) -> None:
     """Check that a value is a shape, with a number of sizes if it is not -1."""
     if not isinstance(value, ShapeTuple):
-        raise _wrong_kind(context, value, "a shape")
+        help = "pass its sizes: te_sched.relax.vm.ShapeTuple([4, 3])"
+        raise _wrong_kind(context, value, "a shape", help)
     if ndim not in (-1, len(value)):
-        raise _mismatch(context, f"has {len(value)} sizes, expected {ndim}")
+        raise _mismatch(context, f"has {len(value)} sizes, expected {ndim}", f"pass {ndim} sizes")
 
 
 def check_prim_value_info(value: Any, dtype: str, context: str) -> None:
@@ -136,7 +194,8 @@ def check_tuple_info(value: Any, size: int, context: str) -> None:
     if not isinstance(value, tuple | list) or isinstance(value, ShapeTuple):
         raise _wrong_kind(context, value, "a tuple")
     if len(value) != size:
-        raise _mismatch(context, f"has {len(value)} elements, expected {size}")
+        help = f"pass a tuple of {counted(size, 'element')}"
+        raise _mismatch(context, f"has {counted(len(value), 'element')}, expected {size}", help)
 
 
 def check_func_info(value: Any, context: str) -> None:
@@ -162,7 +221,8 @@ def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
     if sizes is None:
         raise _wrong_kind(context, value, "a tensor or a shape")
     if len(sizes) != count:
-        raise _mismatch(context, f"has {len(sizes)} dimensions, expected {count}")
+        fault = f"has {counted(len(sizes), 'dimension')}, expected {count}"
+        raise _wrong_sizes(value, context, fault)
     values: Any = heap if heap is None else heap._array
     for axis in range(count):
         code, number = pairs[2 * axis], pairs[2 * axis + 1]
@@ -172,7 +232,13 @@ def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
             expected = number if code == 0 else int(values[number])
             if sizes[axis] != expected:
                 fault = f"has shape {tuple(sizes)}, expected {expected} along axis {axis}"
-                raise _mismatch(context, fault)
+                raise _wrong_sizes(value, context, fault)
+
+
+def _wrong_sizes(value: Any, context: str, fault: str) -> CallError:
+    if isinstance(value, NDArray):
+        return _not_an_array(ArgumentError, context, fault)
+    return _mismatch(context, fault, "pass a shape of the sizes that are declared")
 
 
 def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str) -> None:
@@ -182,7 +248,7 @@ def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str
     elif code != 2:
         expected = number if code == 0 else int(heap._array[number])
         if value != expected:
-            raise _mismatch(context, f"is {value}, expected {expected}")
+            raise _mismatch(context, f"is {value}, expected {expected}", f"pass {expected}")
 
 
 def check_sizes(heap: Any, failures: int, function: str, *parts: Any) -> None:

@@ -213,7 +213,7 @@ def _constant(given: Any) -> Any:
     if is_sequence(given):
         return ShapeTuple(given)
     raise GraphError(
-        f"the constant {repr_of(given)}",
+        f"{repr_of(given)} cannot be a constant of an executable",
         f"it is {kind_of(given)}",
         "give an array, a shape, a number, a str or a dtype",
     )

@@ -11,19 +11,25 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from te_sched.errors import CallError
-from te_sched.relax.vm.builtins import read_if_cond
+from te_sched.errors import ArgumentError, ArgumentTypeError, CallError
+from te_sched.relax.vm.builtins import declared_sizes, expected_array, read_if_cond
 from te_sched.relax.vm.bytecode import (
     MACHINE,
     BranchInstruction,
     CallInstruction,
     ExecutableFunction,
     JumpInstruction,
+    ShapeTuple,
     TypeName,
     VmOperand,
 )
 
 Step = tuple[Any, ...]
+# The functions that check parameters, and store and compute the sizes of a call.
+_AT_ENTRY = (
+    *("vm.builtin.alloc_shape_heap", "vm.builtin.check_", "vm.builtin.match_"),
+    *("vm.builtin.tuple_getitem", "shape_func"),
+)
 Around = Callable[[str, Callable[..., Any], tuple[Any, ...]], Any]
 
 
@@ -78,6 +84,10 @@ class InterpretedFunction:
             return self._run(frame)
         except RecursionError as error:
             raise too_deep(self.name) from error
+        except (ArgumentError, ArgumentTypeError) as error:
+            if error.check is not None:
+                _advise_sizes(error, *error.check, self.steps, frame)
+            raise
 
     def _run(self, frame: list[Any]) -> Any:
         steps, around, at = self.steps, self.around, 0
@@ -97,6 +107,57 @@ class InterpretedFunction:
                 at += step[1]
             else:
                 return frame[step[1]]
+
+
+def _advise_sizes(
+    error: CallError, declaration: str, more: str, steps: Sequence[Step], frame: list[Any]
+) -> None:
+    """Advise to pass an array of the sizes in this call, as far as its arguments tell them."""
+    texts = declared_sizes(declaration)
+    matches, computations = _matches_at_entry(steps, frame)
+    own = [pairs for _, _, pairs, context in matches if context == declaration]
+    if texts is None or not own:
+        return
+    known: set[int] = set()
+    variables: set[int] = set()
+    for value, heap, pairs, context in sorted(matches, key=lambda one: one[3] == declaration):
+        sizes = value if isinstance(value, ShapeTuple) else getattr(value, "shape", ())
+        names = declared_sizes(context) or [""] * len(pairs)
+        fits = len(sizes) == len(pairs)
+        for k, (code, slot) in enumerate(pairs):
+            if code != 1 and not (code == 3 and names[k].isidentifier()):
+                continue
+            variables.add(slot)
+            if fits and slot not in known:
+                heap._array[slot] = sizes[k]
+                known.add(slot)
+    if known == variables:
+        for compute, heap in computations:
+            compute(heap)
+            known.update(range(len(heap._array)))
+    for k, (code, number) in enumerate(own[-1]):
+        if code == 0 or (code != 2 and number in known):
+            texts[k] = str(number if code == 0 else matches[0][1]._array[number])
+    error.advice = error.help = expected_array(texts, more)
+
+
+def _matches_at_entry(steps: Sequence[Step], frame: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The values with the pairs that they are matched with, and what computes sizes of a heap."""
+    matches: list[Any] = []
+    computations: list[Any] = []
+    for kind, function, given, register, name in [one for one in steps if len(one) == 5]:
+        if kind or not name.startswith(_AT_ENTRY):
+            break
+        if name == "vm.builtin.tuple_getitem":
+            values, index = given(frame)
+            is_there = isinstance(values, tuple) and index < len(values)
+            frame[register] = values[index] if is_there else None
+        elif name == "vm.builtin.match_shape":
+            value, heap, _, *pairs, context = given(frame)
+            matches.append((value, heap, list(zip(pairs[::2], pairs[1::2], strict=True)), context))
+        elif name.startswith("shape_func"):
+            computations.append((function, *given(frame)))
+    return matches, computations
 
 
 def too_deep(name: str) -> CallError:

@@ -71,9 +71,9 @@ class VirtualMachine:
         self.executable = getattr(rt_mod, "executable", rt_mod)
         if not isinstance(self.executable, Executable):
             raise GraphError(
-                f"a virtual machine of {repr_of(rt_mod)}",
-                f"it is {kind_of(rt_mod)}",
-                "give what relax.build returned",
+                f"cannot make a VirtualMachine of {repr_of(rt_mod)}",
+                "it runs the functions of an executable",
+                "build one first: relax.VirtualMachine(relax.build(module, target), device)",
             )
         self._devices = _devices(device)
         self._is_profiled = profile
@@ -116,6 +116,7 @@ class VirtualMachine:
             params = self._interpreted[name].code.params
             native = NativeFunction(plan, kernels[name], params, constants)
             native.before_error = self.refuse_set_inputs
+            native.arguments_of = self.arguments_of
             self._native[name] = native
         self._functions = {**self._interpreted, **self._native}
 
@@ -142,6 +143,12 @@ class VirtualMachine:
 
     get_function = __getitem__
 
+    def __getattr__(self, name: str) -> Any:
+        """AttributeError, which says how functions are called."""
+        functions = vars(self).get("_functions", {})
+        near = f": use machine[{name!r}](...)" if name in functions else ""
+        raise AttributeError(f"a VirtualMachine has no attribute {name!r}{near}")
+
     def _function(self, name: Any) -> Callable[..., Any]:
         found = self._functions.get(name) if isinstance(name, str) else None
         if found is None:
@@ -165,7 +172,11 @@ class VirtualMachine:
         CallError for other values.
         """
         if not isinstance(closure, Closure) and not callable(closure):
-            raise CallError(f"{kind_of(closure)} is called as a closure", "", "give a closure")
+            raise CallError(
+                f"cannot call {repr_of(closure)}: it is {kind_of(closure)}, expected a closure",
+                "a closure is a function that a function of the graph returned",
+                "call a function of the machine by its name: machine[name](...)",
+            )
         return closure(*[as_value(one) for one in args])
 
     def arguments_of(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -339,13 +350,15 @@ class _Timed:
 def _devices(given: Any) -> list[Device]:
     devices = [cpu(0)] if given is None else list(given) if isinstance(given, list) else [given]
     if not devices:
-        raise CallError("a machine has no device", "the list is empty", "give te_sched.cpu()")
+        raise CallError(
+            "a VirtualMachine has no device", "the list is empty", "pass te_sched.cpu()"
+        )
     for one in devices:
         if not isinstance(one, Device):
             raise CallError(
-                f"the device of a machine is {repr_of(one)}",
+                f"the device of a VirtualMachine is {repr_of(one)}, expected a Device",
                 f"it is {kind_of(one)}",
-                "give te_sched.cpu()",
+                "pass te_sched.cpu(), or te_sched.device(name)",
             )
         check_usable(one)
     return devices

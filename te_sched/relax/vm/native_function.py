@@ -31,9 +31,12 @@ class NativeFunction:
         self._build = _builder(plan.result, constants)
         self._count = len(params)
         self.before_error: Callable[[str], None] = lambda name: None
+        self.arguments_of: Callable[..., Sequence[Any]] = lambda name, args, named: args
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it."""
+        if named:
+            args = tuple(self.arguments_of(self.name, args, named))
         if len(args) != self._count:
             self.before_error(self.name)
             raise wrong_count(self.name, self.params, len(args))
@@ -52,7 +55,10 @@ class NativeFunction:
         """Raise the error of the first check that fails, which knows what graphs declare."""
         for name, number, *rest in self._plan.checks:
             given = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
-            BUILTINS[name](as_value(args[number]), *given)
+            try:
+                BUILTINS[name](as_value(args[number]), *given)
+            except CallError as error:
+                raise error from None  # it takes the place of the error that is handled
 
 
 def _builder(tree: Sequence[Any], constants: Sequence[Any]) -> _Builder:

@@ -37,7 +37,7 @@ def test_build_rejects():
     function = relax.Function([X], X)
     with pytest.raises(GraphError, match="the execution mode is 'fast'"):
         relax.build(function, exec_mode="fast")
-    with pytest.raises(GraphError, match=r"relax\.build of 3"):
+    with pytest.raises(GraphError, match=r"relax\.build cannot build 3"):
         relax.build(3)
 
 

@@ -30,7 +30,7 @@ def test_shapes_are_matched_and_made():
         (lambda: b.check_shape_info(ShapeTuple([1]), 2, "a"), ArgumentError, "a has 1 sizes"),
         (lambda: b.check_prim_value_info(1.5, "int64", "a"), ArgumentTypeError, "a is a float"),
         (lambda: b.check_tuple_info(X, 2, "a"), ArgumentTypeError, "expected a tuple"),
-        (lambda: b.check_tuple_info((X,), 2, "a"), ArgumentError, "a has 1 elements, expected 2"),
+        (lambda: b.check_tuple_info((X,), 2, "a"), ArgumentError, "a has 1 element, expected 2"),
         (lambda: b.check_func_info(X, "a"), ArgumentTypeError, "expected a function"),
         (lambda: b.match_shape(1, None, 1, 0, 1, "a"), ArgumentTypeError, "expected a tensor or a"),
         (lambda: b.match_shape(X, None, 1, 0, 1, "a"), ArgumentError, "a has 2 dimensions"),

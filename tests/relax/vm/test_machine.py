@@ -81,7 +81,7 @@ def test_closures_run():
     np.testing.assert_array_equal(vm["main"](x, y).numpy(), x + y)
     closure = vm["make"](x)
     np.testing.assert_array_equal(vm.invoke_closure(closure, y).numpy(), x + y)
-    with pytest.raises(CallError, match="an int is called as a closure"):
+    with pytest.raises(CallError, match="cannot call 3: it is an int, expected a closure"):
         vm.invoke_closure(3)
 
 
@@ -182,9 +182,9 @@ def test_saved_functions_have_arguments():
 
 def test_machines_reject_other_devices():
     executable = relax.build(Closures, "llvm")
-    with pytest.raises(CallError, match="the device of a machine is 'cpu'"):
+    with pytest.raises(CallError, match="the device of a VirtualMachine is 'cpu'"):
         relax.VirtualMachine(executable, "cpu")
-    with pytest.raises(CallError, match="a machine has no device"):
+    with pytest.raises(CallError, match="a VirtualMachine has no device"):
         relax.VirtualMachine(executable, [])
 
 

@@ -20,7 +20,7 @@ def jit(
     """The module, compiled for a device."""
     if out_format != "torch":
         raise GraphError(
-            f"the format {repr_of(out_format)} of a compiled module", "", 'use "torch"'
+            f"a module cannot be compiled to format {repr_of(out_format)}", "", 'use "torch"'
         )
     place = nd.device(device) if isinstance(device, str) else device
     methods = ModuleSpec.from_raw(spec, module)

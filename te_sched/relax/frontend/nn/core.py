@@ -72,7 +72,7 @@ class NNTensor:
         info = _expr.struct_info
         if not isinstance(info, TensorStructInfo):
             raise GraphError(
-                f"a Tensor of {repr_of(_expr)}",
+                f"cannot make a Tensor of {repr_of(_expr)}",
                 f"it is {info}",
                 "give an expression that is a tensor",
             )
@@ -144,7 +144,7 @@ def sizes_of(shape: Sequence[Any], names: dict[str, Var]) -> tuple[Any, ...]:
             size = int(size)
         elif not isinstance(size, int | Expr):
             raise GraphError(
-                f"size {repr_of(size)} of a tensor",
+                f"the size of a tensor is {repr_of(size)}, expected an int or a name",
                 f"it is {kind_of(size)}",
                 "give an int, the name of a variable, or an expression",
             )
@@ -235,7 +235,7 @@ class NNObject:
         expr = _expr if isinstance(_expr, GraphVar) else current_builder().emit(_expr, _name)
         if not isinstance(expr.struct_info, ObjectStructInfo):
             raise GraphError(
-                f"an Object of {repr_of(expr)}",
+                f"cannot make an Object of {repr_of(expr)}",
                 f"it is {expr.struct_info}",
                 "give an expression of R.Object",
             )

@@ -114,7 +114,7 @@ class _Convolution(NNModule):
             return channels
         if not isinstance(channels, int | Expr) or self.groups < 1:
             raise GraphError(
-                f"{repr_of(channels)} channels in {repr_of(self.groups)} groups",
+                f"cannot divide {repr_of(channels)} channels into {repr_of(self.groups)} groups",
                 "a group has a number of channels",
                 "give numbers, or groups=1",
             )

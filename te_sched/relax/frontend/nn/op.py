@@ -45,7 +45,9 @@ def _operands(a: Any, b: Any) -> list[Any]:
     """Two tensors; a number takes the dtype of the other one."""
     if not isinstance(a, NNTensor) and not isinstance(b, NNTensor):
         raise GraphError(
-            f"an operation on {repr_of(a)} and {repr_of(b)}", "", "give at least one tensor"
+            f"neither {repr_of(a)} nor {repr_of(b)} is a Tensor of nn",
+            "an operation of a module computes with tensors",
+            "give at least one tensor: nn.Tensor.from_const(value)",
         )
     dtype = (a if isinstance(a, NNTensor) else b).dtype
     return [one._expr if isinstance(one, NNTensor) else const(one, dtype) for one in (a, b)]
@@ -516,7 +518,7 @@ def interpolate(
     """An image of another size: "nearest", "bilinear" or "bicubic"."""
     if recompute_scale_factor or antialias:
         raise GraphError(
-            "interpolate with recompute_scale_factor or antialias",
+            "interpolate does not support recompute_scale_factor and antialias",
             "there is not an operator for it",
             "leave them out",
         )
@@ -616,7 +618,7 @@ def _tensor_ir_args(args: Any) -> tuple[Tuple, ShapeExpr | None]:
     for one in numbers:
         if not isinstance(one, int | Expr):
             raise GraphError(
-                f"argument {repr_of(one)} of a function of blocks",
+                f"cannot pass {repr_of(one)} to a function of blocks",
                 f"it is {kind_of(one)}",
                 "give tensors, then numbers",
             )

@@ -661,7 +661,7 @@ def _padding(
             total = reach - 1
         else:
             raise GraphError(
-                f"auto_pad of a dimension of size {size} with stride {stride}",
+                f"auto_pad cannot pad a dimension of size {size} with stride {stride}",
                 "the padding depends on the size, which a call gives",
                 "give the size: from_onnx(model, shape_dict={...})",
             )
@@ -743,7 +743,9 @@ def _conv_transpose(
         pads = small + large if auto_pad == "SAME_UPPER" else large + small
     data, _, weights = _LAYOUTS[rank]
     if rank > 2:
-        raise GraphError(f"a transposed convolution of {rank} dimensions", "", "use 1 or 2")
+        raise GraphError(
+            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
+        )
     call = getattr(R.nn, f"conv{rank}d_transpose")(
         x,
         weight,
@@ -1286,7 +1288,7 @@ def _resized(
     extents = [shape[one] for one in places]
     size, factors = _resized_sizes(imp, extents, scales, sizes, keep_aspect_ratio_policy)
     if antialias and any(one is None or one < 1 for one in factors):
-        raise GraphError("resize with antialias", "", "resize without it")
+        raise GraphError("antialias is not supported", "", "resize without it")
     rows = list(zip(places, extents, size, factors, strict=True))
     changed = [one for one in rows if not _is_kept(imp, *one[1:])]
     is_open = any(_is_open(*one[1:3]) for one in changed)

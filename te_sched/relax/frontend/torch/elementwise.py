@@ -302,7 +302,9 @@ def _invert(imp: Importer, x: Any) -> Any:
 def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
     if decimals != 0:
         raise GraphError(
-            f"round to {decimals} decimals", "", "multiply, round to integers, and divide"
+            f"rounding to {decimals} decimals is not supported",
+            "",
+            "multiply, round to integers, and divide",
         )
     return imp.emit(R.round(x))
 

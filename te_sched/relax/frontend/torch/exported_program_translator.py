@@ -269,8 +269,8 @@ def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Any:
     found = combine.get(type(expr).__name__)
     if found is None:
         raise GraphError(
-            f"size {expr} of an input",
-            f"{type(expr).__name__} has no translation",
+            f"size {expr} of an input has no translation",
+            f"it is computed by {type(expr).__name__}",
             "use sums, products, quotients and remainders of dimensions",
         )
     return found(*args)

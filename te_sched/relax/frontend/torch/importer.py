@@ -146,7 +146,7 @@ class Importer:
         rank = max(self.info(expr).ndim, 1)
         if not -rank <= dim < rank:
             raise GraphError(
-                f"dimension {dim} of a tensor of {rank} dimensions",
+                f"a tensor of {rank} dimensions has no dimension {dim}",
                 f"its dimensions are {-rank} to {rank - 1}",
                 "give one of them",
             )

@@ -148,7 +148,9 @@ def _padding_of(
 def _conv_arguments(imp: Importer, m: Any) -> dict[str, Any]:
     if getattr(m, "padding_mode", "zeros") != "zeros":
         raise GraphError(
-            f"a convolution pads with mode {m.padding_mode}", "", "pad before the convolution"
+            f"padding_mode={m.padding_mode!r} of a convolution is not supported",
+            "",
+            "pad before the convolution",
         )
     return {
         **_weights(imp, m),
@@ -214,7 +216,9 @@ def _transposed(
     dilation: Any,
 ) -> Any:
     if rank > 2:
-        raise GraphError(f"a transposed convolution of {rank} dimensions", "", "use 1 or 2")
+        raise GraphError(
+            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
+        )
     x, is_single = _unbatched(imp, x, rank)
     data, kernel = _LAYOUTS[rank]
     call = getattr(R.nn, f"conv{rank}d_transpose")(
@@ -504,7 +508,9 @@ def _adaptive_max(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
             continue
         if not isinstance(extent, int):
             raise GraphError(
-                f"{size} parts of a dimension of size {extent}", "", "use fixed sizes, or 1 part"
+                f"cannot divide a dimension of size {extent} into {size} parts",
+                "its size is not constant",
+                "use fixed sizes, or 1 part",
             )
         begins = np.arange(size) * extent // size
         ends = -(-(np.arange(size) + 1) * extent // size)
@@ -777,7 +783,9 @@ def _attention(
     rank = imp.info(q).ndim
     if not 2 <= rank <= 4:
         raise GraphError(
-            f"attention of tensors of {rank} dimensions", "", "use 2, 3 or 4 dimensions"
+            f"attention of tensors of {rank} dimensions is not supported",
+            "",
+            "use 2, 3 or 4 dimensions",
         )
     if enable_gqa:  # several queries for each key
         times = imp.shape(q)[-3] // imp.shape(k)[-3]
@@ -848,7 +856,11 @@ def _interpolate(
     size = _several(size, count)
     if antialias or mode not in _MODES:
         what = "with antialias" if antialias else f"with mode {repr_of(mode)}"
-        raise GraphError(f"interpolate {what}", "", f"use {', '.join(_MODES)} without antialias")
+        raise GraphError(
+            f"interpolation {what} is not supported",
+            "",
+            f"use {', '.join(_MODES)} without antialias",
+        )
     ratios = [
         new / old if not factor or recompute_scale_factor else factor
         for old, new, factor in zip(shape[2:], size, factors, strict=True)
@@ -858,7 +870,7 @@ def _interpolate(
     if count != 2 or not is_whole or mode == "nearest-exact":
         if len(ratios) < count:
             raise GraphError(
-                f"interpolate a tensor of shape {shape}", "", "use images of whole factors"
+                f"cannot interpolate a tensor of shape {shape}", "", "use images of whole factors"
             )
         for n, (new, ratio) in enumerate(zip(size, ratios, strict=True)):
             places = _sources(shape[n + 2], new, ratio, mode, bool(align_corners))

@@ -196,8 +196,8 @@ def _sliced(imp: Importer, x: Any, dim: int) -> Any:
     sizes = imp.known_parts(dim)
     if sizes is None:
         raise GraphError(
-            f"split of a dimension of size {imp.shape(x)[dim]}",
-            "its size is not known",
+            f"cannot split a dimension of size {imp.shape(x)[dim]}",
+            "its size is not constant",
             "use fixed sizes",
         )
     parts, begin = [], ops.const(0, "int64")
@@ -235,7 +235,9 @@ def _unbind(imp: Importer, x: Any, dim: int = 0) -> Any:
     extent = imp.shape(x)[dim]
     if not isinstance(extent, int):
         raise GraphError(
-            f"unbind of a dimension of size {extent}", "its size is not known", "use a fixed size"
+            f"cannot unbind a dimension of size {extent}",
+            "its size is not constant",
+            "use a fixed size",
         )
     parts = imp.emit(R.split(x, list(range(1, extent + 1)), dim))
 
@@ -275,7 +277,7 @@ def _select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
 def _place(imp: Importer, index: Any) -> Any:
     if imp.is_tensor(index):
         return index
-    raise GraphError(f"the place {repr_of(index)} of an element", "", "use a number or a tensor")
+    raise GraphError(f"the index of an element is {repr_of(index)}", "", "use a number or a tensor")
 
 
 @row("broadcast_in_dim")
@@ -391,7 +393,9 @@ def _numbered(imp: Importer, x: Any) -> np.ndarray[Any, Any]:
     shape = imp.shape(x)
     if not all(isinstance(one, int) for one in shape):
         raise GraphError(
-            f"elements of a tensor of shape {shape}", "the shape is not constant", "use fixed sizes"
+            f"cannot number the elements of a tensor of shape {shape}",
+            "the shape is not constant",
+            "use fixed sizes",
         )
     return np.arange(math.prod(shape)).reshape(shape)
 
@@ -419,7 +423,9 @@ def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
     extent = imp.shape(x)[dimension]
     if not isinstance(extent, int):
         raise GraphError(
-            f"windows of a dimension of size {extent}", "its size is not known", "use a fixed size"
+            f"cannot unfold a dimension of size {extent}",
+            "its size is not constant",
+            "use a fixed size",
         )
     axis = dimension % rank
     places = np.arange(0, extent - size + 1, step)[:, None] + np.arange(size)

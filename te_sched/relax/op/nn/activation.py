@@ -6,42 +6,43 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import FOLLOWS, argument_error, tensor_of
 from te_sched.relax.op.sizes import axis_of
 from te_sched.relax.operators import make_call, register_operator
 
 
-def relu(data: Any) -> GraphCall:
+def relu(data: Value) -> GraphCall:
     """max(data, 0)"""
     return make_call("relax.nn.relu", [data])
 
 
-def leakyrelu(data: Any, alpha: float = 0.01) -> GraphCall:
+def leakyrelu(data: Value, alpha: float = 0.01) -> GraphCall:
     """data where it is positive, elsewhere alpha * data"""
     return make_call("relax.nn.leakyrelu", [data], alpha=float(alpha))
 
 
-def gelu(data: Any) -> GraphCall:
+def gelu(data: Value) -> GraphCall:
     """data * P(X <= data), for X of the standard normal distribution."""
     return make_call("relax.nn.gelu", [data])
 
 
-def gelu_tanh(data: Any) -> GraphCall:
+def gelu_tanh(data: Value) -> GraphCall:
     """An approximation of gelu by tanh."""
     return make_call("relax.nn.gelu_tanh", [data])
 
 
-def silu(data: Any) -> GraphCall:
+def silu(data: Value) -> GraphCall:
     """data * sigmoid(data)"""
     return make_call("relax.nn.silu", [data])
 
 
-def softmax(data: Any, axis: int = -1) -> GraphCall:
+def softmax(data: Value, axis: int = -1) -> GraphCall:
     """exp(data), divided by its sum along an axis."""
     return make_call("relax.nn.softmax", [data], axis=int(axis))
 
 
-def log_softmax(data: Any, axis: int = -1) -> GraphCall:
+def log_softmax(data: Value, axis: int = -1) -> GraphCall:
     """log(softmax(data, axis))"""
     return make_call("relax.nn.log_softmax", [data], axis=int(axis))
 

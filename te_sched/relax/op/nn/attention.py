@@ -9,6 +9,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import (
     ALWAYS,
     argument_error,
@@ -22,10 +23,10 @@ from te_sched.relax.operators import make_call, register_operator
 
 
 def attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
+    query: Value,
+    key: Value,
+    value: Value,
+    bias: Value | None = None,
     scale: Any = None,
     causal_mask: str | None = None,
     window_size: int | None = None,
@@ -46,13 +47,13 @@ def attention(
 
 
 def attention_var_len(
-    queries: Any,
-    keys: Any,
-    values: Any,
-    seqstart_q: Any,
-    max_seqlen_q: Any,
-    seqstart_k: Any = None,
-    max_seqlen_k: Any = None,
+    queries: Value,
+    keys: Value,
+    values: Value,
+    seqstart_q: Value,
+    max_seqlen_q: Value,
+    seqstart_k: Value | None = None,
+    max_seqlen_k: Value | None = None,
     scale: Any = None,
     causal_mask: str | None = None,
     window_size: int | None = None,
@@ -73,7 +74,7 @@ def attention_var_len(
 def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict[str, Any]:
     if causal_mask not in (None, "TopLeft", "BottomRight"):
         raise GraphError(
-            f"attention with causal_mask={causal_mask!r}",
+            f"attention does not support causal_mask={causal_mask!r}",
             "",
             'use "TopLeft", "BottomRight" or None',
         )

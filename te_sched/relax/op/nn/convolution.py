@@ -8,7 +8,8 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, size_text
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import ALWAYS, common_dtype, shape_of, tensors_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import (
@@ -24,11 +25,11 @@ _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def conv1d(
-    data: Any,
-    weight: Any,
-    strides: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    data: Value,
+    weight: Value,
+    strides: Numbers = 1,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
     groups: int = 1,
     data_layout: str = "NCW",
     kernel_layout: str = "OIW",
@@ -41,11 +42,11 @@ def conv1d(
 
 
 def conv2d(
-    data: Any,
-    weight: Any,
-    strides: Any = (1, 1),
-    padding: Any = (0, 0),
-    dilation: Any = (1, 1),
+    data: Value,
+    weight: Value,
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0),
+    dilation: Numbers = (1, 1),
     groups: int = 1,
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
@@ -65,11 +66,11 @@ def conv2d(
 
 
 def conv3d(
-    data: Any,
-    weight: Any,
-    strides: Any = (1, 1, 1),
-    padding: Any = (0, 0, 0),
-    dilation: Any = (1, 1, 1),
+    data: Value,
+    weight: Value,
+    strides: Numbers = (1, 1, 1),
+    padding: Numbers = (0, 0, 0),
+    dilation: Numbers = (1, 1, 1),
     groups: int = 1,
     data_layout: str = "NCDHW",
     kernel_layout: str = "OIDHW",
@@ -115,12 +116,12 @@ def _check_groups(groups: int, name: str) -> None:
 
 
 def conv1d_transpose(
-    data: Any,
-    weight: Any,
-    strides: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    dilation: Any = 1,
+    data: Value,
+    weight: Value,
+    strides: Numbers = 1,
+    padding: Numbers = 0,
+    output_padding: Numbers = 0,
+    dilation: Numbers = 1,
     groups: int = 1,
     data_layout: str = "NCW",
     kernel_layout: str = "IOW",
@@ -134,12 +135,12 @@ def conv1d_transpose(
 
 
 def conv2d_transpose(
-    data: Any,
-    weight: Any,
-    strides: Any = (1, 1),
-    padding: Any = (0, 0),
-    output_padding: Any = (0, 0),
-    dilation: Any = (1, 1),
+    data: Value,
+    weight: Value,
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0),
+    output_padding: Numbers = (0, 0),
+    dilation: Numbers = (1, 1),
     groups: int = 1,
     data_layout: str = "NCHW",
     kernel_layout: str = "IOHW",
@@ -249,7 +250,7 @@ def _check_divides(call: GraphCall, builder: Any, groups: int, size: Any, what: 
         return
     if builder.analyzer.can_prove(ops.not_equal(rest, 0)):
         raise GraphError(
-            f"{call.op} has {groups} groups of {size} {what}",
+            f"{call.op} has {groups} groups of {size_text(size)} {what}",
             f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
             "give a number of groups that divides the channels",
         )

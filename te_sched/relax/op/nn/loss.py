@@ -7,12 +7,13 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Value
 from te_sched.relax.op.common import argument_error, common_dtype, shape_of, tensor_of, tensors_of
 from te_sched.relax.op.sizes import check_equal, common_vdevice, known_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 
-def cross_entropy_with_logits(predictions: Any, labels: Any) -> GraphCall:
+def cross_entropy_with_logits(predictions: Value, labels: Value) -> GraphCall:
     """-sum(predictions * labels), divided by the size of the batch if there is one."""
     return make_call("relax.nn.cross_entropy_with_logits", [predictions, labels])
 
@@ -31,9 +32,9 @@ def _infer_cross_entropy(call: GraphCall, builder: Any) -> StructInfo:
 
 
 def nll_loss(
-    predictions: Any,
-    targets: Any,
-    weights: Any = None,
+    predictions: Value,
+    targets: Value,
+    weights: Value | None = None,
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> GraphCall:

@@ -8,7 +8,8 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
-from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
+from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo, size_text
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import FOLLOWS, argument_error, tensor_of, tensors_of
 from te_sched.relax.op.nn.activation import check_floats
 from te_sched.relax.op.sizes import as_axes, axes_of, axis_of, check_equal, known_sizes, unknown
@@ -16,11 +17,11 @@ from te_sched.relax.operators import make_call, register_operator
 
 
 def batch_norm(
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    moving_mean: Any,
-    moving_var: Any,
+    data: Value,
+    gamma: Value,
+    beta: Value,
+    moving_mean: Value,
+    moving_var: Value,
     axis: int,
     epsilon: float = 1e-5,
     center: bool = True,
@@ -48,10 +49,10 @@ def batch_norm(
 
 
 def layer_norm(
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    axes: Any,
+    data: Value,
+    gamma: Value,
+    beta: Value,
+    axes: Numbers,
     epsilon: float = 1e-5,
     center: bool = True,
     scale: bool = True,
@@ -68,12 +69,12 @@ def layer_norm(
 
 
 def group_norm(
-    data: Any,
-    gamma: Any,
-    beta: Any,
+    data: Value,
+    gamma: Value,
+    beta: Value,
     num_groups: int,
     channel_axis: int,
-    axes: Any,
+    axes: Numbers,
     epsilon: float = 1e-5,
     center: bool = True,
     scale: bool = True,
@@ -91,14 +92,14 @@ def group_norm(
     )
 
 
-def rms_norm(data: Any, weight: Any, axes: Any = -1, epsilon: float = 1e-5) -> GraphCall:
+def rms_norm(data: Value, weight: Value, axes: Numbers = -1, epsilon: float = 1e-5) -> GraphCall:
     """Division by the root of the mean of squares over axes."""
     return make_call(
         "relax.nn.rms_norm", [data, weight], axes=as_axes(axes), epsilon=float(epsilon)
     )
 
 
-def dropout(data: Any, rate: float = 0.5) -> GraphCall:
+def dropout(data: Value, rate: float = 0.5) -> GraphCall:
     """Elements that are set to zero with a probability; a tuple of the result and the mask."""
     return make_call("relax.nn.dropout", [data], rate=float(rate))
 
@@ -180,7 +181,7 @@ def _infer_group_norm(call: GraphCall, builder: Any) -> StructInfo:
         rest = ops.floormod(sizes[channel], ops.const(groups, "int64"))
         if builder.analyzer.can_prove(ops.not_equal(rest, ops.const(0, "int64"))):
             raise GraphError(
-                f"{call.op} has {groups} groups of {sizes[channel]} channels",
+                f"{call.op} has {groups} groups of {size_text(sizes[channel])} channels",
                 f"the tensor is {data}",
                 "give a number of groups that divides the channels",
             )

@@ -9,13 +9,16 @@ from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.constant import const
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import shape_of, tensor_of
 from te_sched.relax.op.sizes import given_sizes, sized, unknown
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
 
-def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> GraphCall:
+def pad(
+    data: Value, pad_width: Numbers, pad_value: Value = 0, pad_mode: str = "constant"
+) -> GraphCall:
     """The tensor with elements added at the begin and end of each dimension.
 
     Parameters

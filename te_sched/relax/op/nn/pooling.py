@@ -8,6 +8,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import FOLLOWS, shape_of, tensor_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import as_padding, as_sizes, check_at_least, given_sizes
@@ -41,11 +42,11 @@ def pool_attrs(
 
 
 def max_pool1d(
-    data: Any,
-    pool_size: Any = (1,),
-    strides: Any = (1,),
-    padding: Any = (0, 0),
-    dilation: Any = (1,),
+    data: Value,
+    pool_size: Numbers = (1,),
+    strides: Numbers = (1,),
+    padding: Numbers = (0, 0),
+    dilation: Numbers = (1,),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCW",
@@ -57,11 +58,11 @@ def max_pool1d(
 
 
 def max_pool2d(
-    data: Any,
-    pool_size: Any = (1, 1),
-    strides: Any = (1, 1),
-    padding: Any = (0, 0),
-    dilation: Any = (1, 1),
+    data: Value,
+    pool_size: Numbers = (1, 1),
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0),
+    dilation: Numbers = (1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCHW",
@@ -80,11 +81,11 @@ def max_pool2d(
 
 
 def max_pool3d(
-    data: Any,
-    pool_size: Any = (1, 1, 1),
-    strides: Any = (1, 1, 1),
-    padding: Any = (0, 0, 0),
-    dilation: Any = (1, 1, 1),
+    data: Value,
+    pool_size: Numbers = (1, 1, 1),
+    strides: Numbers = (1, 1, 1),
+    padding: Numbers = (0, 0, 0),
+    dilation: Numbers = (1, 1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCDHW",
@@ -96,11 +97,11 @@ def max_pool3d(
 
 
 def avg_pool1d(
-    data: Any,
-    pool_size: Any = (1,),
-    strides: Any = (1,),
-    padding: Any = (0, 0),
-    dilation: Any = (1,),
+    data: Value,
+    pool_size: Numbers = (1,),
+    strides: Numbers = (1,),
+    padding: Numbers = (0, 0),
+    dilation: Numbers = (1,),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCW",
@@ -112,11 +113,11 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    data: Any,
-    pool_size: Any = (1, 1),
-    strides: Any = (1, 1),
-    padding: Any = (0, 0),
-    dilation: Any = (1, 1),
+    data: Value,
+    pool_size: Numbers = (1, 1),
+    strides: Numbers = (1, 1),
+    padding: Numbers = (0, 0),
+    dilation: Numbers = (1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCHW",
@@ -133,11 +134,11 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    data: Any,
-    pool_size: Any = (1, 1, 1),
-    strides: Any = (1, 1, 1),
-    padding: Any = (0, 0, 0),
-    dilation: Any = (1, 1, 1),
+    data: Value,
+    pool_size: Numbers = (1, 1, 1),
+    strides: Numbers = (1, 1, 1),
+    padding: Numbers = (0, 0, 0),
+    dilation: Numbers = (1, 1, 1),
     ceil_mode: bool = False,
     count_include_pad: bool = False,
     layout: str = "NCDHW",
@@ -202,21 +203,30 @@ def _result(
 
 
 def adaptive_avg_pool1d(
-    data: Any, output_size: Any = None, layout: str = "NCW", out_layout: str | None = None
+    data: Value,
+    output_size: Numbers | None = None,
+    layout: str = "NCW",
+    out_layout: str | None = None,
 ) -> GraphCall:
     """The means of `output_size` parts of one dimension; None keeps the size."""
     return _adaptive(1, data, output_size, layout, out_layout)
 
 
 def adaptive_avg_pool2d(
-    data: Any, output_size: Any = None, layout: str = "NCHW", out_layout: str | None = None
+    data: Value,
+    output_size: Numbers | None = None,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
 ) -> GraphCall:
     """The means of parts, by `output_size` for each of two dimensions; None keeps the sizes."""
     return _adaptive(2, data, output_size, layout, out_layout)
 
 
 def adaptive_avg_pool3d(
-    data: Any, output_size: Any = None, layout: str = "NCDHW", out_layout: str | None = None
+    data: Value,
+    output_size: Numbers | None = None,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
 ) -> GraphCall:
     """The means of parts, by `output_size` for each of three dimensions; None keeps the sizes."""
     return _adaptive(3, data, output_size, layout, out_layout)

@@ -77,7 +77,7 @@ SHAPE = relax.Var("s", relax.ShapeStructInfo([2]))
         (lambda: nn.op.relu(nn.Tensor(_expr=VAR)), "stands outside of a function"),
         (lambda: nn.Tensor(_expr=SHAPE), "a Tensor of s"),
         (lambda: shape_of(UNKNOWN), "the shape of x is not known"),
-        (lambda: sizes_of([1.5], {}), "size 1.5 of a tensor"),
+        (lambda: sizes_of([1.5], {}), "the size of a tensor is 1.5"),
         (lambda: setattr(nn.Parameter([2]), "data", 3), "the values of a parameter are 3"),
         (lambda: setattr(nn.Parameter([2]), "data", np.zeros(3)), "have shape \\(3,\\)"),
         (lambda: _filled().to("float16"), "is changed to float16"),

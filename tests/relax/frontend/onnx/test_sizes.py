@@ -247,7 +247,7 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
         ),
         (
             [node("MaxPool", "x", kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")],
-            *(IMAGE, {}, "auto_pad of a dimension of size h with stride 2"),
+            *(IMAGE, {}, "auto_pad cannot pad a dimension of size h with stride 2"),
         ),
         (
             [*SIZE, node("Concat", "n n n n", "p", axis=0), node("Pad", "x p", mode="reflect")],

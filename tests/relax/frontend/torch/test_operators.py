@@ -353,18 +353,26 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
 @pytest.mark.parametrize(
     ("function", "shape", "message"),
     [
-        (lambda x: torch.round(x, decimals=1), (2,), "round to 1 decimals"),
-        (lambda x: x.split(2), (N,), "split of a dimension of size n"),
-        (lambda x: torch.unbind(x), (N, 2), "unbind of a dimension of size n"),
-        (lambda x: x.select(0, "a"), (2, 2), "the place 'a'"),
+        (lambda x: torch.round(x, decimals=1), (2,), "rounding to 1 decimals"),
+        (lambda x: x.split(2), (N,), "cannot split a dimension of size n"),
+        (lambda x: torch.unbind(x), (N, 2), "cannot unbind a dimension of size n"),
+        (lambda x: x.select(0, "a"), (2, 2), "the index of an element is 'a'"),
         (lambda x: x[1:, x], (2, 2), "expected a tensor of integers"),
         (lambda x: x.is_sparse, (2,), "attribute is_sparse"),
         (lambda x: x[x > 0], (2,), "selected by conditions"),
-        (lambda x: x.diagonal(), (N, 2), "elements of a tensor of shape"),
-        (lambda x: x.unfold(0, 2, 1), (N, 2), "windows of a dimension of size n"),
-        (lambda x: F.adaptive_max_pool1d(x, 2), (1, 2, N), "2 parts of a dimension of size n"),
+        (lambda x: x.diagonal(), (N, 2), "the elements of a tensor of shape"),
+        (lambda x: x.unfold(0, 2, 1), (N, 2), "cannot unfold a dimension of size n"),
+        (
+            lambda x: F.adaptive_max_pool1d(x, 2),
+            (1, 2, N),
+            "cannot divide a dimension of size n into 2 parts",
+        ),
         (lambda x: F.interpolate(x, (3, 3), mode="area"), (1, 1, 2, 2), "with mode 'area'"),
-        (lambda x: F.interpolate(x, (3,), mode="linear"), (1, 1, N), "interpolate a tensor of"),
+        (
+            lambda x: F.interpolate(x, (3,), mode="linear"),
+            (1, 1, N),
+            "cannot interpolate a tensor of",
+        ),
         (
             lambda x: F.scaled_dot_product_attention(x, x, x),
             (1, 1, 1, 2, 2),
@@ -373,18 +381,18 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (
             lambda x: F.interpolate(x, (3,), antialias=True),
             (1, 1, 2),
-            "interpolate with antialias",
+            "interpolation with antialias",
         ),
         (
             lambda x: torch.convolution(x, x, None, [1], [0], [1], True, [0] * 3, 1),
             (1, 1, 2, 2, 2),
-            "transposed convolution of 3",
+            "transposed convolutions of 3",
         ),
         (BATCH_NORM, (1, 2, 2, 2), "statistics of the batch"),
         (
             torch.nn.Conv2d(2, 2, 3, padding_mode="circular"),
             (1, 2, 5, 5),
-            "pads with mode circular",
+            "padding_mode='circular'",
         ),
     ],
 )
