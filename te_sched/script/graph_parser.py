@@ -450,12 +450,17 @@ class ModuleFunctions:
 
 def is_graph_function(reader: StatementReader, node: Any) -> bool:
     """Whether a definition is decorated with `R.function`."""
+    return has_decorator(reader, node, "is_of_graphs")
+
+
+def has_decorator(reader: StatementReader, node: Any, *marks: str) -> bool:
+    """Whether a definition has a decorator with one of the attributes that mark functions."""
     for one in node.decorator_list:
         target = one.func if isinstance(one, ast.Call) else one
         try:
             found = reader.value(target)
         except ScriptError:
             continue
-        if getattr(found, "is_of_graphs", False):
+        if any(getattr(found, mark, False) for mark in marks):
             return True
     return False

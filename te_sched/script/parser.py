@@ -53,7 +53,12 @@ from te_sched.script.frames import (
     ScriptBuilder,
     rename,
 )
-from te_sched.script.graph_parser import GraphParser, ModuleFunctions, is_graph_function
+from te_sched.script.graph_parser import (
+    GraphParser,
+    ModuleFunctions,
+    has_decorator,
+    is_graph_function,
+)
 from te_sched.script.source import Source, names_around
 from te_sched.script.statements import StatementReader, header_of
 from te_sched.tir.constructors import Constructor
@@ -107,6 +112,14 @@ class Parser(StatementReader):
         others: list[ast.FunctionDef] = []
         for one in node.body:
             if isinstance(one, ast.FunctionDef):
+                if not has_decorator(self, one, "is_of_loops", "is_of_graphs"):
+                    raise self.source.error(
+                        header_of(one),
+                        f"function {one.name} of module {node.name} is not a T.prim_func or "
+                        f"R.function",
+                        "write @T.prim_func or @R.function above it, or define it outside of the "
+                        "class",
+                    )
                 (graphs if is_graph_function(self, one) else others).append(one)
                 frame.functions[one.name] = None
             elif isinstance(one, ast.Expr):

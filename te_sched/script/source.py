@@ -114,8 +114,10 @@ class Source:
                 )
             elif isinstance(error, Exception):
                 text = str(error) or type(error).__name__
-                kind = "" if isinstance(error, NameError) else f"{type(error).__name__}: "
-                found = ScriptError(f"{kind}{text}", "", help or "change the script")
+                is_sentence = isinstance(error, NameError | AttributeError)
+                fault = text if is_sentence else f"cannot evaluate {_described(node)}"
+                why = "" if is_sentence else f"it raises {type(error).__name__}: {text}"
+                found = ScriptError(fault, why, help or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")
         found.line = getattr(node, "lineno", 1)
@@ -139,6 +141,12 @@ class Source:
         carets = "^" * max(end - start, 1)
         gap = " " * len(shown)
         return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def _described(node: Any) -> str:
+    """A short expression, or the kind of a statement."""
+    text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+    return text if text and len(text) <= 60 else "this part of the script"
 
 
 def _parsed(text: str, mode: str) -> Any:

@@ -39,3 +39,6 @@ def prim_func(func: Any = None, private: bool = False, check_well_formed: bool =
     frame = PrimFuncFrame(private)
     frame.decorate = lambda function: _decorate_function(function, private, check_well_formed)
     return frame
+
+
+prim_func.is_of_loops = True  # type: ignore[attr-defined]
