@@ -9,8 +9,8 @@ import sys
 import types
 import typing
 
+from te_sched import absent_names, lazy_loading, signatures
 from te_sched import ir as ir
-from te_sched import lazy_loading, signatures
 from te_sched import nd as nd
 from te_sched import runtime as runtime
 from te_sched import target as target
@@ -106,35 +106,14 @@ importlib.import_module("te_sched.lower")
 globals().pop("lower", None)
 
 
-def _advice(module: str, name: str) -> str:
-    """The message for an absent name."""
-    return str(importlib.import_module("te_sched.compat.absent").message(module, name))
-
-
 def _tell_of_absent_names(module: types.ModuleType) -> None:
-    """Load submodules of a module at their first use, and add the alternatives to the errors for
-    names that it does not have.
-    """
-    own = vars(module).get("__getattr__")
-
-    def find(name: str) -> typing.Any:
-        if own is not None:
-            try:
-                return own(name)
-            except AttributeError:
-                pass
-        if name.startswith("__"):  # Python looks up some in every module
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        submodule = lazy_loading.submodule(module, name)
-        if submodule is not None:
-            return submodule
-        raise AttributeError(_advice(module.__name__, name))
-
-    vars(module)["__getattr__"] = find
+    absent_names.tell_of_absent_names(module.__name__)
 
 
-for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"], sys.modules[__name__]):
+for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"]):
     _tell_of_absent_names(_module)
+for _name in ("te_sched", "te_sched.errors"):
+    absent_names.tell_of_absent_names(_name)
 _MODULES = ("instrument", "ir", "nd", "runtime", "target", "te", "testing", "tir", "transform")
 _FUNCTIONS = ("Range", "build", "lower")
 signatures.list_names(sys.modules[__name__], "config", *_MODULES, *_FUNCTIONS, late=_LATE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from contextlib import AbstractContextManager
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith import build
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts, Memo
@@ -269,3 +270,6 @@ class Analyzer:
         True
         """
         return self._facts.bounds.of(self.rewrite_simplify(e))[1] < limit
+
+
+_tell_of_absent_names(__name__)

@@ -8,9 +8,11 @@ imported.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from te_sched.compat.names import TREE, Alias
+from te_sched.errors import did_you_mean
 
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
@@ -196,15 +198,17 @@ def advice(name: str) -> str:
     return ""
 
 
-def message(module: str, name: str) -> str:
-    """The text of the error for a name that a module does not have."""
-    inside = module.partition(".")[2]
+def message(module: str, name: str, known: Iterable[str] = ()) -> str:
+    """The text of the error for a name that a module does not have; `known` are those it has."""
+    inside = {"errors": "error"}.get(module.partition(".")[2], module.partition(".")[2])
     path = f"{inside}.{name}" if inside else name
-    texts = [] if not _is_of_tvm(inside, name) else [_INSTALLED.format(path)]
+    is_of_tvm = _is_of_tvm(inside, name)
+    texts = [_INSTALLED.format(path)] if is_of_tvm else []
     if not texts or path in ABSENT:
         texts.insert(0, advice(path))
+    near = "" if is_of_tvm or path in ABSENT else did_you_mean(name, known)
     said = "; ".join(filter(None, texts))
-    return f"te_sched has no {module}.{name}" + (f": {said}" if said else "")
+    return f"te_sched has no {module}.{name}" + (f": {said}" if said else "") + near
 
 
 _INSTALLED = "after te_sched.compat.install(), programs that say `import tvm` have it as tvm.{}"

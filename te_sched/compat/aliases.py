@@ -16,7 +16,7 @@ from typing import Any
 
 from te_sched.compat.absent import AbsentName, advice, message
 from te_sched.compat.names import OPEN, TREE, Alias
-from te_sched.errors import TeSchedError, did_you_mean
+from te_sched.errors import TeSchedError
 
 _ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
 
@@ -32,7 +32,7 @@ class AliasModule(ModuleType):
         found = _look_up(place, name)
         if found is _NOTHING:
             known = [] if name.startswith("__") else dir(self)
-            raise AttributeError(message(self.__name__, name) + did_you_mean(name, known))
+            raise AttributeError(message(self.__name__, name, known))
         setattr(self, name, found)
         return found
 

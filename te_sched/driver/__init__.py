@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import current
 from te_sched.deep_recursion import walks_deeply
@@ -160,3 +161,6 @@ def _take(steps: Sequence[Step], work: Work) -> None:
     """Run steps, and add the lines of the user's program to errors of a schedule."""
     with adding_places(work.inputs) if isinstance(work.inputs, Schedule) else nullcontext():
         run_plan(steps, work)
+
+
+_tell_of_absent_names(__name__)

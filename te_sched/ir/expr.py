@@ -16,6 +16,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, repr_of, why_no_text
 from te_sched.ir import dtypes
 from te_sched.ir.op import OPS, Op
@@ -733,3 +734,6 @@ class Reduce(Expr):
 
     def __post_init__(self) -> None:
         self.dtype = self.source[self.value_index].dtype  # type: ignore[misc]
+
+
+_tell_of_absent_names(__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir.intrinsic_table import EFFECTS, Effect
 from te_sched.signatures import checked
@@ -142,3 +143,6 @@ def register_intrin_lowering(
     if target not in rules or rules[target][0] <= level:
         rules[target] = (level, f)
     return f
+
+
+_tell_of_absent_names(__name__)

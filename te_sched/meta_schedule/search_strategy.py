@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.candidates import completed, decisions_of, replayed
@@ -420,3 +421,5 @@ _STRATEGIES: dict[str, type[SearchStrategy]] = {
     "replay-func": ReplayFunc,
 }
 create = SearchStrategy.create
+
+_tell_of_absent_names(__name__)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import cost_model as cost_models
@@ -221,3 +222,6 @@ def _callbacks(given: Any) -> list[Any]:
                 f"{repr_of(one)} is not a callback", "", "derive from PyMeasureCallback"
             )
     return found
+
+
+_tell_of_absent_names(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, counted, kind_of, repr_of
 from te_sched.ir import ops
@@ -375,3 +376,6 @@ def get_shape_of(expr: Any) -> Any:
     if info.shape is not None:
         return info.shape
     return GraphCall(Op.get("relax.shape_of"), (expr,))
+
+
+_tell_of_absent_names(__name__)

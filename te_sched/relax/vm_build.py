@@ -1,4 +1,7 @@
 """`relax.vm_build`: building, by TVM's name of the module."""
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.executable import Executable as Executable
+
+_tell_of_absent_names(__name__)

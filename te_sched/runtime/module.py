@@ -18,6 +18,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import numpy as np
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.llvm.compile import CompiledObject
 from te_sched.codegen.signature import FunctionParameter, Signature
 from te_sched.errors import CallError, did_you_mean, repr_of
@@ -516,3 +517,6 @@ def make_module(compiled: CompiledObject, extra_objects: Sequence[bytes] = ()) -
     extra = tuple(extra_objects)
     code = load_objects((compiled.data, *extra), read_metadata(compiled.metadata + b"\0"))
     return Module(code, compiled, extra)
+
+
+_tell_of_absent_names(__name__)

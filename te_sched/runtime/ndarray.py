@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import CallError, ElementError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
@@ -567,3 +568,6 @@ def _bfloat16() -> Any:
         return importlib.import_module("ml_dtypes").bfloat16
     except ImportError:
         return None
+
+
+_tell_of_absent_names(__name__)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.complete import complete
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ScriptError, kind_of, repr_of
@@ -756,3 +757,6 @@ def decorate_module(cls: Any, check_well_formed: bool = True) -> IRModule:
         )
     module: IRModule = parse(cls, None, check_well_formed)
     return module
+
+
+_tell_of_absent_names(__name__)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
@@ -523,3 +524,6 @@ def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) ->
     if isinstance(first, Reduce):
         return (first, *[replace(first, value_index=index) for index in range(1, len(body))])
     return (first, *[mapper.visit(value) for value in body[1:]])
+
+
+_tell_of_absent_names(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import TagError, repr_of
 
 _CURRENT: ContextVar[str | None] = ContextVar("tag", default=None)
@@ -70,3 +71,6 @@ def tag_or_current(tag: str) -> str:
             "leave out one of the two",
         )
     return tag if current is None else current
+
+
+_tell_of_absent_names(__name__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, Subject, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
@@ -264,3 +265,6 @@ def _range(index: Any) -> Range:
 
 def _index_text(index: Any) -> str:
     return f"{index.start}:{index.stop}" if isinstance(index, slice) else str(index)
+
+
+_tell_of_absent_names(__name__)

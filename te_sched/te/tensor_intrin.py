@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, IterVar, Var
@@ -195,3 +196,6 @@ def _statement(part: Any, what: str) -> Stmt | None:
     expected = "a call, a statement, or a tuple (body, reset, update) of them"
     help = "return tir.call_extern(...) or the get() of an ir_builder"
     return None if part is None else as_statement(part, what, expected, help)
+
+
+_tell_of_absent_names(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched import config
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.kernels.gpu_code import exceeded_limit
 from te_sched.analysis.programs.memory_sizes import (
@@ -370,3 +371,6 @@ def OOBChecker() -> PrimFuncPass:
         return func
 
     return of_each_function(check, "tir.analysis.OOBChecker")
+
+
+_tell_of_absent_names(__name__)

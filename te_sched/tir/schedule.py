@@ -1,5 +1,6 @@
 """Schedules of TensorIR, with TVM's names: `tir.Schedule`, its handles and traces. A face."""
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import ScheduleError as ScheduleError
 from te_sched.tensorir.handles import BlockRV as BlockRV
 from te_sched.tensorir.handles import ExprRV as ExprRV
@@ -13,3 +14,5 @@ from te_sched.tensorir.traces import InstructionKind as InstructionKind
 
 Schedule = BlockSchedule
 Trace = BlockTrace
+
+_tell_of_absent_names(__name__)

@@ -3,7 +3,8 @@
 import pytest
 
 import te_sched as tvm
-from te_sched.compat.names import FIRST_GENERATION
+from te_sched.compat.aliases import AliasModule
+from te_sched.compat.names import FIRST_GENERATION, TREE, Alias
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,59 @@ def test_names_that_programs_of_tvm_have_lead_to_them(name):
         return
     with pytest.raises(AttributeError, match=r"after te_sched\.compat\.install\(\)"):
         getattr(module, last)
+
+
+def _of_compat() -> dict[str, list[str]]:
+    """The names of each module that `compat.install` gives programs, below it, too."""
+    found = {}
+    for place, alias in TREE.items():
+        names = dir(AliasModule(f"tvm.{place}" if place else "tvm"))
+        below = {name for name in names if TREE.get(f"{place}.{name}", Alias()).is_absent}
+        found[place] = [] if alias.is_absent else [one for one in names if one not in below]
+    return found
+
+
+def _said_of(path: str) -> str | None:
+    """The error for a name below te_sched, or None if it is there."""
+    module = tvm
+    for one in path.split("."):
+        try:
+            module = getattr(module, one)
+        except AttributeError as error:
+            return str(error)
+    return None
+
+
+def test_all_names_of_compat_are_there_or_lead_to_it():
+    paths = [
+        f"{place}.{name}".lstrip(".")
+        for place, names in _of_compat().items()
+        for name in names
+        if not name.startswith("__")
+    ]
+    assert len(paths) > 4500
+    said = {path: text for path in paths if (text := _said_of(path)) is not None}
+    assert len(said) > 700
+    astray = {path: text for path, text in said.items() if "te_sched.compat.install()" not in text}
+    assert astray == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "nearest"),
+    [
+        ("te.placeholdr", "placeholder"),
+        ("relax.op.ad", "add"),
+        ("relax.transform.LegalizeOp", "LegalizeOps"),
+        ("error.ScheduleEror", "ScheduleError"),
+        ("buid", "build"),
+    ],
+)
+def test_the_nearest_name_is_asked_for_once(path, nearest):
+    assert _said_of(path).count(f"did you mean {nearest!r}?") == 1
+
+
+def test_names_of_tvm_are_not_taken_for_misspelled_ones():
+    assert "did you mean" not in _said_of("ir.Range")
 
 
 @pytest.mark.parametrize("name", ["nothing", "script.nothing", "tir.nothing", "topi.nothing"])

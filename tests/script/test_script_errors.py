@@ -180,7 +180,7 @@ def test_blocks(code: str, fault: str, under: str | None) -> None:
             "function f of module M is not a T.prim_func or R.function",
         ),
         (
-            "@I.ir_module\nclass M:\n    @staticmethod\n    def f(a: T.int32):\n        T.evaluate(a)",
+            "@I.ir_module\nclass M:\n    @staticmethod\n    def f():\n        T.evaluate(0)",
             "function f of module M is not a T.prim_func or R.function",
         ),
         ("@T.prim_func\ndef f():\n    T.evaluate([][0])", r"cannot evaluate \[\]\[0\]"),

@@ -9,6 +9,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
@@ -194,3 +195,5 @@ def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
 
 
 Callback = Callable[[Any, Sequence[MeasureInput], Sequence[MeasureResult]], Any]
+
+_tell_of_absent_names(__name__)

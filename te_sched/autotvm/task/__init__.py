@@ -1,5 +1,6 @@
 """Tasks of tuning: templates, spaces of configurations, dispatch contexts."""
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task import dispatcher as dispatcher
 from te_sched.autotvm.task import space as space
 from te_sched.autotvm.task import task as task
@@ -44,3 +45,5 @@ __all__ = [
     "serialize_args",
     "template",
 ]
+
+_tell_of_absent_names(__name__)

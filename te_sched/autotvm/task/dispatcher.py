@@ -10,6 +10,7 @@ import logging
 from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from te_sched.codegen.target import Target
@@ -124,3 +125,6 @@ def clear_fallback_cache(target: Target | None, workload: Any) -> None:
     context = DispatchContext.current
     if isinstance(context, FallbackContext):
         context.clear_cache(target, workload)
+
+
+_tell_of_absent_names(__name__)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModulePass, PassInfo
 from te_sched.relax.backend.pattern_registry import get_pattern as get_pattern
@@ -55,3 +56,6 @@ class DispatchSampling(ModulePass):
     def run(self, mod: IRModule) -> IRModule:
         """The module with these calls replaced."""
         return legalize_functions(mod, {}, False, ["relax.multinomial_from_uniform"])
+
+
+_tell_of_absent_names(__name__)

@@ -2,6 +2,7 @@
 
 import sys
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError
 from te_sched.relax.op import builtin as builtin
 from te_sched.relax.op import calls as calls
@@ -149,3 +150,5 @@ from te_sched.signatures import check_arguments
 
 for _part in (sys.modules[__name__], builtin, grad, image, inspect, memory, nn, vm):
     check_arguments(_part, error=GraphTypeError)
+
+_tell_of_absent_names(__name__)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from te_sched.errors import GraphTypeError, did_you_mean
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+from te_sched.errors import GraphTypeError
 from te_sched.relax.transform.base import DataflowBlockPass as DataflowBlockPass
 from te_sched.relax.transform.base import FunctionPass as FunctionPass
 from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
@@ -98,9 +99,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the module of a pass at its first use."""
     if name not in PASSES:
-        near = did_you_mean(name, PASSES)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{near}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
     found = checked_value(getattr(import_module(place), name), GraphTypeError, "relax.transform.")
     globals()[name] = found
     return found
+
+
+_tell_of_absent_names(__name__)

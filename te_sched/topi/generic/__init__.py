@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
@@ -118,3 +119,5 @@ if TYPE_CHECKING:
 check_arguments(
     sys.modules[__name__], [name for name in dir() if "schedule" in name and name[0].islower()]
 )
+
+_tell_of_absent_names(__name__)

@@ -1,5 +1,6 @@
 """Operators of neural networks: layers, activations, normalizations, losses, attention."""
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.relax.op.nn.activation import gelu as gelu
 from te_sched.relax.op.nn.activation import gelu_tanh as gelu_tanh
 from te_sched.relax.op.nn.activation import leakyrelu as leakyrelu
@@ -31,3 +32,5 @@ from te_sched.relax.op.nn.pooling import avg_pool3d as avg_pool3d
 from te_sched.relax.op.nn.pooling import max_pool1d as max_pool1d
 from te_sched.relax.op.nn.pooling import max_pool2d as max_pool2d
 from te_sched.relax.op.nn.pooling import max_pool3d as max_pool3d
+
+_tell_of_absent_names(__name__)

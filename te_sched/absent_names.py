@@ -1,0 +1,36 @@
+"""Errors of modules about names that they do not have: alternatives, and the nearest name.
+
+Must not know the names; the table is that of `te_sched.compat`, which is loaded for an error alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from te_sched.lazy_loading import load, submodule
+
+
+def tell_of_absent_names(name: str) -> None:
+    """Add the alternatives to the errors for names that a module does not have; a package loads its
+    submodules at their first use.
+    """
+    module = sys.modules[name]
+    own = vars(module).get("__getattr__")
+
+    def __getattr__(name: str) -> Any:  # errors of names are known by this name
+        if own is not None:
+            try:
+                return own(name)
+            except AttributeError:
+                pass
+        if name.startswith("__"):  # Python looks up some in every module
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        below = submodule(module, name)
+        if below is not None:
+            return below
+        public = vars(module).get("__all__") or dir(module)
+        known = [one for one in public if not one.startswith("_")]
+        raise AttributeError(load("te_sched.compat.absent:message")(module.__name__, name, known))
+
+    vars(module)["__getattr__"] = __getattr__
