@@ -58,7 +58,7 @@ class State(NamedTuple):
     objects: int
     ours: int
     modules: int
-    optimised: int
+    optimized: int
     seconds: float
 
 
@@ -70,7 +70,7 @@ HEADER = (
     "objects",
     "of te_sched",
     "modules",
-    "optimised",
+    "optimized",
     "seconds",
 )
 
@@ -116,17 +116,17 @@ def run(cycles: int, cached: bool, folder: Path) -> Iterator[State]:
     milestones = {10, 100, cycles, *range(1000, cycles, 1000)}
     with ExitStack() as stack:
         stack.enter_context(config.scoped(cache=cached, cache_dir=str(folder)))
-        optimised = stack.enter_context(counted_optimisations())
+        optimized = stack.enter_context(counted_optimizations())
         for number in range(1, cycles + 1):
             if cached:
                 choose.seed(number // 2)  # each program twice, so that the cache has it
             cycle(choose, folder if number % 20 == 0 else None)
             if number in milestones:
-                yield _state(number, len(optimised), time.perf_counter() - start)
+                yield _state(number, len(optimized), time.perf_counter() - start)
 
 
 @contextmanager
-def counted_optimisations() -> Iterator[list[None]]:
+def counted_optimizations() -> Iterator[list[None]]:
     """A list to which an entry is added for each program that LLVM optimizes."""
     found: list[None] = []
     create = llvm.create_pass_builder
@@ -198,12 +198,12 @@ def program(choose: random.Random) -> tuple[Any, list[Any], str]:
     return s, [a, b, c], "llvm"
 
 
-def _state(cycles: int, optimised: int, seconds: float) -> State:
+def _state(cycles: int, optimized: int, seconds: float) -> State:
     gc.collect()
     blocks, objects = sys.getallocatedblocks(), gc.get_objects()
     ours = sum(type(one).__module__.startswith("te_sched") for one in objects)
     modules = sum(type(one) is LoadedCode for one in objects)
-    counts = (blocks, len(objects), ours, modules, optimised)
+    counts = (blocks, len(objects), ours, modules, optimized)
     return State(cycles, resident(), in_use(), *counts, seconds)
 
 
@@ -246,13 +246,13 @@ def _verdict(states: Sequence[State]) -> str:
     cycles, each = last.cycles - first.cycles, kept_by_llvmlite()
     if not cycles:
         return "too few cycles to say what grows"
-    optimised = last.optimised - first.optimised
+    optimized = last.optimized - first.optimized
     grown = last.in_use - first.in_use
     return (
         f"From cycle {first.cycles:,} to {last.cycles:,} the memory in use grew by {grown:,} "
         f"bytes, {grown / cycles:.0f} a cycle. Of these llvmlite keeps {each:.0f} for each of the "
-        f"{optimised:,} programs that LLVM optimised, {each * optimised / cycles:.0f} a cycle. "
-        f"What is left is {(grown - each * optimised) / cycles:.0f} bytes a cycle. The resident "
+        f"{optimized:,} programs that LLVM optimized, {each * optimized / cycles:.0f} a cycle. "
+        f"What is left is {(grown - each * optimized) / cycles:.0f} bytes a cycle. The resident "
         f"memory grew by {(last.resident - first.resident) / cycles:.0f} bytes a cycle, Python's "
         f"blocks by {(last.blocks - first.blocks) / cycles:.3f}, its objects by "
         f"{(last.objects - first.objects) / cycles:.4f}."

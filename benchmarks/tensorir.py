@@ -8,7 +8,7 @@ that it cannot use results of earlier rounds; both libraries alternate in one pr
 round warms up, and the figure is the median of the rounds, summed over the programs.
 
 The product is C = relu(A @ B) of 128 x 128 matrices: as written, with the loops and the order of
-mm_relu (a column of four results at a time, the initialisation in a loop of its own), and with rows
+mm_relu (a column of four results at a time, the initialization in a loop of its own), and with rows
 in parallel and vectors. Both build the same module, given as text.
 """
 

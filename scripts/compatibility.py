@@ -95,7 +95,7 @@ NOTES = {
     "testing.known_failing_targets": "omits the targets",
     "testing.requires_rpc": "always skips",
     "testing.requires_tensorcore": "always skips",
-    "transform.PassContext": "honours tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass, "
+    "transform.PassContext": "honors tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass, "
     "tir.disable_storage_rewrite, tir.disable_cse_tir and disabled_pass; warns once of others",
     "arith.Analyzer": "`te_sched.arith.Analyzer` has `const_bounds`; under the `tvm` alias it has "
     "TVM's objects too",

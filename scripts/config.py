@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "config.md"
 _HEAD = """\
 # Switches
 
-A switch changes the behaviour of te_sched for a block of code, in the current thread or task:
+A switch changes the behavior of te_sched for a block of code, in the current thread or task:
 
 ```python
 import te_sched

@@ -90,7 +90,8 @@ def _classes() -> str:
     for name, value in vars(errors).items():
         is_error = isinstance(value, type) and issubclass(value, errors.TeSchedError)
         if is_error and name == value.__name__:  # not an alias
-            lines.append(f"| `{name}` | {(value.__doc__ or '').splitlines()[0]} |")
+            text = (inspect.getdoc(value) or "").split("\n\n")[0]
+            lines.append(f"| `{name}` | {' '.join(text.split())} |")
     return "\n".join(lines)
 
 

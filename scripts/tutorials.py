@@ -45,7 +45,7 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LEFT_OUT = ("text/html", "image/svg+xml")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def notebooks(beginnings: Sequence[str] = ()) -> list[Path]:
@@ -153,7 +153,7 @@ def _is_progress(output: NotebookNode) -> bool:
 
 def _tidy_output(output: NotebookNode) -> NotebookNode:
     if output.output_type == "error":  # without the library's frames
-        output.traceback = [f"{output.ename}: {_COLOUR.sub('', output.evalue)}"]
+        output.traceback = [f"{output.ename}: {_COLOR.sub('', output.evalue)}"]
     elif output.output_type != "stream":
         output.metadata = nbformat.from_dict({})
         for kind in _LEFT_OUT:

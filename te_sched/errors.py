@@ -114,8 +114,8 @@ class TeSchedError(RuntimeError):
     def __str__(self) -> str:
         if self.brief:
             return self.brief
-        labelled = (("where", self.where), ("why", self.why), ("help", self.help))
-        lines = [self.fault, *(f"  {label}: {text}" for label, text in labelled if text)]
+        labeled = (("where", self.where), ("why", self.why), ("help", self.help))
+        lines = [self.fault, *(f"  {label}: {text}" for label, text in labeled if text)]
         if self.loops:
             lines += ["  loops:", *(f"    {line}" for line in self.loops.splitlines())]
         if self.program is not None:

@@ -170,7 +170,7 @@ def test_list_of_lists_becomes_a_tuple() -> None:
     assert isinstance(value, relax.Tuple)
 
 
-def test_struct_infos_are_analysed() -> None:
+def test_struct_infos_are_analyzed() -> None:
     info = nested_info()
     n = tir.Var("n", "int64")
     other = nested(lambda info: relax.TupleStructInfo([info]), relax.TensorStructInfo((n,), "int8"))
@@ -198,7 +198,7 @@ def test_patterns_are_matched_and_copied() -> None:
     assert pattern.dup().match(nested(lambda part: relax.Tuple([part]), tensor()))
 
 
-def test_expressions_are_analysed() -> None:
+def test_expressions_are_analyzed() -> None:
     i, n = te.var("i"), te.var("n")
     total: Any = i
     for k in range(DEPTH):

@@ -27,6 +27,21 @@ PHRASES = {
     r"\btowards the processor\b": "write: into the cache",
 }
 
+# Words of British spelling, also in names; those that only end like them are American, too.
+_BRITISH = re.compile(
+    r"(?<![a-z])[a-z]*is(?:e|ed|es|er|ers|ing|ation|ations|able)(?![a-z])"
+    r"|(?:col|neighb|behavi|fav|hon|flav|lab|endeav|arm|vap|rum|hum)our"
+    r"|(?<![a-z])analys(?:e|ed|er|ing)(?![a-z])"
+    r"|(?:label|model|travel|signal|channel|tunnel|level|total|marshal)l(?:ed|ing)(?![a-z])"
+    r"|(?<![a-z])(?:centre[ds]?|metre|litre|grey|licence|defence|fulfils?|per cent)(?![a-z])",
+    re.IGNORECASE,
+)
+_ENDS_LIKE_BRITISH = re.compile(
+    r"\w*(?:rais(?:e|ed|es|ing)|wise|promis(?:e|ed|es|ing)|advise|rise|precise|noise|disable)",
+    re.IGNORECASE,
+)
+_INSTALLING = re.compile(r"pip install [\"'-]*e?[\"' ]*te[-_]sched\[")
+
 
 def _sentences(path: Path) -> Iterator[str]:
     """Texts for readers: docstrings, comments and messages of code; the prose of pages."""
@@ -64,3 +79,43 @@ def test_phrases_that_are_avoided(phrase: str) -> None:
         for match in re.finditer(phrase, text, re.IGNORECASE)
     ]
     assert not found, f"{PHRASES[phrase]}\n" + "\n".join(found)
+
+
+def _whole_texts() -> Iterator[tuple[Path, str]]:
+    """Pages, and code with its names."""
+    folders = ("te_sched", "docs", "tutorials", "benchmarks", "scripts", "tests")
+    paths = [*ROOT.glob("*.md"), *(path for one in folders for path in (ROOT / one).rglob("*.*"))]
+    for path in sorted(paths):
+        own = path.relative_to(ROOT)
+        if path.suffix in (".py", ".md", ".ipynb") and own.parts[:2] != ("tests", "golden"):
+            yield own, path.read_text(encoding="utf-8")
+
+
+def test_spelling_is_american() -> None:
+    found = [
+        f"{path}: {match[0]}"
+        for path, text in _whole_texts()
+        if path.name != Path(__file__).name
+        for match in _BRITISH.finditer(text)
+        if not _ENDS_LIKE_BRITISH.fullmatch(match[0])
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("word", ["optimised", "neighbours", "Vectorise", "labelled", "per cent"])
+def test_british_words_are_found(word: str) -> None:
+    assert _BRITISH.search(f"a_{word} b")
+
+
+@pytest.mark.parametrize("word", ["raises", "elementwise", "promised", "RISE", "labels", "four"])
+def test_american_words_are_not(word: str) -> None:
+    match = _BRITISH.search(f"a {word} b")
+    assert match is None or _ENDS_LIKE_BRITISH.fullmatch(match[0])
+
+
+def test_extras_are_installed_from_a_checkout() -> None:
+    """te_sched is on no index: messages name packages, pages write `pip install '.[tune]'`."""
+    found = [
+        f"{path}: {match[0]}" for path, text in _texts() for match in _INSTALLING.finditer(text)
+    ]
+    assert not found, "\n".join(found)

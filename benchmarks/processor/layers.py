@@ -145,9 +145,9 @@ def _softmax_by_torch(a: Array) -> Call:
 
 
 def _layer_norm_of(a: Array, scale: Array, shift: Array) -> Array:
-    centred = a - a.mean(axis=1, keepdims=True)
-    variance = np.mean(centred * centred, axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt(variance + np.float32(_EPSILON)) * scale + shift)
+    centered = a - a.mean(axis=1, keepdims=True)
+    variance = np.mean(centered * centered, axis=1, keepdims=True)
+    return np.asarray(centered / np.sqrt(variance + np.float32(_EPSILON)) * scale + shift)
 
 
 def _layer_norm_by_numpy(a: Array, scale: Array, shift: Array) -> Call:

@@ -13,7 +13,7 @@ from te_sched.errors import BuildError, Subject
 from te_sched.notebook_display import Shown
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
-RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"
+RACE, COVERAGE, INITIALIZED, RULE, BOUNDS = "race", "coverage", "initialized", "rule", "bounds"
 BY_NAME = partial(Subject, "stage")  # a stage by its name in the program
 _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
@@ -23,7 +23,7 @@ class Finding:
     """A verdict about one property of a program.
 
     `kind` is the property: "race" (parallel iterations do not access the same element), "coverage"
-    (every element of an output is written), "initialised" (elements are written before they are
+    (every element of an output is written), "initialized" (elements are written before they are
     read), "bounds" (indices are within bounds) or "rule" (a restriction on schedules). `verdict` is
     "refuted", "unproved" or "proved". `buffer`, `axis` and `stage` name the subject. `message`
     states the fault, or the property if it is proved; `why` gives the reason, `help` a remedy,
@@ -43,8 +43,8 @@ class Finding:
     def __str__(self) -> str:
         where = ", ".join(map(str, self.about()))
         parts = (("where", where), ("why", self.why), ("help", self.help))
-        labelled = [f"  {label}: {text}" for label, text in parts if text]
-        return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
+        labeled = [f"  {label}: {text}" for label, text in parts if text]
+        return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labeled])
 
     def about(self, stage: Callable[[str], Subject] = BY_NAME) -> list[Subject]:
         """The subject and the line in the source, for messages; `stage` names a stage."""

@@ -1,6 +1,6 @@
 """`check`: all analyses of a program, as findings.
 
-`build` refuses programs with refuted findings. Must not know how properties are analysed.
+`build` refuses programs with refuted findings. Must not know how properties are analyzed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
 from te_sched.analysis.programs.accesses import accesses_of
 from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.coverage import judge_coverage
-from te_sched.analysis.programs.initialised import judge_initialised
+from te_sched.analysis.programs.initialized import judge_initialized
 from te_sched.analysis.programs.races import judge_races
 from te_sched.analysis.programs.scopes import judge_scopes
 from te_sched.analysis.schedules.combinations import check_combinations
@@ -104,7 +104,7 @@ def _all_of(func: PrimFunc) -> Iterator[Finding]:
 def check_program(func: PrimFunc) -> Findings:
     """The findings about one function at any level of lowering."""
     program = accesses_of(func)
-    judges = (judge_scopes, judge_races, judge_coverage, judge_initialised)
+    judges = (judge_scopes, judge_races, judge_coverage, judge_initialized)
     return Findings(found for judge in judges for found in judge(program))
 
 

@@ -3,7 +3,7 @@
     deduce_bound(i, i*32 + j < n, {j: [0, 31]})  ->  i in (-inf, n//32 - 1]
 
 The comparison is solved for the variable one operation at a time. Other terms are moved to the
-other side, where they are replaced by their least favourable bound. (TVM's name:
+other side, where they are replaced by their least favorable bound. (TVM's name:
 arith.deduce_bound.) Must not know programs.
 """
 
@@ -81,7 +81,7 @@ def _goal(var: Var, condition: Any) -> _Goal | None:
 
 
 def _relax(goal: _Goal, relaxed: Domains, settings: Lowering) -> _Goal | None:
-    """The goal with the least favourable end of its bound."""
+    """The goal with the least favorable end of its bound."""
     if variables_of(goal.bound).isdisjoint(relaxed):
         return goal
     values = eval_set(goal.bound, relaxed, settings)

@@ -554,7 +554,7 @@ def _one_to_one(
 
 
 def _distance(index: IterSumExpr) -> object:
-    """The distance of neighbouring values of a detected index."""
+    """The distance of neighboring values of a detected index."""
     scale = index.args[0].scale if index.args else 1
     return abs(scale) if isinstance(scale, int) else scale
 

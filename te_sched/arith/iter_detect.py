@@ -825,7 +825,7 @@ class Detector(Visitor):
         high = one.extent if high is None else least(one.extent, high)
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
-            raise NotAffine("no iteration fulfils the predicate")
+            raise NotAffine("no iteration fulfills the predicate")
         return one, low, extent
 
     def _constrain(self, bound: _Bound) -> None:

@@ -217,7 +217,7 @@ def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
 
 
 def split_of(e: Any) -> IterSplitExpr:
-    """An expression as one part, recognised if it is written as ((x % u) // l) * s."""
+    """An expression as one part, recognized if it is written as ((x % u) // l) * s."""
     scale, lower, extent = 1, 1, UNBOUNDED
     if type(e) is Mul and type(e.b) is IntImm:
         e, scale = e.a, e.b.value

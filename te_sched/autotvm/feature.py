@@ -9,7 +9,7 @@ arithmetic that it executes itself; and for each access inside of it
 - the number of elements that the loops from this one inwards touch, and how often each is touched,
 - both again for the threads of a parallel loop, else 0.
 
-Initialisations of reductions are left out, and loops of one iteration kept, so that all schedules
+Initializations of reductions are left out, and loops of one iteration kept, so that all schedules
 of a template have rows of the same lengths. Must not know models.
 """
 
@@ -225,7 +225,7 @@ class _Collector:
     def _store(self, store: BufferStore, loops: tuple[_Loop, ...]) -> None:
         loaded: list[Any] = [one for one in walk(store.value) if isinstance(one, BufferLoad)]
         if store.buffer in self._updated and store.buffer not in _loaded(store):
-            return  # it initialises a reduction
+            return  # it initializes a reduction
         found = [self._access(one.buffer, one.indices, loops) for one in (*loaded, store)]
         total = math.prod(one.extent for one in loops)
         for number, loop in enumerate(loops):

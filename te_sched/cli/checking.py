@@ -129,8 +129,8 @@ def _words(
 def _check_each(
     programs: Sequence[str], options: Sequence[str], arguments: Sequence[str], as_json: bool
 ) -> int:
-    """Check programs in processes of their own, since what one registers or imports may differ from
-    what the next one does; the exit code is the largest of theirs.
+    """Check each program in a process of its own, without the functions and modules of the others;
+    the exit code is the largest of theirs.
     """
     for program in programs:
         read(program)  # a wrong path is found before a program runs

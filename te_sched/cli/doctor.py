@@ -10,9 +10,9 @@ import click
 from te_sched.cli.options import json_option
 from te_sched.cli.probes import BROKEN, PROBES, ProbeRow, probe
 from te_sched.cli.problems import ExitCode
-from te_sched.cli.showing import has_colour, show_json
+from te_sched.cli.showing import has_color, show_json
 
-_COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
+_COLORS = {"ok": "green", "absent": "yellow", "broken": "red"}
 
 
 @click.command("doctor")
@@ -35,7 +35,7 @@ def _show(rows: Sequence[ProbeRow]) -> None:
     width = max(len(row.name) for row in rows)
     for row in rows:
         state = f"{row.state:6}"
-        shown = click.style(state, fg=_COLOURS[row.state]) if has_colour() else state
+        shown = click.style(state, fg=_COLORS[row.state]) if has_color() else state
         click.echo(f"{shown}  {row.name:{width}}  {row.found}".rstrip())
         for text in (f"for: {row.enables}", row.help and f"do: {row.help}"):
             if text and (row.state != "ok" or text.startswith("for")):

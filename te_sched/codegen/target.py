@@ -258,7 +258,7 @@ class Target:
 
     @property
     def opt_level(self) -> int:
-        """How hard LLVM optimises, 0 to 3."""
+        """How hard LLVM optimizes, 0 to 3."""
         return int(self.options.get("opt-level", "3"))
 
     @property

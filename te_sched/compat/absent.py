@@ -49,7 +49,7 @@ ABSENT: dict[str, str] = {
     "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "
     "of a TE schedule",
     "te.extern_primfunc": "it needs TVMScript; use te.extern",
-    "te.SpecializedCondition": "it guards specialised copies of a program; build one for each case",
+    "te.SpecializedCondition": "it guards specialized copies of a program; build one for each case",
     "te.AXIS_SEPARATOR": "Stage.transform_layout is for texture memory, which te_sched lacks",
     "te.trace": "print in a function called by tir.call_packed",
     "tir.trace": "print in a function called by tir.call_packed",

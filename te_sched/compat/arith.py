@@ -73,7 +73,7 @@ class ModularSet:
     base: int
 
 
-_deeply = walks_deeply("analyse an expression", DeclarationError)
+_deeply = walks_deeply("analyze an expression", DeclarationError)
 
 
 class Analyzer(analyzer.Analyzer):

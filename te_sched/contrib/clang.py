@@ -47,7 +47,7 @@ def create_llvm(
 
     The text is also written to `output`. Source text with `extern "C"` is compiled as C++. Without
     clang, another C compiler produces assembly, which is returned as `module asm`: it runs, but is
-    neither inlined nor optimised any further.
+    neither inlined nor optimized any further.
     """
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
     compiler = [cc] if cc else find_clang(required=False)[:1] or compiler_command()

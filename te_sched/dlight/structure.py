@@ -243,7 +243,7 @@ def _uncast(expr: Expr) -> Expr:
 
 
 def _is_last(load: BufferLoad, var: Var) -> bool:
-    """Whether neighbours along a variable are neighbours in memory."""
+    """Whether neighbors along a variable are neighbors in memory."""
     if not load.indices:
         return False
     *before, last = load.indices

@@ -43,7 +43,7 @@ from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.blocks.initialise_empty import initialise_empty
+from te_sched.lower.blocks.initialize_empty import initialize_empty
 from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
@@ -147,7 +147,7 @@ def find_shared_arguments(work: Work) -> None:
 
 def _to_run(func: PrimFunc, switches: Config) -> PrimFunc:
     """The function without what no later step knows."""
-    return lower_predicates(lower_constants(initialise_empty(func, switches.lowering)))
+    return lower_predicates(lower_constants(initialize_empty(func, switches.lowering)))
 
 
 # -- Functions, as they are scheduled --------------------------------------------------------------

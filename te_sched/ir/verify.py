@@ -645,7 +645,7 @@ def _sequence(node: S.SeqStmt, level: Level) -> str | None:
 
 def _block(node: B.Block, level: Level) -> str | None:
     if level.is_opaque and (node.iter_vars or node.init is not None):
-        return "it has iterators or an initialisation after those of blocks were lowered"
+        return "it has iterators or an initialization after those of blocks were lowered"
     kinds = [axis.kind for axis in node.iter_vars if axis.kind not in B.BLOCK_KINDS]
     return f"a block has an iterator of kind {kinds[0]}" if kinds else None
 

@@ -59,7 +59,7 @@ def schedule_ops(
     binds: Mapping[Tensor, Buffer] | None = None,
     settings: Lowering = AS_TVM,
 ) -> PrimFunc:
-    """The program of a normalised schedule, with a BufferRealize around the lifetime of each
+    """The program of a normalized schedule, with a BufferRealize around the lifetime of each
     stage's result.
 
     `args` are the function's parameters: tensors, buffers, or variables; `binds` gives some tensors

@@ -72,7 +72,7 @@ def _spans(scope_rank: int, tag: str) -> bool:
 
 
 def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
-    """The range of every axis of a normalised schedule (and of the threads they are bound to)."""
+    """The range of every axis of a normalized schedule (and of the threads they are bound to)."""
     return _Inference(schedule, settings).run()
 
 

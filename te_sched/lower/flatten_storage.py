@@ -1,10 +1,10 @@
 """Flatten storage: realized regions become allocations, multi-dimensional indices one index.
 
-An index is relative to the region that is realised. Strides come from the buffer, from
+An index is relative to the region that is realized. Strides come from the buffer, from
 storage_align, or are compact; a storage scope that is not given follows from the threads around the
 stage. Views that tensor intrinsics and extern operations declare (`buffer_bind_scope`) are
 replaced: their pointers, offsets, strides and shapes become those of the regions they view.
-Before and after, for a stage realised in a loop over i:
+Before and after, for a stage realized in a loop over i:
 
     realize(B[i * 4:i * 4 + 4, 0:8])         B = allocate([32], "float32")
     B[i * 4 + x, y] = A[i * 4 + x, y]        B[x * 8 + y] = A_1[i * 32 + x * 8 + y]
@@ -285,7 +285,7 @@ class _Flattener(Mapper):
         return self.generic(node)
 
     def roll(self, node: AttrStmt) -> Stmt:
-        """rolling_buffer: recognised by the shape of the region, not by its memory."""
+        """rolling_buffer: recognized by the shape of the region, not by its memory."""
         tile = replace(node.node, shape=self.layout_of(node.node).shape)
         return AttrStmt(tile, node.key, node.value, self.visit(node.body))
 
@@ -356,7 +356,7 @@ class _Flattener(Mapper):
         return self.generic(replace(node, extents=(_product(node.extents),)))
 
     def scoped(self, buffer: Buffer) -> Var:
-        """The pointer of a realised buffer; without a scope, that of its threads."""
+        """The pointer of a realized buffer; without a scope, that of its threads."""
         data = buffer.data
         if data.scope:
             return data

@@ -141,7 +141,7 @@ def make_nest(
 ) -> Nest:
     """The nest of a stage's leaf axes from number `first` on.
 
-    For the loops that initialise a reduction, `init_of` holds the values of the axes before
+    For the loops that initialize a reduction, `init_of` holds the values of the axes before
     `first`, new variables
     are made, and `skipped` (reduction) axes are left out.
     """

@@ -241,7 +241,7 @@ class _Builder:
         for depth in range(len(nests) - 1, -1, -1):
             in_loops, axes, values, init = nests[depth]
             name = op.name if depth == len(nests) - 1 else f"{op.name}_l{depth + 1}"
-            # Initialised once: TVM does so in all blocks with reduction iterators, and loses
+            # Initialized once: TVM does so in all blocks with reduction iterators, and loses
             # partial sums.
             is_first = depth == first
             block = self._block(op, name, axes, init if is_first else None, body)
@@ -276,7 +276,7 @@ class _Builder:
     def _reduction(
         self, op: ComputeOp, buffers: list[Buffer], mapping: Mapping[Var, Expr]
     ) -> tuple[Stmt, Stmt]:
-        """The initialisation and the update of a reduction."""
+        """The initialization and the update of a reduction."""
         reduce = op.body[0]
         assert isinstance(reduce, Reduce)
         indices = tuple([mapping[axis.var] for axis in op.axis])

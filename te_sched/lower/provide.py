@@ -119,7 +119,7 @@ def first_reduction_level(stage: Stage, op: Operation) -> tuple[int, frozenset[I
 def init_nest(
     stage: Stage, scope: NestContext, nest: Nest, common: int, skipped: frozenset[IterVar]
 ) -> Nest:
-    """The loops that initialise a reduction inside the `common` outer levels of its nest."""
+    """The loops that initialize a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
     init = make_nest(stage, scope, common, known, skipped)
     is_bounded = stage.store_predicate is not None
@@ -142,8 +142,8 @@ def _provide_reduction(
         BufferStore(buffer, bind_init.visit(value), at_init)
         for buffer, value in zip(buffers, start, strict=True)
     ]
-    initialise = guarded(sequence(starts), init.guards, likely=True)
-    initialise = wrap(initialise, [wrapper for level in init.levels for wrapper in level])
+    initialize = guarded(sequence(starts), init.guards, likely=True)
+    initialize = wrap(initialize, [wrapper for level in init.levels for wrapper in level])
 
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
     current = [BufferLoad(buffer, indices) for buffer in buffers]
@@ -153,7 +153,7 @@ def _provide_reduction(
         update = IfThenElse(bind.visit(reduces[0].condition), update)
     update = _with_guards(update, stage, nest, bind)
     update = wrap_levels(update, stage, scope, nest, common, len(nest.axes))
-    return wrap_levels(sequence([initialise, update]), stage, scope, nest, 0, common)
+    return wrap_levels(sequence([initialize, update]), stage, scope, nest, 0, common)
 
 
 def _reductions(op: ComputeOp) -> list[Reduce]:

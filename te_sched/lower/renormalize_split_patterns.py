@@ -44,7 +44,7 @@ def _like(value: int, expr: Expr) -> Expr:
 
 
 def _quotient(a: Any, b: Expr) -> Expr:
-    """a // b, of operands that are renormalised already."""
+    """a // b, of operands that are renormalized already."""
     divisor = _factor(b)
     if divisor is not None and divisor > 0:
         if type(a) is FloorMod:

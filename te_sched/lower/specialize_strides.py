@@ -1,6 +1,6 @@
 """A second body for the most common strides of arrays: 1 between the elements of a row.
 
-    if A_stride == 1 and B_stride == 1:         vectors of neighbours
+    if A_stride == 1 and B_stride == 1:         vectors of neighbors
         B[ramp(i * 8, 1, 8)] = ...
     else:                                       lane by lane
         B[ramp(i * 8 * B_stride, B_stride, 8)] = ...

@@ -39,7 +39,9 @@ def client_of(cluster: Any) -> Any:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise DeclarationError(
-            "tuning on a cluster needs dask.distributed", str(error), 'pip install "te-sched[tune]"'
+            "tuning on a cluster needs dask.distributed",
+            str(error),
+            "pip install 'dask[distributed]'",
         ) from error
     if isinstance(cluster, distributed.Client):
         return cluster

@@ -45,7 +45,7 @@ def _outside(site: Mapping[str, Any], numbers: Sequence[int], where: str) -> tup
     )
 
 
-def _uninitialised(
+def _uninitialized(
     site: Mapping[str, Any], numbers: Sequence[int], where: str
 ) -> tuple[str, str, str]:
     element = _element(site, numbers)
@@ -88,7 +88,7 @@ def _at(where: str) -> str:
 
 _REPORTS: dict[str, Callable[[Mapping[str, Any], Sequence[int], str], tuple[str, str, str]]] = {
     "bounds": _outside,
-    "uninitialised": _uninitialised,
+    "uninitialized": _uninitialized,
     "overflow": _overflow,
     "race": _race,
 }

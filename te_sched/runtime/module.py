@@ -444,7 +444,7 @@ class Module(ModuleOf[Function]):
 
     @checked_as(CallError)
     def get_source(self, fmt: str = "") -> str:
-        """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s").
+        """The optimized LLVM IR ("ll", the default) or the assembly ("asm", "s").
 
         >>> A = te.placeholder((4,), name="A")
         >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")

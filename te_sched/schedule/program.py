@@ -28,12 +28,12 @@ class ScheduleDraft(Draft):
     stages: list[Stage]
     stages_by_op: dict[Operation, Stage]
 
-    def add_stage(self, stage: Stage, position: int, neighbour: Stage) -> None:
-        """Insert a stage of a new operation at a position, in the group of a neighbour."""
+    def add_stage(self, stage: Stage, position: int, neighbor: Stage) -> None:
+        """Insert a stage of a new operation at a position, in the group of a neighbor."""
         self.stages.insert(position, stage)
         self.stage_map[stage.op] = stage
         self.stages_by_op[stage.op] = stage
-        stage.group = neighbour.group
+        stage.group = neighbor.group
         if stage.group is not None:
             stage.group.draft.num_child_stages += 1
 

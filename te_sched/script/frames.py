@@ -235,7 +235,7 @@ class ForFrame(Frame):
 
 
 class BlockFrame(Frame):
-    """A block: its iterators, regions, annotations, initialisation and body."""
+    """A block: its iterators, regions, annotations, initialization and body."""
 
     def __init__(self, name: str, no_realize: bool = False) -> None:
         super().__init__()
@@ -299,7 +299,7 @@ class InitFrame(Frame):
         block = innermost(BlockFrame, "T.init")
         if block.init is not None:
             raise ScriptError(
-                f"block {block.name} has two initialisations", "", "write T.init() once"
+                f"block {block.name} has two initializations", "", "write T.init() once"
             )
         block.init = body
 

@@ -196,7 +196,7 @@ def _gap(count: int) -> Iterator[Change]:
 def of_processor(
     functions: Mapping[str, PrimFunc], target: Target, stages: Stages
 ) -> tuple[Output, ...]:
-    """The program that is compiled, and the optimised LLVM IR and assembly of its functions.
+    """The program that is compiled, and the optimized LLVM IR and assembly of its functions.
 
     Raises
     ------

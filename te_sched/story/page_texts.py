@@ -29,7 +29,7 @@ _WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
 _WIDE = 700  # pixels
 _LEGIBLE = 0.66  # of the size that a picture was drawn for
 _STAGES = re.compile(r' data-stages="([^"]*)"')
-# The parts of highlighted lines that have no colour: names, operators, punctuation, white space.
+# The parts of highlighted lines that have no color: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
 
 
@@ -172,7 +172,7 @@ def _differ(some: tuple[Line, ...], others: tuple[Line, ...]) -> bool:
 
 
 def _runs(numbers: Iterable[int]) -> list[int]:
-    """Ascending neighbours as [first, count, first, count, ...]."""
+    """Ascending neighbors as [first, count, first, count, ...]."""
     runs: list[int] = []
     expected = -1
     for number in numbers:
@@ -185,7 +185,7 @@ def _runs(numbers: Iterable[int]) -> list[int]:
 
 
 def highlighted(lines: Iterable[str], language: str = "python") -> list[str]:
-    """Lines of a program as HTML, in the classes that `te_sched.views.highlight` colours."""
+    """Lines of a program as HTML, in the classes that `te_sched.views.highlight` colors."""
     # characters that Python, unlike pygments, treats as ends of lines must not occur in lines
     text = "".join(f"{' '.join(line.splitlines())}\n" for line in lines)
     return [_PLAIN.sub(r"\1", line.rstrip("\n")) for line in html_lines(text, language)]

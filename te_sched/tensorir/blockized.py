@@ -158,8 +158,8 @@ class Tile:
             found.setdefault(region.buffer, []).append(region_sets(region, domains))
         return _regions(found.items())
 
-    def initialisation(self) -> Stmt:
-        """Loops around a block that initialises all elements of the tile."""
+    def initialization(self) -> Stmt:
+        """Loops around a block that initializes all elements of the tile."""
         spatial = [(axis, value) for axis, value in self.inner if axis.kind == "DataPar"]
         used = variables_of(*[value for _, value in spatial])
         chosen = [loop for loop in self.loops if loop.loop_var in used]

@@ -271,7 +271,7 @@ def exchanged(around: Node, old: Stmt, new: Stmt, links: dict[Block, Block]) -> 
 
 
 def mapped_parts(block: Block, mapper: Mapper) -> dict[str, Any]:
-    """The mapped body and initialisation of a block, by the names of the fields."""
+    """The mapped body and initialization of a block, by the names of the fields."""
     parts = {name: getattr(block, name) for name in PART_FIELDS[Block]}
     return {name: mapper.visit(part) for name, part in parts.items() if part is not None}
 

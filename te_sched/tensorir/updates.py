@@ -41,7 +41,7 @@ def update_of(block: Block, refused: Refusal) -> Update:
             raise refused(
                 f"its initial value is {identity}",
                 "each partial result would begin with it",
-                f"initialise with {neutral}, and add or multiply afterwards",
+                f"initialize with {neutral}, and add or multiply afterwards",
             )
     return update
 
@@ -129,7 +129,7 @@ def _parts(block: Block, refused: Refusal) -> tuple[list[BufferStore], list[Expr
     stores = [updates[buffer] for buffer in order]
     if updates.keys() != starts.keys() or len(order) != len(updates):
         raise refused(
-            "it does not update the elements that it initialises", "",
+            "it does not update the elements that it initializes", "",
             "store to the same buffers in `T.init()` and after it",
         )  # fmt: skip
     indices = stores[0].indices
@@ -138,7 +138,7 @@ def _parts(block: Block, refused: Refusal) -> tuple[list[BufferStore], list[Expr
             same(a, b) for a, b in zip(one.indices, indices, strict=True)
         ):
             raise refused(
-                "it initialises and updates different elements", "",
+                "it initializes and updates different elements", "",
                 "use the same indices in `T.init()` and after it",
             )  # fmt: skip
     values = [substitute(one.value, lets) for one in stores]

@@ -50,7 +50,7 @@ __all__ = [
     "verify_well_formed",
 ]
 
-_deeply = walks_deeply("analyse a program", DeclarationError)
+_deeply = walks_deeply("analyze a program", DeclarationError)
 
 
 @checked

@@ -604,7 +604,7 @@ def LowerCrossThreadReduction() -> PrimFuncPass:
 
 
 def LowerInitBlock() -> PrimFuncPass:
-    """The pass that replaces initialisations of blocks by conditions.
+    """The pass that replaces initializations of blocks by conditions.
 
     >>> from te_sched import IRModule
     >>> from te_sched.script import tir as T

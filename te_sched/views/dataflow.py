@@ -1,5 +1,5 @@
 """The dataflow of a schedule, or of functions of blocks, as inline SVG: stages and blocks as boxes,
-reads as arrows. A stage that is computed in a loop of its reader is labelled, and its arrow is
+reads as arrows. A stage that is computed in a loop of its reader is labeled, and its arrow is
 dashed; inlined stages are faded. Must not know how boxes are placed.
 """
 
@@ -22,13 +22,13 @@ from te_sched.views.graphs import (
 )
 from te_sched.views.layers import Segment, place
 from te_sched.views.notation import shortened
-from te_sched.views.theme import colours
+from te_sched.views.theme import colors
 
 _LINE, _PAD, _CHAR = 16, 8, 7.3  # pixels: height of a line of text, padding, width of a letter
 _LONGEST = 26  # letters of a label
 _MARGIN = 6
 _STYLE = (
-    colours(".te-flow")
+    colors(".te-flow")
     + ".te-flow{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;max-width:none}"
     ".te-flow rect{fill:none;stroke:currentColor;stroke-width:1}"
     ".te-flow text{fill:currentColor}"

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from te_sched.errors import DeclarationError, did_you_mean, is_in_notebook, repr_of
-from te_sched.views.theme import colours
+from te_sched.views.theme import colors
 
 # Names of languages, and pygments' names of them.
 _LEXERS = {
@@ -23,7 +23,7 @@ _LEXERS = {
     "diff": "diff",
     "text": "text",
 }
-# Colours of pygments' classes, by prefixes of their names.
+# Colors of pygments' classes, by prefixes of their names.
 _RULES = (
     ('[class^="k"],.ow', "keyword"),
     (".nd,.nf,.nc,.nb,.bp,.nl", "name"),
@@ -35,12 +35,12 @@ _RULES = (
     (".gu,.gh", "mark"),
 )
 
-# Classes of parts without a colour: names, operators, punctuation, white space.
+# Classes of parts without a color: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
 
 
 def to_html(text: str, language: str = "python") -> str:
-    """The text as a `<pre class="te-code">` whose parts have the classes that `css` colours."""
+    """The text as a `<pre class="te-code">` whose parts have the classes that `css` colors."""
     return '<pre class="te-code">' + "\n".join(html_lines(text, language)) + "</pre>"
 
 
@@ -53,7 +53,7 @@ def html_lines(text: str, language: str = "python") -> list[str]:
 
 
 def to_terminal(text: str, language: str = "python") -> str:
-    """The text with the colours of a terminal."""
+    """The text with the colors of a terminal."""
     from pygments.formatters.terminal import TERMINAL_COLORS, TerminalFormatter
     from pygments.token import Whitespace
 
@@ -68,7 +68,7 @@ def css(selector: str = ".te-code") -> str:
         for parts, name in _RULES
     )
     layout = f"{selector}{{margin:0;overflow-x:auto;background:none;color:inherit;tab-size:4}}"
-    return colours(selector) + layout + rules
+    return colors(selector) + layout + rules
 
 
 def own_style() -> str:
@@ -78,7 +78,7 @@ def own_style() -> str:
 
 
 def show(text: str, language: str = "python") -> None:
-    """Print a text: in colours in a terminal or notebook, without them elsewhere."""
+    """Print a text: in colors in a terminal or notebook, without them elsewhere."""
     if is_in_notebook():
         from IPython.display import HTML, display
 

@@ -117,14 +117,14 @@ class _Layout:
         return Placed(tuple(corners), tuple(segments), max(lefts[-1] - _GAP_X, 0), bottom - top)
 
     def _sorted(self, rows: list[list[int]]) -> list[float]:
-        """Order each layer by its neighbours; the heights of the middles of all items."""
+        """Order each layer by its neighbors; the heights of the middles of all items."""
         middles = [0.0] * len(self.sizes)
         for row in rows:
             self._stack(row, middles)
         for sweep in range(_SWEEPS):
-            neighbours = self.before if sweep % 2 == 0 else self.after
+            neighbors = self.before if sweep % 2 == 0 else self.after
             for row in rows if sweep % 2 == 0 else reversed(rows):
-                wish = {item: _mean(neighbours[item], middles, middles[item]) for item in row}
+                wish = {item: _mean(neighbors[item], middles, middles[item]) for item in row}
                 row.sort(key=lambda item: wish[item])
                 self._stack(row, middles, wish)
         return middles

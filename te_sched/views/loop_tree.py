@@ -1,7 +1,7 @@
 """Loop trees: a schedule or a program as a tree of stages, loops, memory and computations.
 
 For a schedule these are its loops before any pass; for a program its statements, blocks among them.
-Must not know colours, pages or notebooks.
+Must not know colors, pages or notebooks.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ class _Walk:
         return f"{self.text(size)} bytes"
 
     def block(self, node: BlockRealize, depth: int, owner: str, notes: Any) -> Any:
-        """A block: its iterators and their values, its memory and views, its initialisation."""
+        """A block: its iterators and their values, its memory and views, its initialization."""
         block = node.block
         below: list[Any] = []
         if not is_root(node):

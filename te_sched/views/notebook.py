@@ -21,7 +21,7 @@ _COMPARISON = "te_sched.views.comparison"
 
 
 def _show(self: Any, style: Any = None, black_format: Any = None, **options: Any) -> None:
-    """Print the script: in colours in a terminal or notebook, without them elsewhere.
+    """Print the script: in colors in a terminal or notebook, without them elsewhere.
 
     The options are those of `script`; `style` and `black_format`, which TVM has, change nothing.
     """

@@ -1,13 +1,13 @@
-"""Colours of all views, as CSS variables for light and for dark pages.
+"""Colors of all views, as CSS variables for light and for dark pages.
 
 They follow the theme of the page (Jupyter, VS Code, mkdocs, a `data-theme`), and otherwise the
-preference of the reader's system. Must not know the coloured elements.
+preference of the reader's system. Must not know the colored elements.
 """
 
 from __future__ import annotations
 
 # name: (on light, on dark); each has a contrast above 4.5 to 1 on white and on #1e1e1e
-_COLOURS = {
+_COLORS = {
     "keyword": ("#a40e26", "#ff7b72"),
     "name": ("#6639ba", "#d2a8ff"),
     "string": ("#0a3069", "#a5d6ff"),
@@ -28,10 +28,10 @@ _IS_DARK = (
 )
 
 
-def colours(selector: str) -> str:
+def colors(selector: str) -> str:
     """CSS that gives the elements of a selector the variables --te-keyword, --te-name, ..."""
     light, dark = (
-        ";".join(f"--te-{name}:{pair[side]}" for name, pair in _COLOURS.items()) for side in (0, 1)
+        ";".join(f"--te-{name}:{pair[side]}" for name, pair in _COLORS.items()) for side in (0, 1)
     )
     return (
         f"{selector}{{{light}}}"

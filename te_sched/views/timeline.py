@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from html import escape
 
 from te_sched.views.notation import shortened
-from te_sched.views.theme import colours
+from te_sched.views.theme import colors
 
 _WIDTH, _ROW, _BAR = 900, 22, 14  # pixels: the picture, the distance of rows, height of a bar
 _LEFT, _RIGHT, _EDGE = 300, 70, 8  # the names, the times, above and below
 _LONGEST = 38  # letters of a name
 _STYLE = (
-    colours(".te-timeline")
+    colors(".te-timeline")
     + ".te-timeline{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;max-width:100%}"
     ".te-timeline text{fill:currentColor}"
     ".te-timeline .te-note{fill:var(--te-comment)}"

@@ -68,7 +68,7 @@ def large(A: T.Buffer((2048, 2048), "float32"), B: T.Buffer((1,), "float32")):
 
 
 @T.prim_func
-def initialised_inside(A: T.Buffer((6, 24), "float32"), B: T.Buffer((6,), "float32")):
+def initialized_inside(A: T.Buffer((6, 24), "float32"), B: T.Buffer((6,), "float32")):
     for i, ko in T.grid(6, 4):
         with T.block("outer"):
             vi, vo = T.axis.remap("SR", [i, ko])
@@ -128,7 +128,7 @@ def test_more_iterations_than_values_are_refused() -> None:
     refused(large, "block B adds some values of its reduction several times")
 
 
-def test_reductions_initialised_in_each_part_are_refused() -> None:
+def test_reductions_initialized_in_each_part_are_refused() -> None:
     sch = tir.Schedule(row_sums)
     sch.loop_partition(loops(sch, "B")[1], [8, None])
     refused(sch.mod, "block B_k1 overwrites the results of the reduction B_k0")
@@ -136,9 +136,9 @@ def test_reductions_initialised_in_each_part_are_refused() -> None:
     refused(sch.mod, "block B_k1_init overwrites the results of the reduction B_k0")
 
 
-def test_a_reduction_that_is_initialised_inside_again_is_refused() -> None:
-    refused(initialised_inside, "block inner sets what the reduction outer has accumulated")
-    text = initialised_inside.script()
+def test_a_reduction_that_is_initialized_inside_again_is_refused() -> None:
+    refused(initialized_inside, "block inner sets what the reduction outer has accumulated")
+    text = initialized_inside.script()
     again = text.rindex("with T.init():")
     end = text.index("\n", text.index("T.float32(0)", again))
     once = text[:again] + "pass" + text[end:]
@@ -206,7 +206,7 @@ def test_a_reduction_that_is_repeated_after_its_begin_is_refused() -> None:
         te_sched.build(doubled)
 
 
-def test_a_reduction_that_is_initialised_once_is_not_repeated() -> None:
+def test_a_reduction_that_is_initialized_once_is_not_repeated() -> None:
     sch = tir.Schedule(halo)
     sch.decompose_reduction("B", sch.get_loops("B")[0])
     with pytest.raises(BuildError, match="adds some values of its reduction several times"):

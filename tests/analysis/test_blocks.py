@@ -76,14 +76,14 @@ def other_iterations(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"
                     C[i] = Y[k]
 
 
-def test_reductions_are_proved_to_begin_with_their_initialisation() -> None:
+def test_reductions_are_proved_to_begin_with_their_initialization() -> None:
     found = check(product)
     assert not found.refuted
     assert not found.unproved
     assert len(found.proved) == 3
 
 
-def test_initialisations_that_no_iteration_executes() -> None:
+def test_initializations_that_no_iteration_executes() -> None:
     (found,) = check(without_first_iteration).refuted
     assert found.message == "stage Y is read before it is written"
     with pytest.raises(BuildError, match="stage Y is read before it is written"):

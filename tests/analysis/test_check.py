@@ -30,7 +30,7 @@ def test_all_of_a_right_schedule_is_proved() -> None:
     findings = check(s, args)
     assert isinstance(findings, Findings)
     assert not findings.refuted
-    assert {"coverage", "initialised", "bounds"} >= {one.kind for one in findings.proved}
+    assert {"coverage", "initialized", "bounds"} >= {one.kind for one in findings.proved}
     assert str(findings).startswith("0 refuted, 0 unproved, ")
 
 

@@ -57,7 +57,7 @@ SYSTEMS = [
 
 @pytest.mark.parametrize(("equations", "axes"), SYSTEMS, ids=str)
 def test_solutions_are_all_solutions(equations, axes):
-    """The free axes with the values are exactly the iterations that fulfil the equations."""
+    """The free axes with the values are exactly the iterations that fulfill the equations."""
     if not isinstance(equations[0], tuple):
         equations = list(zip(equations, (t, s), strict=True))
     found = solve(equations, {var: domain(var) for var in axes}, {t: domain(t), s: domain(s)})

@@ -38,9 +38,9 @@ _CONTRASTS = """() => {
     const text = walker.currentNode.textContent.trim();
     if (!text || !shown(element)) continue;
     const style = getComputedStyle(element);
-    const colour = parse(element instanceof SVGElement ? style.fill : style.color);
+    const color = parse(element instanceof SVGElement ? style.fill : style.color);
     const {ground, opacity} = around(element);
-    const seen = over({...colour, a: colour.a * opacity}, ground);
+    const seen = over({...color, a: color.a * opacity}, ground);
     const [low, high] = [light(seen), light(ground)].sort((x, y) => x - y);
     found.push([(high + 0.05) / (low + 0.05), text.slice(0, 40)]);
   }

@@ -115,7 +115,7 @@ def test_first_stop_skips_to_the_story(open_page, html):
     assert page.evaluate("document.activeElement.id") == "story"
 
 
-def test_changes_have_signs_beside_their_colours(open_page, html):
+def test_changes_have_signs_beside_their_colors(open_page, html):
     page = open_page(html, "#step-1")
     assert page.locator(".current ins .diff").all_text_contents() == ["+", "+"]
     assert page.locator(".current del .diff").all_text_contents() == ["\N{MINUS SIGN}"] * 2
@@ -123,10 +123,10 @@ def test_changes_have_signs_beside_their_colours(open_page, html):
 
 def test_motion_is_reduced_where_that_is_asked(open_page, html):
     page = open_page(html, "#step-1")  # `open_page` asks
-    behaviour = page.locator(".current .scroll").first.evaluate(
+    behavior = page.locator(".current .scroll").first.evaluate(
         "it => getComputedStyle(it).scrollBehavior"
     )
-    assert behaviour == "auto"
+    assert behavior == "auto"
 
 
 def test_paper_has_nothing_folded_or_cut(open_page, html):

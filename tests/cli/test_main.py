@@ -119,14 +119,14 @@ def test_page_lists_the_commands():
     assert named == list(main.list_commands(click.Context(main)))
 
 
-def test_no_colours_where_no_person_reads(te_sched_command, program):
+def test_no_colors_where_no_person_reads(te_sched_command, program):
     done = te_sched_command("lower", "--diff", program("gemm"))
     assert "\x1b[" not in done.stdout + done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a terminal")
 @pytest.mark.parametrize("wanted", [True, False])
-def test_colours_on_a_terminal(program, wanted):
+def test_colors_on_a_terminal(program, wanted):
     import pty
 
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}

@@ -152,7 +152,7 @@ def host() -> machine.TargetMachine:
     return machine.machine_of(Target("llvm"))
 
 
-def optimised(text: str) -> Callable[[], None]:
+def optimized(text: str) -> Callable[[], None]:
     """Run LLVM's passes on a text."""
 
     def run() -> None:
@@ -188,10 +188,10 @@ def endless_search() -> bool:
 # The test of each quirk: it is true, or it takes this multiple of the time with the workaround.
 REPRODUCERS: dict[str, tuple[Callable[[], bool | None], float]] = {
     "HASH_SEARCH": (endless_search, 0.0),
-    "LONG_BLOCKS": (optimised(scattered_squares(4000)), 2.0),
+    "LONG_BLOCKS": (optimized(scattered_squares(4000)), 2.0),
     "LANES_ONE_BY_ONE": (options.test_long_vectors_of_elements_from_anywhere_take_no_time, 2.0),
-    "COPIED_BODIES": (optimised(sums(200, "%n", 4)), 1.4),
-    "MANY_LOOPS": (optimised(sums(1000, "%n", 1)), 2.0),
+    "COPIED_BODIES": (optimized(sums(200, "%n", 4)), 1.4),
+    "MANY_LOOPS": (optimized(sums(1000, "%n", 1)), 2.0),
     "LOOPS_OF_FUNCTION": (outlines.test_programs_of_hundreds_of_nests_take_no_time, 2.0),
     "MANY_CONDITIONS": (options.test_conditions_of_unrolled_steps_of_threads_take_no_time, 2.0),
     "QUOTIENTS": (lambda: fails(options.test_quotients_of_an_index_are_those_of_each_vector), 0.0),

@@ -138,7 +138,7 @@ def test_exact_powers_have_exact_logarithms() -> None:
         np.testing.assert_array_equal(evaluate("log2", twos)[:120], np.arange(120))
 
 
-def test_no_function_is_called_in_a_loop_that_llvm_vectorises() -> None:
+def test_no_function_is_called_in_a_loop_that_llvm_vectorizes() -> None:
     func = elementwise(lambda x: E.Call("float32", "tir.tanh", (x,)), ["float32"], 1 << 10)
     source = build(func, "llvm -mcpu=skylake-avx512").get_source("asm")
     assert "tanh" not in source.replace("te_sched", "")

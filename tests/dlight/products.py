@@ -51,8 +51,8 @@ class Product(NamedTuple):
     """Vectors times a matrix: X of vectors x depth, W of rows x depth (or depth x rows).
 
     vectors, rows : sizes, or names of sizes that vary.
-    group : how many neighbours along the depth are packed into one number of the matrix.
-    is_outer : whether neighbours in memory of the matrix are rows.
+    group : how many neighbors along the depth are packed into one number of the matrix.
+    is_outer : whether neighbors in memory of the matrix are rows.
     unpacking : the name of the block that unpacks the matrix.
     has_scale : whether a scale for each two packed numbers is read, too.
     end : what is computed of the product y: "y + 1.0".

@@ -15,7 +15,7 @@ from tests.fuzz import blocks, hostile, models, shapes, special
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
 from tests.fuzz.judge import Verdict
-from tests.fuzz.minimise import minimise
+from tests.fuzz.minimize import minimize
 from tests.fuzz.workers import Worker
 
 ALIKE = 2  # findings of a group that are minimized
@@ -136,7 +136,7 @@ def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdic
             found = again
         return is_alike
 
-    return minimise(case, fails), found
+    return minimize(case, fails), found
 
 
 def _is_right(worker: Worker, case: Case) -> bool:

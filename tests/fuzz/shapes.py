@@ -124,9 +124,9 @@ def _np_cast(x: Any, shape: Sequence[int]) -> Any:
 def _np_group_norm(x: Any, weight: Any, groups: int) -> Any:
     _require(x.shape[1] % groups == 0 and weight.shape == x.shape[1:2])
     parts = x.reshape(x.shape[0], groups, x.shape[1] // groups * x.shape[2])
-    centred = parts - parts.mean(-1, keepdims=True)
-    spread = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
-    return (centred / spread).reshape(x.shape) * weight[:, None] + weight[:, None]
+    centered = parts - parts.mean(-1, keepdims=True)
+    spread = np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5)
+    return (centered / spread).reshape(x.shape) * weight[:, None] + weight[:, None]
 
 
 def _np_pair(function: Any) -> Callable[[Any, Any], Any]:

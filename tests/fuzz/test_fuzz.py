@@ -16,7 +16,7 @@ from tests.fuzz import campaign, models
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
 from tests.fuzz.judge import judge
-from tests.fuzz.minimise import minimise
+from tests.fuzz.minimize import minimize
 from tests.fuzz.workers import Worker
 from tests.peer.differential.program import Dim, Program, Value
 from tests.sampling import sampled
@@ -83,7 +83,7 @@ def test_hang_ends_one_case_alone(worker: Worker) -> None:
     assert worker.judge(case()).outcome == "right"
 
 
-def test_wrong_answer_is_found_and_minimised(worker: Worker, tmp_path: pathlib.Path) -> None:
+def test_wrong_answer_is_found_and_minimized(worker: Worker, tmp_path: pathlib.Path) -> None:
     wrong = case(SPLIT, UNROLL, "s[S3].reorder(*s[S3].op.axis[::-1])", numpy="A1 + np.float32(2)")
     verdict = worker.judge(wrong)
     assert (verdict.outcome, verdict.detail) == ("wrong", "60 of 60 elements of S2 are wrong")
@@ -95,10 +95,10 @@ def test_wrong_answer_is_found_and_minimised(worker: Worker, tmp_path: pathlib.P
     assert "Mismatched elements" in run.stderr
 
 
-def test_crash_is_minimised_to_the_line_that_causes_it(worker: Worker) -> None:
+def test_crash_is_minimized_to_the_line_that_causes_it(worker: Worker) -> None:
     crashing = case(SPLIT, CRASH)
     fails = lambda smaller: worker.judge(smaller).outcome == "crashed"  # noqa: E731
-    assert minimise(crashing, fails, seconds=3.0).program.steps == (CRASH,)
+    assert minimize(crashing, fails, seconds=3.0).program.steps == (CRASH,)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_wrong_models_are_found_and_made_smaller(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(models, "eager", lambda *args: [one + 1 for one in eager(*args)])
     verdict = judge(model)
     assert verdict.detail == "2 of 2 elements of result 0 are wrong"
-    small = minimise(model, lambda one: judge(one).outcome == "wrong")
+    small = minimize(model, lambda one: judge(one).outcome == "wrong")
     assert (small.program.outputs, small.program.steps) == (("v0",), ("v0 = x0 + 1",))
     assert small.given == given[:1]
     assert "v0 = x0 + 1" in "\n".join(models.script(small))
@@ -166,7 +166,7 @@ def test_wrong_models_are_found_and_made_smaller(monkeypatch: pytest.MonkeyPatch
 def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = replace(case(SPLIT, CRASH), kind="legal")
     monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)
-    monkeypatch.setattr(campaign, "minimise", lambda case, fails: case)
+    monkeypatch.setattr(campaign, "minimize", lambda case, fails: case)
     report = campaign.run(("legal",), count=2, jobs=2, folder=tmp_path)
     assert re.match(r"2 programs in \d+ s: 2 crashed, 0 refused, 0 right, 0 wrong", report.text())
     assert "2 x crashed: SIGSEGV" in report.text()

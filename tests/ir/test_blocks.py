@@ -40,7 +40,7 @@ def test_first_difference_has_a_path() -> None:
     assert found.startswith("<root>.body.block.body.body.block.body.value.b")
 
 
-def test_initialisation_comes_before_the_body() -> None:
+def test_initialization_comes_before_the_body() -> None:
     block = tir.Block([], [], [], "B", tir.Evaluate(1), tir.Evaluate(0))
     assert [part.value.value for part in parts_of(block)] == [0, 1]
 
@@ -54,7 +54,7 @@ def test_iterators_are_substituted_in_regions_too() -> None:
 def test_blocks_are_verified() -> None:
     func = copy()
     verify(func, "blocks")
-    with pytest.raises(Exception, match="has iterators or an initialisation"):
+    with pytest.raises(Exception, match="has iterators or an initialization"):
         verify(func, "opaque")
 
 

@@ -40,7 +40,7 @@ def attribute(key: str, body: S.Stmt) -> S.AttrStmt:
 WELL_FORMED = {
     "a loop": ("final", loop(store(ROW))),
     "two dimensions": ("buffers", loop(store(ROW, ROW, buffer=A))),
-    "a realised buffer": (
+    "a realized buffer": (
         "buffers",
         S.BufferRealize(A, (E.Range(IntImm(0), IntImm(4)),) * 2, TRUE, store(ROW, ROW, buffer=A)),
     ),
@@ -102,9 +102,9 @@ ILL_FORMED = {
         S.SeqStmt((store(ROW), S.SeqStmt((store(ROW), store(ROW))))),
         "a sequence in a sequence",
     ),
-    "vectorised": ("vector", loop(store(ROW), "vectorized"), "a vectorized loop does not occur"),
+    "vectorized": ("vector", loop(store(ROW), "vectorized"), "a vectorized loop does not occur"),
     "virtual": ("final", attribute("virtual_thread", store(COL)), "virtual_thread does not occur"),
-    "realised": (
+    "realized": (
         "flat",
         S.BufferRealize(A, (E.Range(IntImm(0), IntImm(4)),) * 2, TRUE, store(ROW)),
         "a BufferRealize does not occur",

@@ -47,7 +47,7 @@ def staged(B: Buffer, bounds: tuple[tuple[Expr | int, int], ...]) -> Stmt:
     return realize(B, region(*bounds), copy, use)
 
 
-def test_indices_are_relative_to_the_realised_region() -> None:
+def test_indices_are_relative_to_the_realized_region() -> None:
     body = loop(i, 4, staged(temporary("B", 4, 8), ((i, 1), (0, 8))))
     assert text(flatten_storage(function(body, A, C))) == expected("""
         for i in range(4):
@@ -91,7 +91,7 @@ def test_parameters_of_written_functions_become_others() -> None:
     assert "V_1 = T.Buffer((8,), data=V.data)" in found
 
 
-def test_realisation_of_a_parameter_goes() -> None:
+def test_realization_of_a_parameter_goes() -> None:
     body = block(
         store(A, 0.0, 0, 0),
         realize(C, region((0, 4), (0, 8)), store(C, 0.0, 0, 0), store(C, 1.0, 0, 1)),

@@ -57,7 +57,7 @@ def test_what_is_not_read_is_not_fetched() -> None:
     assert "prefetch" not in text(inject_prefetch(func))
 
 
-def test_lanes_of_a_vectorised_loop_are_fetched_together() -> None:
+def test_lanes_of_a_vectorized_loop_are_fetched_together() -> None:
     A = decl_buffer((64, 64), name="A")
     fetched = attribute(A, "prefetch_scope", 1, store(B, read(A, i, j), j))
     func = function(loop(j, 64, loop(i, 64, fetched), kind="vectorized"), A, B)

@@ -6,7 +6,7 @@ import te_sched
 from te_sched import te
 
 
-def test_guards_of_virtual_threads_are_simplified_before_they_are_renormalised() -> None:
+def test_guards_of_virtual_threads_are_simplified_before_they_are_renormalized() -> None:
     A = te.placeholder((48,), name="A")
     B = te.compute(
         (52,),

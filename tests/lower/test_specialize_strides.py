@@ -22,7 +22,7 @@ def halves(*shape: te.Var) -> tuple[Schedule, list[te.Tensor]]:
     return s, [A, B]
 
 
-def test_dense_rows_have_vectors_of_neighbours() -> None:
+def test_dense_rows_have_vectors_of_neighbors() -> None:
     func = te_sched.lower(*halves(te.var("n"), te.var("m")))["main"]
     branches = specialize_strides(func).body
     assert isinstance(branches, IfThenElse)

@@ -74,12 +74,12 @@ def test_factor_larger_than_the_extent_gives_one_outer_iteration():
     assert structure(s, [A, C]) == "i.inner*6 C"
 
 
-def test_reduction_is_initialised_outside_of_its_loops():
+def test_reduction_is_initialized_outside_of_its_loops():
     s, A, B, C = matmul()
     assert structure(s, [A, B, C]) == "i*64 j*64 [C; k*64 C]"
 
 
-def test_initialisation_has_its_own_loops_when_the_reduction_is_outside():
+def test_initialization_has_its_own_loops_when_the_reduction_is_outside():
     s, A, B, C = matmul()
     i, j = C.op.axis
     (k,) = C.op.reduce_axis

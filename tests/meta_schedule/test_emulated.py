@@ -30,7 +30,7 @@ def threads(sch):
         sch.bind(loop, tag)
 
 
-def modelled(i_tile, j_tile, swapped=False):
+def modeled(i_tile, j_tile, swapped=False):
     """The seconds of a product whose threads are divided so."""
     sch = tir.Schedule(MODULE)
     i, j, _ = sch.get_loops("C")
@@ -49,19 +49,19 @@ def modelled(i_tile, j_tile, swapped=False):
 def seconds(module, infos):
     device = te_sched.emulated_cuda(0)
     arguments = ms.runner.measuring.random_arguments(device, infos, 0)
-    (found,) = emulated.modelled_seconds(module, device, None, [arguments])
+    (found,) = emulated.modeled_seconds(module, device, None, [arguments])
     return found
 
 
 def test_the_model_orders_kernels():
-    best = modelled(8, 32)
-    assert best < modelled(1, 1)  # warps of one thread
-    assert best < modelled(8, 32, swapped=True)  # accesses that are not coalesced
+    best = modeled(8, 32)
+    assert best < modeled(1, 1)  # warps of one thread
+    assert best < modeled(8, 32, swapped=True)  # accesses that are not coalesced
     assert best > emulated.MACHINE.launch
 
 
 def test_the_whole_search_runs_without_a_gpu(tmp_path):
-    if not emulated.is_modelled("cuda"):
+    if not emulated.is_modeled("cuda"):
         pytest.skip("there is a GPU")
     database = ms.tune_tir(
         MODULE,
@@ -86,10 +86,10 @@ def test_the_whole_search_runs_without_a_gpu(tmp_path):
     np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
 
 
-def test_an_emulated_device_is_modelled():
+def test_an_emulated_device_is_modeled():
     with scoped(emulate=True):
-        assert emulated.is_modelled("cuda")
-    assert not emulated.is_modelled("cpu")
+        assert emulated.is_modeled("cuda")
+    assert not emulated.is_modeled("cpu")
 
 
 @T.prim_func

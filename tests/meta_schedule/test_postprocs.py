@@ -157,7 +157,7 @@ def test_annotated_loops_are_left() -> None:
 # -- reductions ------------------------------------------------------------------------------------
 
 
-def test_reductions_are_initialised_before_their_first_loop() -> None:
+def test_reductions_are_initialized_before_their_first_loop() -> None:
     sch = tir.Schedule(_product())
     i, j, k = sch.get_loops("C")
     sch.reorder(i, k, j)
@@ -167,7 +167,7 @@ def test_reductions_are_initialised_before_their_first_loop() -> None:
     _check_product(sch)
 
 
-def test_reductions_over_threads_keep_their_initialisation() -> None:
+def test_reductions_over_threads_keep_their_initialization() -> None:
     sch = tir.Schedule(_product())
     sch.bind(sch.get_loops("C")[2], "threadIdx.x")
     assert postprocs.RewriteReductionBlock().apply(sch)
@@ -284,7 +284,7 @@ def test_kernels_with_other_than_the_asked_threads_are_rejected(least: int, acce
 
 
 @pytest.mark.parametrize("vectorize", [False, True])
-def test_initialisations_without_an_intrinsic_are_vectorized(vectorize: bool) -> None:
+def test_initializations_without_an_intrinsic_are_vectorized(vectorize: bool) -> None:
     sch = tir.Schedule(_product())
     init = sch.decompose_reduction("C", sch.get_loops("C")[0])
     sch.annotate(init, "meta_schedule.auto_tensorize", "")
@@ -295,7 +295,7 @@ def test_initialisations_without_an_intrinsic_are_vectorized(vectorize: bool) ->
 
 
 @pytest.mark.parametrize("of_init", ["", "fill"])
-def test_the_mark_of_an_initialisation_is_its_own(of_init: str) -> None:
+def test_the_mark_of_an_initialization_is_its_own(of_init: str) -> None:
     sch = tir.Schedule(_product())
     sch.annotate("C", "meta_schedule.auto_tensorize", "product")
     if of_init:
@@ -306,8 +306,8 @@ def test_the_mark_of_an_initialisation_is_its_own(of_init: str) -> None:
         assert notes == {"meta_schedule.auto_tensorize": mark}
 
 
-def test_reductions_of_blocks_in_blocks_are_initialised_before_their_loops() -> None:
-    """The inner block is another one after the outer one is initialised."""
+def test_reductions_of_blocks_in_blocks_are_initialized_before_their_loops() -> None:
+    """The inner block is another one after the outer one is initialized."""
     sch = tir.Schedule(_product())
     i, j, k = [sch.split(loop, [None, 4]) for loop in sch.get_loops("C")]
     sch.reorder(i[0], j[0], k[0], i[1], j[1], k[1])

@@ -18,13 +18,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="how many programs")
     parser.add_argument("--seed", type=int, default=1, help="number of the first program")
     parser.add_argument("--minutes", type=float, help="stop after so long")
-    parser.add_argument("--failures", type=pathlib.Path, help="folder for minimised failures")
+    parser.add_argument("--failures", type=pathlib.Path, help="folder for minimized failures")
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--alone", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--minimise", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--minimize", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        campaign.child(options.kind, *options.child, options.minimise)
+        campaign.child(options.kind, *options.child, options.minimize)
         return 0
     if options.alone is not None:
         campaign.alone(options.kind, options.alone)

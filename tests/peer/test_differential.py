@@ -14,7 +14,7 @@ pytest.importorskip("tvm")
 from tests.golden.corpus import load
 from tests.peer.differential import campaign, tensorir
 from tests.peer.differential.generate import generate
-from tests.peer.differential.minimise import candidates, minimise, minimise_text
+from tests.peer.differential.minimize import candidates, minimize, minimize_text
 from tests.peer.differential.outcome import judge, without_store_guards
 from tests.peer.differential.program import load_text
 from tests.sampling import IS_CAMPAIGN
@@ -56,7 +56,7 @@ def test_same_number_gives_the_same_module() -> None:
 
 def test_modules_become_smaller() -> None:
     text = tensorir.generate(8003)
-    smaller = minimise_text(text, lambda one: "T.prim_func" in one and "A1" in one, seconds=5)
+    smaller = minimize_text(text, lambda one: "T.prim_func" in one and "A1" in one, seconds=5)
     assert len(smaller.splitlines()) <= 3
 
 
@@ -64,7 +64,7 @@ def test_smaller_programs_are_still_programs() -> None:
     program = generate(4)
     for smaller in candidates(program):
         load_text(smaller.text())
-    smallest = minimise(program, lambda one: "S6 = te.compute" in one.text())
+    smallest = minimize(program, lambda one: "S6 = te.compute" in one.text())
     assert len(smallest.values) < len(program.values)
     assert not smallest.steps
 

@@ -42,7 +42,7 @@ def run(body: str) -> tuple[Any, Any]:
     return a, b
 
 
-def test_reductions_begin_with_their_initialisation() -> None:
+def test_reductions_begin_with_their_initialization() -> None:
     a, b = run(SUM)
     np.testing.assert_array_equal(b, a.sum(1))
 

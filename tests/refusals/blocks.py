@@ -348,12 +348,12 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         REDUCTIONS["two results"],
         lambda s: s.rfactor(loops(s, "B")[1], 0),
-        "it does not update the elements that it initialises",
+        "it does not update the elements that it initializes",
     ),
     (
         REDUCTIONS["other elements"],
         lambda s: s.rfactor(loops(s, "B")[1], 0),
-        "it initialises and updates different elements",
+        "it initializes and updates different elements",
     ),
     (
         REDUCTIONS["difference"],
@@ -411,7 +411,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         REINDEXED["begun"],
         lambda s: s.reindex("B", ("read", 1)),
-        "it initialises it before it reads it",
+        "it initializes it before it reads it",
     ),
     (MATMUL, lambda s: s.reindex("root", 0), "the buffer of block root is 0|root block"),
     (
@@ -464,7 +464,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
     (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
     (MATMUL, lambda s: s.cache_inplace("D", 0, "local"), "it does not write C"),
-    (REINDEXED["initialised"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
+    (REINDEXED["initialized"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
     (REINDEXED["in a condition"], lambda s: s.cache_inplace("B", 0, "local"), "is in a condition"),
     (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
     (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),

@@ -17,7 +17,7 @@ _PROGRAM = """
 import gc, random, sys, tempfile
 from collections import Counter
 from pathlib import Path
-from benchmarks.memory import counted_optimisations, cycle, in_use, kept_by_llvmlite
+from benchmarks.memory import counted_optimizations, cycle, in_use, kept_by_llvmlite
 from te_sched import config
 from te_sched.runtime import dlpack, registry
 
@@ -29,10 +29,10 @@ def alive():
 
 choose, folder, count = random.Random(1), Path(sys.argv[2]), int(sys.argv[3])
 scoped = config.scoped(cache=sys.argv[1] == "cached", cache_dir=str(folder))
-with scoped, counted_optimisations() as optimised:
+with scoped, counted_optimizations() as optimized:
     for number in range(30):
         cycle(choose, folder if number % 10 == 0 else None)
-    before, native, first = alive(), in_use(), len(optimised)
+    before, native, first = alive(), in_use(), len(optimized)
     kept = len(dlpack._exported), len(registry._pending), len(registry._externs)
     for number in range(count):
         cycle(choose, folder if number % 20 == 0 else None)
@@ -41,7 +41,7 @@ grown.pop("te_sched.arith.rules.Row", None)  # the rules of an operator that was
 assert grown.total() < count // 2, grown.most_common(5)
 assert not [name for name in grown if name.endswith((".Code", ".Function", ".Linked"))], grown
 assert kept == (len(dlpack._exported), len(registry._pending), len(registry._externs))
-known = kept_by_llvmlite() * (len(optimised) - first)
+known = kept_by_llvmlite() * (len(optimized) - first)
 left = in_use() - native - known
 # An engine of LLVM keeps 0.6 MB of what it linked, for a while; under Python 3.12 1.3 MB are kept,
 # after 200 cycles as after 800.

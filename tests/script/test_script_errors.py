@@ -121,7 +121,7 @@ BLOCKS = [
     ("T.block_attr({})\n            T.block_attr({})", "T.block_attr is used twice", None),
     (
         "with T.init():\n                pass\n            with T.init():\n                pass",
-        "block B has two initialisations",
+        "block B has two initializations",
         None,
     ),
     ("M = T.match_buffer(vi)", "T.match_buffer of a parameter has no shape", None),

@@ -667,7 +667,7 @@ for i in range(8):
             C[vk, vi] = B[vi, vk] + 1.0
 """,
     ),
-    "initialised": function(
+    "initialized": function(
         "A:8,8 B:8",
         _block(
             "B",

@@ -289,7 +289,7 @@ def test_loops_around_a_block_are_no_places_for_it(decision: int, recorded: int)
     assert len(sch.get_loops("B")) == 2
 
 
-def test_annotations_of_loops_are_not_those_of_loops_that_initialise() -> None:
+def test_annotations_of_loops_are_not_those_of_loops_that_initialize() -> None:
     """Their kinds are."""
     sch = tir.Schedule(from_source(GIVEN + MATMUL))
     i, j, k = sch.get_loops("C")

@@ -121,7 +121,7 @@ def test_partitioned_programs_compute_the_same(block: str, place: int, factors: 
     check_same(sch, MATMUL)
 
 
-def test_parts_of_a_reduction_are_initialised_once() -> None:
+def test_parts_of_a_reduction_are_initialized_once() -> None:
     sch = scheduled(MATMUL)
     outer, _ = sch.split(loops(sch, "C")[2], [4, 2])
     sch.loop_partition(outer, [1, None])

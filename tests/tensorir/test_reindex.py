@@ -119,7 +119,7 @@ def test_an_updated_buffer_is_copied_before_and_after(kind: str) -> None:
     check_same(sch, OTHERS["accumulated"])
 
 
-def test_the_update_of_a_reduction_is_copied_in_the_loops_of_its_initialisation() -> None:
+def test_the_update_of_a_reduction_is_copied_in_the_loops_of_its_initialization() -> None:
     sch = scheduled(MATMUL)
     sch.decompose_reduction("C", loops(sch, "C")[2])
     sch.reindex("C_update", ("write", 0))

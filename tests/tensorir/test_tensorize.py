@@ -55,7 +55,7 @@ def registered(name: str, desc: str = DESC, impl: str = IMPL) -> str:
 
 
 def tiled() -> Any:
-    """A product of matrices in tiles, with its initialisation apart."""
+    """A product of matrices in tiles, with its initialization apart."""
     sch = tir.Schedule(from_source(GIVEN + MATMUL))
     i, j, k = sch.get_loops("C")
     (i_0, i_1), (j_0, j_1), (k_0, k_1) = (sch.split(one, [None, 4]) for one in (i, j, k))

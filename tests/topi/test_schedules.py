@@ -198,7 +198,7 @@ def test_cuda_inlines_injective_producers() -> None:
     assert "T.exp" in text
 
 
-def test_x86_injective_is_parallel_and_vectorised() -> None:
+def test_x86_injective_is_parallel_and_vectorized() -> None:
     text = str(lowered(plain("exp", topi.exp, A), topi.x86, "injective"))
     assert "T.parallel(12)" in text
     assert "16" in text.split("T.parallel(12)")[1]

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def scheduled() -> Any:
-    """A product in local memory, with its initialisation apart."""
+    """A product in local memory, with its initialization apart."""
     sch = tir.Schedule(program(MATMUL))
     i, _, k = sch.get_loops("C")
     outer, _ = sch.split(i, [None, 4])

@@ -42,7 +42,7 @@ def test_difference_of_the_trace_alone():
     assert text.endswith("@@ loops: the same @@")
 
 
-def test_difference_is_coloured():
+def test_difference_is_colored():
     one, other = product()[0], tiled()[0]
     assert '<span class="gi">+' in one.diff(other)._repr_html_()
 

@@ -107,7 +107,7 @@ def test_every_known_program_is_shown(program):
             html_of(stage.op.output(0))
 
 
-def test_programs_are_coloured():
+def test_programs_are_colored():
     s, A, B, C = tiled()
     module = te_sched.lower(s, [A, B, C])
     for program in (module, module["main"]):

@@ -303,7 +303,7 @@ class _Sanitizer(StatementMapper):
         if occurrence.reads and shadow.written is not None:
             is_new = ops.equal(load(shadow.written, place), IntImm(0, "uint8"))
             numbers = [widen(index) for index in occurrence.indices]
-            yield IfThenElse(is_new, self.fail(occurrence, "uninitialised", numbers))
+            yield IfThenElse(is_new, self.fail(occurrence, "uninitialized", numbers))
 
     def raced(self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr) -> Iterator[Stmt]:
         """Checks of races with other iterations, and the update of the shadow memory."""

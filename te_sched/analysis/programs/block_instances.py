@@ -1,5 +1,5 @@
 """Check the instances of blocks: their iterators have values in their domains, and a reduction adds
-each value once to a result that is initialised once.
+each value once to a result that is initialized once.
 
 Primitives transform programs under these conditions; without them a program computes something
 else than it says. Loops that have nothing in common are evaluated apart with numpy. Must not know
@@ -62,7 +62,7 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
         index = BlockSchedule(func)
     found = [_Instances(index, key).finding() for key in index.keys.values()]
     found += [_of_nested_threads(index, key) for key in index.keys.values()]
-    found += [_initialised_inside(index, key) for key in index.keys.values()]
+    found += [_initialized_inside(index, key) for key in index.keys.values()]
     own = [one for one in found if one is not None]
     return [*threads, *own, *_overwritten(index), *judge_first_instances(func)]
 
@@ -106,9 +106,9 @@ def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
     return None
 
 
-def _initialised_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
-    """The fault of a block that initialises, in every iteration of a reduction around it, the
-    elements which that reduction has initialised.
+def _initialized_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
+    """The fault of a block that initializes, in every iteration of a reduction around it, the
+    elements which that reduction has initialized.
     """
     block = index.block(key)
     if block.init is None or not ops.is_const(predicate_of(index, key), 1):
@@ -242,7 +242,7 @@ class _Instances:
     @cached_property
     def beginning(self) -> set[Var]:
         """The loops whose iterations compute a reduction from its begin: those outside of its
-        loops, and around what initialises it.
+        loops, and around what initializes it.
         """
         outside = {*takewhile(lambda one: one not in self.reduced, self.loops)}
         block = self.realize.block

@@ -27,7 +27,7 @@ from te_sched.analysis.programs.evaluate import (
     sizes_text,
     variables_in,
 )
-from te_sched.analysis.programs.initialised import judge_initialised
+from te_sched.analysis.programs.initialized import judge_initialized
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
@@ -179,7 +179,7 @@ class _Judge:
             touched = [one for one in self.program.accesses if one.data is self.store.data]
             reads = [one for one in touched if not one.writes]
             return all(contains(one.conditions, added) for one in reads for added in self.added)
-        found = [one for one in judge_initialised(self.program) if one.buffer == self.memory.name]
+        found = [one for one in judge_initialized(self.program) if one.buffer == self.memory.name]
         return bool(found) and all(one.verdict == PROVED for one in found)
 
     def _unbound(self) -> str:

@@ -1,4 +1,4 @@
-"""Descent along coordinates: the neighbours of the best configuration, in wider and wider steps.
+"""Descent along coordinates: the neighbors of the best configuration, in wider and wider steps.
 
 After "Automatic Tuning of Tensor Kernels by Droplet Search" (Canesche and others, 2024), which
 assumes that the speed has one maximum along each knob. Must not know what knobs do.
@@ -23,7 +23,7 @@ Position = list[int]
 
 
 class DropletTuner(Tuner):
-    """Tries the neighbours of the best configuration, from a first one.
+    """Tries the neighbors of the best configuration, from a first one.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ class DropletTuner(Tuner):
         self.next.append((index, self.space.point2knob(index)))
 
     def has_next(self) -> bool:
-        """Whether there are neighbours that were not tried."""
+        """Whether there are neighbors that were not tried."""
         if not self.next:
             self._widen()
         return bool(self.next)
 
     def next_batch(self, batch_size: int) -> list[ConfigEntity]:
-        """The next neighbours, as many as there are."""
+        """The next neighbors, as many as there are."""
         chosen, self.next = self.next[:batch_size], self.next[batch_size:]
         return [self.space.get(index) for index, _ in chosen]
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Move to the best neighbour, if it is better."""
+        """Move to the best neighbor, if it is better."""
         self.iter += 1
         has_moved = False
         for inp, result in zip(inputs, results, strict=True):
@@ -89,12 +89,12 @@ class DropletTuner(Tuner):
         return is_less and p_value(costs, best) <= self.pvalue
 
     def _spread(self) -> None:
-        """Add the neighbours of the best configuration at the present distance."""
-        for index in map(self.space.knob2point, self._neighbours()):
+        """Add the neighbors of the best configuration at the present distance."""
+        for index in map(self.space.knob2point, self._neighbors()):
             if index not in self.visited and self.space.is_index_valid(index):
                 self._add(index)
 
-    def _neighbours(self) -> Iterator[Position]:
+    def _neighbors(self) -> Iterator[Position]:
         """Positions that differ by the distance in one knob, then in two."""
         best, distance = self.best_choice[1], self.step * self.execution
         for count in (1, 2):
@@ -107,7 +107,7 @@ class DropletTuner(Tuner):
                         yield new
 
     def _widen(self) -> None:
-        """Raise the distance until there are neighbours, or it is that of the whole space."""
+        """Raise the distance until there are neighbors, or it is that of the whole space."""
         while not self.next and self.execution <= self.total_execution:
             self._spread()
             self.execution += 1

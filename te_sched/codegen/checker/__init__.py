@@ -2,7 +2,7 @@
 access is checked.
 
 `check_program` runs a host's function and its kernels with numpy and reports data races, divergent
-barriers, accesses out of bounds, uninitialised reads, and how memory is used.
+barriers, accesses out of bounds, uninitialized reads, and how memory is used.
 
     check.py        arguments, the host's function, launches, batches of blocks
     machine.py      the state of a running kernel: variables, mask, memories, findings

@@ -1,4 +1,4 @@
-"""Loads, stores and atomic operations: checks of bounds, initialisation and races, counters, then
+"""Loads, stores and atomic operations: checks of bounds, initialization and races, counters, then
 the access.
 
 Must not know statements.
@@ -83,10 +83,10 @@ def read(
 def _check_written(
     machine: KernelState, memory: TrackedMemory, place: Place, mask: Mask, site: Site
 ) -> None:
-    """Report reads of uninitialised elements."""
+    """Report reads of uninitialized elements."""
     bad = None if memory.is_complete else memory.unwritten(place, mask)
     if bad is not None:
-        machine.find(ViolationKind.UNINITIALISED_READ, site, bad, elements_of(place))
+        machine.find(ViolationKind.UNINITIALIZED_READ, site, bad, elements_of(place))
 
 
 def write(

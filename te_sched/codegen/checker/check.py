@@ -58,7 +58,7 @@ def check_program(
     module: S.IRModule,
     arguments: Sequence[Any],
     *,
-    initialised: Collection[str] = (),
+    initialized: Collection[str] = (),
     max_steps: int | None = None,
     max_lanes: int = 65_536,
     max_blocks: int | None = None,
@@ -71,7 +71,7 @@ def check_program(
 
     Parameters
     ----------
-    initialised : names of arguments that the program writes, and that hold values before. What is
+    initialized : names of arguments that the program writes, and that hold values before. What is
         written is else taken for an output, which must not be read before.
     max_steps : iterations of loops, all loops together, before a kernel is stopped; by default
         `config.max_steps`, or 20 million.
@@ -90,7 +90,7 @@ def check_program(
     if host is None:
         raise BuildError("program has no host function", help="pass the result of device_passes")
     with np.errstate(all="ignore"):
-        return _Program(module, host, limits).run(arguments, frozenset(initialised))
+        return _Program(module, host, limits).run(arguments, frozenset(initialized))
 
 
 def _share_memory(a: np.ndarray, b: np.ndarray) -> bool:
@@ -128,7 +128,7 @@ class _Program:
                         written.add(argument)
         return written
 
-    def run(self, arguments: Sequence[Any], initialised: frozenset[str]) -> Report:
+    def run(self, arguments: Sequence[Any], initialized: frozenset[str]) -> Report:
         """Bind the arguments, run the host's function, bring back results."""
         params = self.host.params
         if len(arguments) != len(params):
@@ -142,7 +142,7 @@ class _Program:
             if buffer is None:
                 self.machine.assign(self.machine.slot(param), constant(argument, param.dtype))
             else:
-                bound.append((buffer, self._bind(buffer, argument, initialised), argument))
+                bound.append((buffer, self._bind(buffer, argument, initialized), argument))
         for buffer, _, argument in bound:
             self._check_shape(buffer, argument)
         self._check_shared(arguments)
@@ -156,7 +156,7 @@ class _Program:
                 to_argument(memory.data, argument, buffer.dtype)
         return self.report
 
-    def _bind(self, buffer: E.Buffer, array: Any, initialised: frozenset[str]) -> TrackedMemory:
+    def _bind(self, buffer: E.Buffer, array: Any, initialized: frozenset[str]) -> TrackedMemory:
         if not isinstance(array, np.ndarray):
             raise CallError(
                 f"argument {buffer.name} of {self.name!r} must be an array, got {kind_of(array)}",
@@ -182,8 +182,8 @@ class _Program:
             machine.assign(machine.slot(buffer.elem_offset), 0)
         kept = from_argument(array, buffer.dtype)
         memory = TrackedMemory(buffer.name, buffer.dtype, "global", kept.size, (), kept)
-        if buffer.data not in self.written or buffer.name in initialised:
-            memory.initialise()
+        if buffer.data not in self.written or buffer.name in initialized:
+            memory.initialize()
         machine.memories[buffer.data] = memory
         return memory
 

@@ -1,4 +1,4 @@
-"""The elements of memory, and which of them are initialised.
+"""The elements of memory, and which of them are initialized.
 
     global   one row of elements                        (elements,)
     shared   for each element, that of each block        (elements, blocks)
@@ -100,12 +100,12 @@ class TrackedMemory:
         return found
 
     def forget(self) -> None:
-        """Mark all elements uninitialised: the allocation is entered again."""
+        """Mark all elements uninitialized: the allocation is entered again."""
         self.is_complete, self.part = False, None
         self.known.clear()
         self.rows[...] = False
 
-    def initialise(self) -> None:
+    def initialize(self) -> None:
         """All of it holds values."""
         self.is_complete = True
 
@@ -169,14 +169,14 @@ class TrackedMemory:
         self.part.reshape(-1)[flat[where]] = True
 
     def remember(self, place: Place, mask: Mask) -> None:
-        """Whether all elements of this access are initialised."""
+        """Whether all elements of this access are initialized."""
         if isinstance(place, Index):
             if len(self.known) >= _KNOWN:
                 self.known.clear()
             self.known[id(place), id(mask)] = (place, mask)
 
     def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
-        """The reads of uninitialised elements; None if there are none."""
+        """The reads of uninitialized elements; None if there are none."""
         if (id(place), id(mask)) in self.known:
             return None
         if type(place) is int and self.rows[place]:

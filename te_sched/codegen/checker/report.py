@@ -26,7 +26,7 @@ class ViolationKind(StrEnum):
     READ_WRITE_RACE = "read-write race"
     BARRIER_DIVERGENCE = "barrier divergence"
     OUT_OF_BOUNDS = "out of bounds"
-    UNINITIALISED_READ = "uninitialised read"
+    UNINITIALIZED_READ = "uninitialized read"
     SHUFFLE = "undefined shuffle"
     STEP_LIMIT = "step limit"
 
@@ -36,7 +36,7 @@ _MEANING = {
     ViolationKind.READ_WRITE_RACE: "one thread reads what another writes, and nothing orders them",
     ViolationKind.BARRIER_DIVERGENCE: "some threads reach it, others of their block do not",
     ViolationKind.OUT_OF_BOUNDS: "the element does not exist; the access was not done",
-    ViolationKind.UNINITIALISED_READ: "nothing has written the element before",
+    ViolationKind.UNINITIALIZED_READ: "nothing has written the element before",
     ViolationKind.SHUFFLE: "the lane does not exist or does not take part",
     ViolationKind.STEP_LIMIT: "the kernel was stopped",
 }

@@ -303,7 +303,7 @@ def _store(c: Compiler, node: E.Call) -> ExprClosure:
 
 
 def _unwritten(machine: KernelState, fragment: FragmentStorage, site: Site) -> None:
-    finding = machine.new_finding(ViolationKind.UNINITIALISED_READ, site, machine.first_active())
+    finding = machine.new_finding(ViolationKind.UNINITIALIZED_READ, site, machine.first_active())
     finding.detail = f"the fragment {fragment.name} was neither filled nor loaded"
     machine.add(finding, (fragment.name,))
 

@@ -110,7 +110,7 @@ def integer(value: int, dtype: str) -> Piece:
 
 
 def floating(value: float, dtype: str) -> Piece:
-    """A floating-point constant, with as few digits as tell it from its neighbours."""
+    """A floating-point constant, with as few digits as tell it from its neighbors."""
     if dtypes.is_small_float(dtype):
         return Piece(f"{scalar_type(dtype)}({floating(value, 'float32').text})", POSTFIX)
     single = dtypes.bits(dtype) == 32

@@ -61,7 +61,7 @@ def _has_pointers(func: PrimFunc) -> bool:
 
 
 def _guarded(func: PrimFunc) -> PrimFunc:
-    """The function with checks, and with what its calls must fulfil."""
+    """The function with checks, and with what its calls must fulfill."""
     guarded = guard_accesses(func, notes=False)
     guarded.findings.raise_refuted()
     if not guarded.sizes:

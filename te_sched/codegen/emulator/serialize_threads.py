@@ -1,4 +1,4 @@
-"""Serialises the threads of a kernel: loops over threads, split at synchronisation points.
+"""Serializes the threads of a kernel: loops over threads, split at synchronization points.
 
 The code between two barriers is executed for all threads of a block, one after the other, before
 any thread continues. A barrier in a loop thus interchanges the loop and the threads, and values
@@ -88,7 +88,7 @@ def _over_blocks(blocks: Sequence[LaunchAxis], body: S.Stmt) -> S.Stmt:
 
 
 class _Serializer(Mapper):
-    """Serialises one kernel; `exchanges` are arrays by which lanes tell each other values."""
+    """Serializes one kernel; `exchanges` are arrays by which lanes tell each other values."""
 
     def __init__(self, kernel: S.PrimFunc, threads: Sequence[LaunchAxis]) -> None:
         self.name = kernel.attrs.get("global_symbol", "main")

@@ -34,7 +34,7 @@ class CompiledObject:
     target: Target
 
     def source(self, kind: str) -> str:
-        """The optimised LLVM IR ("ll") or the assembly ("asm")."""
+        """The optimized LLVM IR ("ll") or the assembly ("asm")."""
         return llvm_machine.show_source(
             self.text, self.linked, llvm_machine.machine_of(self.target), kind
         )
@@ -72,7 +72,7 @@ def show_functions(
     extern_kinds: Callable[[str], str | None],
     lines: Mapping[int, int],
 ) -> tuple[str, str]:
-    """The optimised LLVM IR and the assembly of functions, which are not linked.
+    """The optimized LLVM IR and the assembly of functions, which are not linked.
 
     `lines` has the line of each statement, by its identity, in some text of the functions: LLVM IR
     says it in `!DILocation`, the assembly in `.loc`. Raises BuildError for what cannot be compiled.

@@ -24,7 +24,7 @@ from te_sched.ir.visitor import walk
 
 __all__ = ["WRITTEN", "write_function"]
 assert _intrinsics is not None
-_UNOPTIMISED = "nounwind noinline optnone"  # what is called for timing alone builds faster so
+_UNOPTIMIZED = "nounwind noinline optnone"  # what is called for timing alone builds faster so
 WRITTEN = "te_sched.written"  # attribute of a function: the memory that those it calls write
 
 
@@ -139,7 +139,7 @@ def _repeat_text(out: FunctionText, parameters: list[str]) -> str:
         for one, number in slots.items()
     ]
     given = ", ".join(["i64 %count", "ptr %spent", *plain])
-    return f"""define i32 @{name}({given}) {_UNOPTIMISED} {{
+    return f"""define i32 @{name}({given}) {_UNOPTIMIZED} {{
 entry:
 {chr(10).join(loads)}
   %start = call i64 %now()

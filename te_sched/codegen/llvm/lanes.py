@@ -2,7 +2,7 @@
 
 A `LaneBuilder` collects the text of one function, of any number of lanes; what is computed is
 written once for scalars and vectors. No operation has fast-math flags, and there are no branches,
-so that every width rounds alike and loops over a scalar function can be vectorised. Must not know
+so that every width rounds alike and loops over a scalar function can be vectorized. Must not know
 what is computed.
 """
 

@@ -1,4 +1,4 @@
-"""The serial loop, and its metadata for the optimiser. Must not know other statements."""
+"""The serial loop, and its metadata for the optimizer. Must not know other statements."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -
 
 
 def _loop_metadata(out: FunctionText, node: S.For) -> str:
-    """Metadata for the optimiser: the loop terminates, and the pragmas of the schedule."""
+    """Metadata for the optimizer: the loop terminates, and the pragmas of the schedule."""
     wishes = ['!"llvm.loop.mustprogress"']
     if node.kind == "unrolled":
         full = isinstance(node.extent, E.IntImm) and node.extent.value <= 256
@@ -111,7 +111,7 @@ def _may_alias(out: FunctionText, loop: S.For) -> bool:
 
 
 def _scalarized_lanes(node: S.For) -> int:
-    """The lanes of a scalarised vectorised loop, if it can be vectorised with masks."""
+    """The lanes of a scalarized vectorized loop, if it can be vectorized with masks."""
     if not node.is_scalarized or not isinstance(node.extent, E.IntImm):
         return 0
     lanes = node.extent.value
@@ -123,7 +123,7 @@ def _scalarized_lanes(node: S.For) -> int:
 
 def _has_masked_form(loop: S.For) -> bool:
     """Whether lanes store to distinct elements, read only their own, and call known functions only.
-    LLVM would check this itself, but it prints remarks for loops that it cannot vectorise.
+    LLVM would check this itself, but it prints remarks for loops that it cannot vectorize.
     """
     stores, loads = dict[E.Var, S.BufferStore](), list[E.BufferLoad]()
     lanes = {loop.loop_var}  # and what is computed from it
@@ -171,7 +171,7 @@ def _is_scattered(index: E.Expr, lane: E.Var) -> bool:
 
 
 def _masked_vector_wishes(lanes: int) -> list[str]:
-    """Ask for vectors, with masks where lanes differ, of what the schedule vectorised.
+    """Ask for vectors, with masks where lanes differ, of what the schedule vectorized.
 
     LLVM would unroll so short a loop first, and make vectors of a loop round it, with gathers. It
     is not forced to (vectorize.enable): it would print a warning where it cannot.

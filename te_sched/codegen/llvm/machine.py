@@ -1,4 +1,4 @@
-"""LLVM itself: target machines, the optimiser, object code. It and `quirks` alone load llvmlite.
+"""LLVM itself: target machines, the optimizer, object code. It and `quirks` alone load llvmlite.
 
 Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
 once. A module must be freed before its context, which the garbage collector does not know: modules
@@ -319,14 +319,14 @@ def _give_way(module: Any, part: Any) -> None:
 
 @can_be_left
 def compile_object(text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
-    """LLVM text optimised and compiled to an object file."""
+    """LLVM text optimized and compiled to an object file."""
     with _optimized(text, linked, machine) as module:
         return bytes(machine.handle.emit_object(module))
 
 
 @can_be_left
 def show_source(text: str, linked: tuple[str, ...], machine: TargetMachine, kind: str) -> str:
-    """The optimised LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
+    """The optimized LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
     shown = "\n".join(
         line for line in text.splitlines() if not line.startswith("@te_sched_metadata")
     )
@@ -336,7 +336,7 @@ def show_source(text: str, linked: tuple[str, ...], machine: TargetMachine, kind
 
 @can_be_left
 def show_sources(text: str, linked: tuple[str, ...], machine: TargetMachine) -> tuple[str, str]:
-    """The optimised LLVM IR and the assembly of LLVM text."""
+    """The optimized LLVM IR and the assembly of LLVM text."""
     with _optimized(text, linked, machine) as module:
         return str(module), str(machine.handle.emit_assembly(module))
 

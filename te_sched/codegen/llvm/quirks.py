@@ -120,7 +120,7 @@ def free_passes(passes: Any) -> None:
         llvm.NewPassManager._dispose(passes)
 
 
-# -- what the optimiser may do to a program --------------------------------------------------------
+# -- what the optimizer may do to a program --------------------------------------------------------
 
 _LANE_SET = re.compile(r"insertelement <[^>]+> %")  # of a vector that has others
 _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
@@ -128,7 +128,7 @@ _MOVING = ("slp_vectorization", "loop_vectorization", "loop_unrolling")
 
 
 def tunings(text: str, level: int) -> Iterator[Any]:
-    """Options for the optimiser, to be tried one after the other until the result is valid.
+    """Options for the optimizer, to be tried one after the other until the result is valid.
 
     With the last ones it does nothing.
     """

@@ -1,7 +1,7 @@
 """Functions of mathematics for floats and vectors of floats, as helper functions in LLVM text.
 
 Each is written once, without branches, for any number of lanes: a scalar and a lane of a vector
-round alike, and LLVM can vectorise loops over the scalar one. Methods are the usual ones, an exact
+round alike, and LLVM can vectorize loops over the scalar one. Methods are the usual ones, an exact
 reduction of the argument and a polynomial. Errors are in units of the last place (ulp) of the
 result, measured against longer arithmetic over the whole range; results of infinities, NaNs, zeros
 and subnormal numbers are IEEE 754's.
@@ -506,7 +506,7 @@ def _with_last(out: FunctionText, a: Value, b: Value) -> Value:
 
 
 def _join(out: FunctionText, parts: list[Value]) -> Value:
-    """One vector of all lanes: neighbours are joined, and what results again."""
+    """One vector of all lanes: neighbors are joined, and what results again."""
     while len(parts) > 1:
         joined = []
         for k in range(0, len(parts) - 1, 2):

@@ -318,7 +318,7 @@ def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
 
 
 def _reads_across(node: Any) -> bool:
-    """Whether neighbouring results read neighbouring elements."""
+    """Whether neighboring results read neighboring elements."""
     last = [one for one in node.iter_vars if one.kind == SPATIAL][-1].var
     inputs = inputs_of(node)
     return bool(inputs) and all(

@@ -1,4 +1,4 @@
-"""Copies whose neighbouring results read a line of memory each, in square tiles: each line that a
+"""Copies whose neighboring results read a line of memory each, in square tiles: each line that a
 tile reads is used as a whole.
 """
 

@@ -32,7 +32,7 @@ class MemoryOrder(NamedTuple):
 
     place : the number of the input among those that the block reads, without its own result.
     order : the iterators, the outermost in memory first.
-    grouped : the iterator of which `group` neighbours read the same element; None if group is 1.
+    grouped : the iterator of which `group` neighbors read the same element; None if group is 1.
     """
 
     place: int
@@ -42,7 +42,7 @@ class MemoryOrder(NamedTuple):
 
     @property
     def is_inner_reduction(self) -> bool:
-        """Whether neighbours in memory are reduced."""
+        """Whether neighbors in memory are reduced."""
         return self.order[-1].kind == "R"
 
 
@@ -159,7 +159,7 @@ def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
 
 def nest(sch: Schedule, block: BlockRV, access: MemoryOrder, *parts: list[Iterator]) -> None:
     """Order the loops of a block: one for each part of its spatial iterators, one for what is
-    reduced, and a group of neighbours; a part or group of no iterator gets one of one iteration.
+    reduced, and a group of neighbors; a part or group of no iterator gets one of one iteration.
     """
     reduced = [one for one in access.order if one.kind == "R"]
     loops = [[one.loop for one in part] or [sch.add_unit_loop(block)] for part in (*parts, reduced)]

@@ -27,13 +27,13 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 _WORD = 4  # bytes of a matrix that a thread reads at once
-_LEAST_STEPS = 128  # of packed numbers along the depth, if neighbours in memory are not reduced
+_LEAST_STEPS = 128  # of packed numbers along the depth, if neighbors in memory are not reduced
 
 
 class GEMV(GPURule):
     """A product of a matrix, plain or packed, with a vector; or of matrices and vectors in a batch.
 
-    Matrices of which neighbours in memory are not reduced have a schedule for Metal and for OpenCL
+    Matrices of which neighbors in memory are not reduced have a schedule for Metal and for OpenCL
     on Adreno alone, as in TVM. Rows that are shorter than a step of all threads (32 numbers, or 32
     packed ones, for CUDA) are left to the next rule: some partial sums would have no value.
 
@@ -137,7 +137,7 @@ def _across_memory(
     vector: int,
     epilogue: BlockRV | None,
 ) -> Schedule | None:
-    """The schedule of a product of which neighbours in memory are not reduced; None for targets for
+    """The schedule of a product of which neighbors in memory are not reduced; None for targets for
     which TVM has none, for few rows, and if several elements are made of one row.
     """
     row, depth = (extent_of(sch, one) for one in sch.get_loops(block))

@@ -1,4 +1,4 @@
-"""The schedule for products of a matrix and few vectors in which neighbours in memory are reduced,
+"""The schedule for products of a matrix and few vectors in which neighbors in memory are reduced,
 and how a target divides them among the threads of a block. Must not know rules.
 """
 
@@ -89,7 +89,7 @@ def low_batch_tile_of(target: Target, rows: int | None, depth: int | None) -> In
 
 
 def along_memory(sch: Schedule, block: BlockRV, tile: InnerTile, batch: int = 0) -> InnerProduct:
-    """Divide a product of which neighbours in memory are reduced: the last two loops of the block
+    """Divide a product of which neighbors in memory are reduced: the last two loops of the block
     are its rows and its depth; another one before them counts vectors, `batch` of each kernel.
     """
     *vectors, rows, depth = sch.get_loops(block)

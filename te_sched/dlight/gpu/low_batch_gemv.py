@@ -25,7 +25,7 @@ from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
 _UNPACKING = "dequantize"  # in the name of a block that unpacks the matrix
-_MOST_ACROSS = 4  # vectors, if neighbours in memory are not reduced
+_MOST_ACROSS = 4  # vectors, if neighbors in memory are not reduced
 
 
 class LowBatchGEMV(GPURule):
@@ -87,7 +87,7 @@ class LowBatchGEMV(GPURule):
 
 
 def _along_memory(sch: Schedule, target: Target, parts: _Parts, bucket: int) -> None:
-    """Schedule a product of which neighbours in memory are reduced."""
+    """Schedule a product of which neighbors in memory are reduced."""
     _, row, depth = (extent_of(sch, one) for one in sch.get_loops(parts.product))
     tile = low_batch_tile_of(target, row, depth).fitted(target, depth, 1)
     product = along_memory(sch, parts.product, tile, bucket)
@@ -108,7 +108,7 @@ def _along_memory(sch: Schedule, target: Target, parts: _Parts, bucket: int) -> 
 def _across_memory(
     sch: Schedule, tile: OuterTile, parts: _Parts, unpacking: BlockRV, bucket: int
 ) -> None:
-    """Schedule a product of which neighbours in memory are not reduced, with an unpacked matrix."""
+    """Schedule a product of which neighbors in memory are not reduced, with an unpacked matrix."""
     product = across_memory(sch, parts.product, tile, bucket)
     sch.compute_at(unpacking, product.pack, preserve_unit_loops=True)
     sch.set_scope(unpacking, 0, "local")
@@ -153,7 +153,7 @@ class _Parts:
 
 
 def _is_along_memory(sch: Schedule, block: BlockRV) -> bool | None:
-    """Whether neighbours in memory are reduced of the matrix that a block multiplies with a varying
+    """Whether neighbors in memory are reduced of the matrix that a block multiplies with a varying
     number of vectors; None for other blocks.
     """
     node = node_of(sch, block)

@@ -188,15 +188,15 @@ def _in_shared_memory(
 
 
 def _inline_all(
-    sch: Schedule, block: BlockRV, neighbours: Callable[[BlockRV], list[BlockRV]]
+    sch: Schedule, block: BlockRV, neighbors: Callable[[BlockRV], list[BlockRV]]
 ) -> None:
     """Inline the blocks that a block reads from, or those that read it, near and far."""
     is_changed = True
     while is_changed:
         is_changed = False
-        found = list(neighbours(block))
+        found = list(neighbors(block))
         for one in found:
-            found += [far for far in neighbours(one) if far not in found]
+            found += [far for far in neighbors(one) if far not in found]
         for one in found:
             is_changed |= attempt(lambda at=one: sch.compute_inline(at)) or attempt(
                 lambda at=one: sch.reverse_compute_inline(at)

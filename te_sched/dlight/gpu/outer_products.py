@@ -1,5 +1,5 @@
-"""The schedule for products of few vectors and a matrix in which neighbours in memory are not
-reduced: neighbouring threads have neighbouring columns. Must not know rules.
+"""The schedule for products of few vectors and a matrix in which neighbors in memory are not
+reduced: neighboring threads have neighboring columns. Must not know rules.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class OuterTile:
     depth: int
     lanes: int
     packs = 4  # of a step of a thread
-    pack = 8  # neighbours along the depth, which may share a packed number
+    pack = 8  # neighbors along the depth, which may share a packed number
 
     @property
     def step(self) -> int:
-        """How many neighbours along the depth all threads treat in a step."""
+        """How many neighbors along the depth all threads treat in a step."""
         return self.depth * self.packs * self.pack
 
 
@@ -111,7 +111,7 @@ class OuterProduct:
 
 
 def across_memory(sch: Schedule, block: BlockRV, tile: OuterTile, batch: int = 0) -> OuterProduct:
-    """Divide a product of which neighbours in memory are not reduced: the last two loops of the
+    """Divide a product of which neighbors in memory are not reduced: the last two loops of the
     block are its columns and its depth; another one before them counts vectors, `batch` of each
     kernel.
     """

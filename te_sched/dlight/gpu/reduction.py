@@ -10,7 +10,7 @@ from te_sched.ir.expr import IntImm
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
-_TILE = 16  # threads of a block along each dimension, where neighbours in memory are not reduced
+_TILE = 16  # threads of a block along each dimension, where neighbors in memory are not reduced
 
 
 class Reduction(GPURule):
@@ -42,7 +42,7 @@ class Reduction(GPURule):
 def _along_memory(
     sch: Schedule, block: BlockRV, target: Target, access: MemoryOrder, epilogue: BlockRV | None
 ) -> None:
-    """One block of threads for each element: neighbours in memory are read by neighbours."""
+    """One block of threads for each element: neighbors in memory are read by neighbors."""
     _, reduced, _ = sch.get_loops(block)
     extent = loop_of(sch, reduced).extent
     most = target.max_threads_per_block
@@ -75,7 +75,7 @@ def _along_memory(
 def _across_memory(
     sch: Schedule, block: BlockRV, access: MemoryOrder, epilogue: BlockRV | None
 ) -> None:
-    """One block of threads for some elements, which are neighbours in memory, in two dimensions."""
+    """One block of threads for some elements, which are neighbors in memory, in two dimensions."""
     spatial_loop, reduced, _ = sch.get_loops(block)
     extent = loop_of(sch, spatial_loop).extent
     width = _TILE
@@ -117,7 +117,7 @@ def _across_memory(
 def _row_of(
     sch: Schedule, access: MemoryOrder, spatial: list[LoopRV]
 ) -> tuple[LoopRV, list[LoopRV]]:
-    """The loops of a row as one, and the loop of a group of neighbours, if it is of the row."""
+    """The loops of a row as one, and the loop of a group of neighbors, if it is of the row."""
     if access.grouped is None or access.grouped.kind != "S":
         return sch.fuse(*spatial), []
     order = [one for one in access.order if one.kind == "S"]

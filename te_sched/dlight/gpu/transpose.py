@@ -82,7 +82,7 @@ def _is_transpose(sch: Schedule, block: BlockRV) -> bool:
 
 
 def _group_of(sch: Schedule, block: BlockRV) -> int:
-    """How many neighbours a block reads from one element, as packed numbers."""
+    """How many neighbors a block reads from one element, as packed numbers."""
     if not sch.get_loops(block) or not iterators_of(sch, block):
         return 1
     access = access_of(sch, block)

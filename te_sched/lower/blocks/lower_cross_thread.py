@@ -99,7 +99,7 @@ class _Lowering(StatementMapper):
         self.loops.pop()
         for one in self.active:
             if one.init_at is node:
-                body = sequence([_initialised(one), body])
+                body = sequence([_initialized(one), body])
         if any(loop is node for one in self.active for loop in one.lifted):
             return body
         loop: Stmt = replace(node, body=body)
@@ -168,7 +168,7 @@ class _Lowering(StatementMapper):
         return own if place is not None else self._finished(found, own)
 
     def _check_first_iteration(self, node: BlockRealize, reduced: list[For]) -> None:
-        """Refuse a block that its first iteration does not initialise: a sequential program would
+        """Refuse a block that its first iteration does not initialize: a sequential program would
         continue with what the memory holds, and threads begin with the identity.
         """
         analyzer = Analyzer(self.settings)
@@ -198,7 +198,7 @@ class _Lowering(StatementMapper):
         """A reduction with its remaining steps, in the loops of its threads."""
         parts: list[Stmt | None] = [own, _combined(one), _written_back(one)]
         if one.lifted:
-            parts.insert(0, _initialised(one))
+            parts.insert(0, _initialized(one))
         body = sequence(parts)
         for loop in reversed(one.lifted):
             body = replace(loop, body=body)
@@ -270,7 +270,7 @@ def _simple(name: str, reads: Sequence[Buffer], writes: Sequence[Buffer], body: 
     return BlockRealize((), ops.TRUE, block)
 
 
-def _initialised(one: _Reduction) -> Stmt:
+def _initialized(one: _Reduction) -> Stmt:
     name = one.realize.block.name_hint + "_in_thread_init"
     pairs = zip(one.own, one.reducer.identity, strict=True)
     return _simple(name, (), one.own, sequence([BufferStore(b, v, _FIRST) for b, v in pairs]))

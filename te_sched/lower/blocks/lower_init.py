@@ -1,4 +1,4 @@
-"""Lower the initialisations of blocks to conditions on their reduction iterators.
+"""Lower the initializations of blocks to conditions on their reduction iterators.
 
     with T.block("C"):                           with T.block("C"):
         vi, vk = T.axis.remap("SR", [i, k])          vi, vk = T.axis.remap("SR", [i, k])
@@ -20,12 +20,12 @@ from te_sched.lower.statements import sequence
 
 
 def lower_init(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with blocks that initialise under a condition."""
+    """The function with blocks that initialize under a condition."""
     return func.with_body(_Lowering().visit(func.body))
 
 
 class _Lowering(StatementMapper):
-    """Puts initialisations before the bodies of blocks."""
+    """Puts initializations before the bodies of blocks."""
 
     def visit_Block(self, node: Block) -> Stmt:
         block: Block = self.generic(node)

@@ -1,7 +1,7 @@
 """The elements that a statement may read, and those that it may write.
 
 Owns the summaries of statements (`Touches`), and the check that the memory of a function can be
-analysed: one pointer for each memory, or its declared views. Must not know what is done with them.
+analyzed: one pointer for each memory, or its declared views. Must not know what is done with them.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class _Hoist(StatementMapper):
         self.kernel, self.differing, self.analyzer = kernel, differing, analyzer
         self.conditions: tuple[Expr, ...] = ()
         self.sizes: dict[Var, int] = {}
-        # Registers that lanes pass to shuffles although they may be uninitialised.
+        # Registers that lanes pass to shuffles although they may be uninitialized.
         self.cleared: dict[Var, Buffer] = {}
 
     def visit(self, node: Any) -> Any:

@@ -5,8 +5,8 @@ threads along some thread axes, and returns the result to all of them. Threads a
 threadIdx.x fastest; a warp is 32 consecutive threads. There are three methods, for R threads that
 are combined:
 
-    neighbours, R divides 32      shuffles R/2, R/4, ... 1 lanes down, then a broadcast of lane 0
-    neighbours, 32 divides R      the same in each warp, whose first lane stores into shared memory;
+    neighbors, R divides 32      shuffles R/2, R/4, ... 1 lanes down, then a broadcast of lane 0
+    neighbors, 32 divides R      the same in each warp, whose first lane stores into shared memory;
                                   then the same in the first warp on the stored values
     otherwise                     a tree in shared memory
 
@@ -101,7 +101,7 @@ class _Team:
     rank: Expr
     groups: int
     group: Expr
-    neighbours: bool
+    neighbors: bool
 
 
 class _Lowering(StatementMapper):
@@ -149,11 +149,11 @@ class _Lowering(StatementMapper):
         """The reduction of a team, each thread of which stores its `own` value first."""
         if team.size == 1:
             return sequence(own)
-        if team.neighbours and WARP % team.size == 0:
+        if team.neighbors and WARP % team.size == 0:
             return sequence(
                 [*own, *self.in_warp(combine, team.size), self.tell(combine, team.size)]
             )
-        if team.neighbours and team.size % WARP == 0:
+        if team.neighbors and team.size % WARP == 0:
             return sequence([*own, *self.across_warps(combine, team)])
         return sequence([*own, *self.in_memory(combine, team)])
 
@@ -170,20 +170,20 @@ class _Lowering(StatementMapper):
         size, groups = 1, 1
         rank: Expr = IntImm(0)
         group: Expr = IntImm(0)
-        neighbours = True
+        neighbors = True
         for axis in self.threads:  # x is the fastest
             if not isinstance(axis.extent, IntImm):
                 raise self.error(f"the extent of {axis.tag} is not constant")
             if axis.extent.value == 1:
                 continue
             if any(axis.var is thread for thread in reduced):
-                neighbours = neighbours and groups == 1
+                neighbors = neighbors and groups == 1
                 rank = ops.add(rank, ops.mul(axis.var, size))
                 size *= axis.extent.value
             else:
                 group = ops.add(group, ops.mul(axis.var, groups))
                 groups *= axis.extent.value
-        return _Team(size, rank, groups, group, neighbours)
+        return _Team(size, rank, groups, group, neighbors)
 
     # -- shuffles ----------------------------------------------------------------------------------
 
@@ -375,7 +375,7 @@ class _AsTvm(_Lowering):
         if team.size == 1:
             return sequence(own)
         is_alone = team.groups == 1 and team.size < WARP
-        if team.neighbours and (WARP % team.size == 0 or is_alone):
+        if team.neighbors and (WARP % team.size == 0 or is_alone):
             steps = [*own, *self.in_registers(combine, team.size, team.rank, temporaries)]
             for number, place in enumerate(combine.places):
                 result = _temporary(f"red_buf{number}", place.buffer.dtype)
@@ -389,7 +389,7 @@ class _AsTvm(_Lowering):
                 for place in combine.places
                 for lane in (ops.mul(team.size, team.group),)
             ]
-        elif team.neighbours and team.size % WARP == 0:
+        elif team.neighbors and team.size % WARP == 0:
             steps = self.by_warps(combine, own, team, temporaries)
         else:
             tree = [*own, *self.in_memory(combine, team)]

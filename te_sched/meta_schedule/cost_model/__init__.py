@@ -42,7 +42,7 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
     if kind == "xgb" and not is_installed():
         _LOGGER.warning(
             "searching without a cost model, since xgboost is not installed: "
-            "pip install te_sched[tune]"
+            "pip install xgboost-cpu"
         )
         return None
     return made(CostModel, "cost model", _MODELS, kind, args, kwargs)

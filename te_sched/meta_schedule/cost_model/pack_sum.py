@@ -43,7 +43,7 @@ def xgboost() -> Any:
         raise TeSchedError(
             "XGBModel needs the library xgboost",
             f"it cannot be imported: {error}",
-            "pip install te_sched[tune], or use cost_model='none'",
+            "pip install xgboost-cpu, or use cost_model='none'",
         ) from error
 
 

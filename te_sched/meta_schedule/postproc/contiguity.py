@@ -46,8 +46,8 @@ def _contiguous(
     return len(loops)
 
 
-def copies_neighbours(sch: Schedule, key: BlockKey, loops: Sequence[Var]) -> bool:
-    """Whether some inner loops around a block, in their order, go through neighbouring elements of
+def copies_neighbors(sch: Schedule, key: BlockKey, loops: Sequence[Var]) -> bool:
+    """Whether some inner loops around a block, in their order, go through neighboring elements of
     each access.
     """
     block, strides = sch.block(key), _Strides(binding_of(sch.realize(key)))

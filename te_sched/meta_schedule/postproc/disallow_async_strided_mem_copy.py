@@ -1,4 +1,4 @@
-"""The postprocessor that rejects asynchronous copies of elements that are not neighbours."""
+"""The postprocessor that rejects asynchronous copies of elements that are not neighbors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from te_sched.ir.expr import BufferLoad
 from te_sched.ir.stmt import BufferStore, For, SeqStmt
 from te_sched.ir.visitor import walk
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.postproc.contiguity import copies_neighbours
+from te_sched.meta_schedule.postproc.contiguity import copies_neighbors
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
 
@@ -35,7 +35,7 @@ def _is_allowed(sch: Schedule, key: BlockKey) -> bool:
     loops = sch.loops_above(key)
     return all(
         not _is_asynchronous(sch.loop(loop), block)
-        or copies_neighbours(sch, key, loops[place + 1 :])
+        or copies_neighbors(sch, key, loops[place + 1 :])
         for place, loop in enumerate(loops)
     )
 

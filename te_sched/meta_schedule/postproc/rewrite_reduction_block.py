@@ -1,4 +1,4 @@
-"""The postprocessor that separates the initialisation of reductions."""
+"""The postprocessor that separates the initialization of reductions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THREADS = ("threadIdx", "blockIdx")
 
 
 class RewriteReductionBlock(Postproc):
-    """Moves the initialisation of reductions before their first reduction loop. Reductions over
+    """Moves the initialization of reductions before their first reduction loop. Reductions over
     threads keep it.
 
     >>> sch = tir.Schedule(matmul_relu)
@@ -40,7 +40,7 @@ class RewriteReductionBlock(Postproc):
 
 
 def _mark_tensorize(sch: Schedule, update: BlockRV, init: BlockRV) -> None:
-    """Mark an initialisation with its own intrinsic; with none if only the update has one."""
+    """Mark an initialization with its own intrinsic; with none if only the update has one."""
     block = sch.get(update)
     assert isinstance(block, Block)
     annotations = block.annotations
@@ -64,7 +64,7 @@ def _next(sch: Schedule, name: str) -> tuple[str, int] | None:
 
 
 def _first_reduction(sch: Schedule, key: BlockKey) -> int | None:
-    """The number of the first loop over which a block with an initialisation reduces; None if it
+    """The number of the first loop over which a block with an initialization reduces; None if it
     has none, or threads reduce.
     """
     if sch.block(key).init is None:

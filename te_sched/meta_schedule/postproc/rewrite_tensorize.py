@@ -13,7 +13,7 @@ class RewriteTensorize(Postproc):
     Parameters
     ----------
     vectorize_init_loop : vectorize the innermost loop of blocks that are marked with an empty name:
-        initialisations that have no intrinsic.
+        initializations that have no intrinsic.
 
     >>> RewriteTensorize().apply(tir.Schedule(matmul_relu))
     True

@@ -65,7 +65,7 @@ MACHINE = Machine("sm_80", 108, 1.41e9, 4.0, 4.0e12, 1.555e12, 400.0, 25.0, 4.0,
 MODEL = f"model of {MACHINE.architecture}"  # instead of a measurement, in records
 
 
-def is_modelled(device_type: str) -> bool:
+def is_modeled(device_type: str) -> bool:
     """Whether programs for a kind of device are not run on one, since there is none."""
     if device_type != "cuda":
         return False
@@ -73,7 +73,7 @@ def is_modelled(device_type: str) -> bool:
     return device.emulated or not device.exist
 
 
-def modelled_seconds(
+def modeled_seconds(
     module: Any, device: Any, config: Any, repeated_args: Sequence[Sequence[Any]]
 ) -> list[float]:
     """The seconds of the model for the entry function of a CUDA module, as of one measurement.

@@ -18,7 +18,7 @@ from te_sched.meta_schedule.runner.base import (
     RunnerInput,
     RunnerResult,
 )
-from te_sched.meta_schedule.runner.emulated import MODEL, is_modelled
+from te_sched.meta_schedule.runner.emulated import MODEL, is_modeled
 from te_sched.meta_schedule.runner.measuring import default_alloc_argument as default_alloc_argument
 from te_sched.meta_schedule.runner.measuring import default_run_evaluator as default_run_evaluator
 from te_sched.meta_schedule.runner.measuring import limit_of, measured, save_reference
@@ -44,7 +44,7 @@ class LocalRunner(Runner):
     message for a result. So has one that crashes, or takes too long or too much memory.
 
     Kernels for CUDA run on the GPU. Without a GPU they run on the emulated device, and the seconds
-    are those of a model: see `emulated.modelled_seconds`.
+    are those of a model: see `emulated.modeled_seconds`.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class LocalRunner(Runner):
 
 def machine_of(device_type: str) -> str:
     """The name of this machine, with a note if seconds are those of a model."""
-    return f"{platform.node()} ({MODEL})" if is_modelled(device_type) else platform.node()
+    return f"{platform.node()} ({MODEL})" if is_modeled(device_type) else platform.node()
 
 
 def _warn(future: Future[float]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from te_sched.errors import CallError
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
 from te_sched.meta_schedule.runner.base import LONGEST, EvaluatorConfig
-from te_sched.meta_schedule.runner.emulated import is_modelled, modelled_seconds
+from te_sched.meta_schedule.runner.emulated import is_modeled, modeled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
 from te_sched.runtime.device import device as device_of
 from te_sched.runtime.device import emulated_cuda
@@ -48,8 +48,8 @@ def measured(
     evaluate = get_global_func_with_default_on_worker(run, default_run_evaluator)
     clean = get_global_func_with_default_on_worker(cleanup, _nothing)
     device = device_of("cpu" if device_type == "llvm" else device_type, 0)
-    if is_modelled(device_type):
-        device, evaluate = emulated_cuda(0), modelled_seconds if run is None else evaluate
+    if is_modeled(device_type):
+        device, evaluate = emulated_cuda(0), modeled_seconds if run is None else evaluate
     try:
         module = load_module(artifact_path)
         infos = [ArgInfo.from_json(one) for one in args_info]

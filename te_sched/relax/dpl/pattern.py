@@ -671,7 +671,7 @@ class PatternSeq:
 
     def __init__(self, patterns: Sequence[DFPattern], links: Sequence[Any] = ()) -> None:
         self.patterns = list(patterns)
-        self.links = list(links)  # between neighbours: whether it is the only use, the index
+        self.links = list(links)  # between neighbors: whether it is the only use, the index
 
     def used_by(self, other: Any, index: int = -1) -> PatternSeq:
         """State that the first pattern of `other` uses the last one."""

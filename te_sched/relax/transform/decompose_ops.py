@@ -93,10 +93,10 @@ def _normalized(call: GraphCall, mean: Any, variance: Any) -> Any:
     )
 
 
-def _scaled(call: GraphCall, centred: Any, variance: Any, gamma: Any, beta: Any) -> Any:
+def _scaled(call: GraphCall, centered: Any, variance: Any, gamma: Any, beta: Any) -> Any:
     attrs = call.attrs
     spread = op.sqrt(op.add(variance, _number(attrs.epsilon, call.args[0])))
-    found = op.divide(centred, spread)
+    found = op.divide(centered, spread)
     found = op.multiply(found, gamma) if attrs.scale else found
     return op.add(found, beta) if attrs.center else found
 
@@ -132,8 +132,8 @@ def _layer_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     del builder
     data, gamma, beta = call.args
     axes = list(call.attrs.axes)
-    centred = op.subtract(data, op.mean(data, axes, keepdims=True))
-    return _scaled(call, centred, op.variance(data, axes, keepdims=True), gamma, beta)
+    centered = op.subtract(data, op.mean(data, axes, keepdims=True))
+    return _scaled(call, centered, op.variance(data, axes, keepdims=True), gamma, beta)
 
 
 def _tensor_to_shape(builder: BlockBuilder, call: GraphCall) -> Any:

@@ -182,10 +182,10 @@ def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any
     spread = library.sqrt(library.add(variance, added))
     scale = library.divide(gamma if attrs["scale"] else library.ones_like(spread), spread)
     if bias:
-        centred = library.subtract(library.reshape(bias[0], [count]), mean)
+        centered = library.subtract(library.reshape(bias[0], [count]), mean)
     else:
-        centred = library.negative(mean)
-    shift = library.multiply(centred, scale)
+        centered = library.negative(mean)
+    shift = library.multiply(centered, scale)
     shift = library.add(shift, beta) if attrs["center"] else shift
     return (
         library.multiply(weight, placed(scale, kernel, "O")),

@@ -25,7 +25,7 @@ function highlight(stage) {
 function ruleOf(stage) {
   const own = `:is([data-s="${stage}"], [data-s^="${stage} "])`;
   const lines = ":is(.l, .row)";
-  const unchanged = ":not(ins, del)"; // the others keep the colours of a change
+  const unchanged = ":not(ins, del)"; // the others keep the colors of a change
   return `${lines}[data-s~="${stage}"] { box-shadow: inset 1px 0 var(--own-edge); }
     ${lines}[data-s~="${stage}"]${unchanged} { background: var(--part); }
     ${lines}${own}, .chips ${own} { box-shadow: inset 4px 0 var(--own-edge); }

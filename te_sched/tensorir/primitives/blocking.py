@@ -95,7 +95,7 @@ class BlockingPrimitives(ScheduleBase):
             tile.relaxed(own.reads),
             tile.relaxed(own.writes),
             f"{own.name_hint}_o",
-            None if own.init is None else tile.initialisation(),
+            None if own.init is None else tile.initialization(),
             tile.statement(inner),
         )
         new = BlockRealize(values, division.predicates[0], block)

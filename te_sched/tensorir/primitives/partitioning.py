@@ -375,7 +375,7 @@ def _check_independent(
                 schedule.loop(chain[0]),
                 f"its block {own.name} and block {other.name}, which comes before the last of the "
                 f"loops, access {name}",
-                "merge neighbouring loops",
+                "merge neighboring loops",
             )
     for place, chain in enumerate(chains):
         for other_place in range(place + 1, len(chains)):

@@ -35,7 +35,7 @@ class ReductionPrimitives(ScheduleBase):
 
     @instruction("Initialize {block} in a block of its own, before loop {loop}")
     def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
-        """Split a reduction into a block that initialises, before a loop, and one that updates.
+        """Split a reduction into a block that initializes, before a loop, and one that updates.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class ReductionPrimitives(ScheduleBase):
 
         Returns
         -------
-        The block that initialises.
+        The block that initializes.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> i, j, k = sch.get_loops("C")
@@ -58,7 +58,7 @@ class ReductionPrimitives(ScheduleBase):
         above = self.loops_above(key)
         if before not in above:
             raise ScheduleError(
-                f"cannot initialise block {key.name} before loop {before.name}",
+                f"cannot initialize block {key.name} before loop {before.name}",
                 f"{before.name} is not a loop around it",
                 f"give one of {', '.join([one.name for one in above])}",
                 [of_block(key.name), of_loop(before.name)],
@@ -78,9 +78,9 @@ class ReductionPrimitives(ScheduleBase):
             ]
             if reduced:
                 raise ScheduleError(
-                    f"cannot initialise block {key.name} before loop {before.name}",
+                    f"cannot initialize block {key.name} before loop {before.name}",
                     f"the reduction loop {one.name} is around it: each of its iterations would "
-                    "initialise again",
+                    "initialize again",
                     f"give loop {one.name}, or reorder it inside",
                     [of_block(key.name), of_loop(before.name)],
                 )
@@ -90,14 +90,14 @@ class ReductionPrimitives(ScheduleBase):
         if not run_once(self, unused, realize.predicate):
             one = next(one for one in unused if not is_const(self.loop(one).extent, 1))
             raise ScheduleError(
-                f"cannot initialise block {key.name} before loop {before.name}",
+                f"cannot initialize block {key.name} before loop {before.name}",
                 f"no iterator depends on loop {one.name}: each of its iterations computes the "
                 "whole reduction again, and would add to the result of the one before",
                 f"give a loop inside of {one.name}",
                 [of_block(key.name), of_loop(one.name)],
             )
         links: dict[Block, Block] = {}
-        made = initialisation(realize, init, [self.loop(one) for one in inside])
+        made = initialization(realize, init, [self.loop(one) for one in inside])
         reads = {region.buffer for region in own.reads}
         rest = with_block(
             realize,
@@ -385,8 +385,8 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
     return BufferRegion(buffer, tuple([Range(one, ops.const(1, one.dtype)) for one in indices]))
 
 
-def initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
-    """The loops and the block that initialise what a reduction writes."""
+def initialization(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
+    """The loops and the block that initialize what a reduction writes."""
     own = realize.block
     spatial = [
         (axis, value)

@@ -277,7 +277,7 @@ def _is_update(block: Block, buffer: Buffer, writes: bool, refused: Refusal) -> 
     others = block.reads if writes else block.writes
     is_both = any(region.buffer is buffer for region in others)
     if is_both and not writes and block.init is not None:
-        raise refused("it initialises it before it reads it", 'give ("write", number)')
+        raise refused("it initializes it before it reads it", 'give ("write", number)')
     return is_both and block.init is None
 
 

@@ -52,7 +52,7 @@ def _dot(name: str, element: str, result: str) -> Callable[[Buffers], Stmt]:
 
 
 def _neon(buffers: Buffers) -> Stmt:
-    """Products of 16 bits for two rows at a time, of which neighbours are added twice."""
+    """Products of 16 bits for two rows at a time, of which neighbors are added twice."""
     a, b, c = buffers
     made = Vectors()
     word = made.let("A_i32", as_bits("int32", made.let("A_i8x4", vector(a, 4))))

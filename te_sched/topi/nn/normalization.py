@@ -100,17 +100,17 @@ def batch_norm(
     if training:
         count = te.const(1.0, source.dtype) * prod(source.shape[one] for one in others)
         mean = broadcast.divide(reduction.sum(source, others), count)
-    centre = transform.reshape(mean, column)
+    mean_column = transform.reshape(mean, column)
 
     def spread_of_data() -> Any:
-        off = [broadcast.subtract(source, centre) for _ in range(2)]
+        off = [broadcast.subtract(source, mean_column) for _ in range(2)]
         return broadcast.divide(reduction.sum(broadcast.multiply(*off), others), count)
 
     if training:
         variance = spread_of_data()
-    centred = broadcast.subtract(source, centre)
+    centered = broadcast.subtract(source, mean_column)
     spread = elementwise.sqrt(broadcast.add(transform.reshape(variance, column), small))
-    out = broadcast.divide(centred, spread)
+    out = broadcast.divide(centered, spread)
     if scale is not False:
         out = broadcast.multiply(out, transform.reshape(gamma, column))
     if center is not False:

@@ -248,7 +248,7 @@ def guarded() -> tuple[S.IRModule, list[np.ndarray], np.ndarray]:
 
 
 def stencil() -> tuple[S.IRModule, list[np.ndarray], np.ndarray]:
-    """Sums of three neighbours, with a halo in shared memory."""
+    """Sums of three neighbors, with a halo in shared memory."""
 
     def build(ib, A, C, bx, tx):
         s = ib.allocate("float32", (66,), "s_shared", scope="shared")

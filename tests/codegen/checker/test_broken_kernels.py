@@ -7,7 +7,7 @@ from te_sched.codegen.checker import ViolationKind, check_program
 from tests.codegen.checker import kernels as k
 
 WW, RW = ViolationKind.WRITE_WRITE_RACE, ViolationKind.READ_WRITE_RACE
-OUT, UNWRITTEN = ViolationKind.OUT_OF_BOUNDS, ViolationKind.UNINITIALISED_READ
+OUT, UNWRITTEN = ViolationKind.OUT_OF_BOUNDS, ViolationKind.UNINITIALIZED_READ
 DIVERGENCE, SHUFFLE = ViolationKind.BARRIER_DIVERGENCE, ViolationKind.SHUFFLE
 
 
@@ -205,7 +205,7 @@ BROKEN = {
         "",
         (0,),
     ),
-    "register not initialised": (
+    "register not initialized": (
         k.shuffles,
         k.without_store("v_local"),
         UNWRITTEN,
@@ -240,7 +240,7 @@ BROKEN = {
         "s_shared",
         None,
     ),
-    "sum not initialised": (k.dots, k.without_store("C_local"), UNWRITTEN, "C_local", (0,)),
+    "sum not initialized": (k.dots, k.without_store("C_local"), UNWRITTEN, "C_local", (0,)),
     "vector beyond the end": (
         k.dots,
         k.loaded_at(

@@ -140,21 +140,21 @@ def histogram(is_atomic):
 
 def test_atomics_do_not_race():
     data, bins = np.arange(128, dtype=np.int32) % 4, np.zeros(4, np.int32)
-    assert check_program(histogram(True), [data, bins], initialised=["H"]).ok
+    assert check_program(histogram(True), [data, bins], initialized=["H"]).ok
     np.testing.assert_array_equal(bins, [32] * 4)
 
 
 def test_updates_that_are_not_atomic_race():
     data, bins = np.arange(128, dtype=np.int32) % 4, np.zeros(4, np.int32)
-    report = check_program(histogram(False), [data, bins], initialised=["H"])
+    report = check_program(histogram(False), [data, bins], initialized=["H"])
     assert {one.kind for one in report.findings} >= {ViolationKind.READ_WRITE_RACE}
     assert {one.buffer for one in report.findings} == {"H"}
 
 
-def test_outputs_are_not_initialised():
+def test_outputs_are_not_initialized():
     data, bins = np.arange(128, dtype=np.int32) % 4, np.zeros(4, np.int32)
     report = check_program(histogram(True), [data, bins])
-    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALISED_READ]
+    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALIZED_READ]
 
 
 def fragments(with_fill=True):
@@ -202,7 +202,7 @@ def test_fragments():
 def test_fragment_that_is_not_filled():
     a, b, c = np.ones(256, np.float16), np.ones(256, np.float16), np.ones(256, np.float32)
     report = check_program(fragments(False), [a, b, c])
-    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALISED_READ]
+    assert [one.kind for one in report.findings] == [ViolationKind.UNINITIALIZED_READ]
     assert "the fragment c" in report.findings[0].detail
 
 

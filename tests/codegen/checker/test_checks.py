@@ -88,7 +88,7 @@ def test_fragments_that_do_not_exist(place: str) -> None:
     ):
         arrays = np.ones(256, "float16"), np.full(256, index, "int32"), np.zeros(256, "float32")
         report = module.check(*arrays)
-        assert {one.kind for one in report.findings} - {ViolationKind.UNINITIALISED_READ} == kinds
+        assert {one.kind for one in report.findings} - {ViolationKind.UNINITIALIZED_READ} == kinds
 
 
 def test_negative_lanes_of_shuffles() -> None:

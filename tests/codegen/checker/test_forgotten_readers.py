@@ -22,7 +22,7 @@ def wait_for_warp(ib: Any) -> None:
 def kinds(build: Callable[..., None], **extents: int) -> set[ViolationKind]:
     program = k.program(build, [k.array("A", 128), k.array("C", 128)], **extents)
     arguments = [np.ones(128, "float32"), np.zeros(128, "float32")]
-    report = check_program(program, arguments, initialised=["A", "C"])
+    report = check_program(program, arguments, initialized=["A", "C"])
     return {one.kind for one in report.findings}
 
 

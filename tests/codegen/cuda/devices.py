@@ -23,7 +23,7 @@ def agree(
     *,
     archs: Sequence[str] = ARCHITECTURES,
     tolerance: float = 0,
-    initialised: Collection[str] = (),
+    initialized: Collection[str] = (),
 ) -> CudaModule:
     """Assert that the program compiles, and that its result is right, emulated and checked."""
     module = program
@@ -38,7 +38,7 @@ def agree(
         emulated.numpy().astype("float64"), expected.astype("float64"), tolerance, tolerance
     )
     checked = np.zeros_like(expected)
-    report = module.check(*[one.copy() for one in inputs], checked, initialised=initialised)
+    report = module.check(*[one.copy() for one in inputs], checked, initialized=initialized)
     assert report.ok, str(report)
     np.testing.assert_allclose(
         checked.astype("float64"), expected.astype("float64"), tolerance, tolerance

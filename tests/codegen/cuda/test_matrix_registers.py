@@ -220,7 +220,7 @@ def test_lanes_that_do_not_come_are_found() -> None:
 
     report = check_program(k.program(build, [k.array("C", 32)], tx=32), [np.zeros(32, "float32")])
     kinds = {one.kind for one in report.findings}
-    assert kinds == {ViolationKind.BARRIER_DIVERGENCE, ViolationKind.UNINITIALISED_READ}
+    assert kinds == {ViolationKind.BARRIER_DIVERGENCE, ViolationKind.UNINITIALIZED_READ}
 
 
 def test_refuses_what_does_not_exist() -> None:

@@ -32,7 +32,7 @@ def test_updates(name: str, combine: Any, dtype: str) -> None:
     expected = combine(values.reshape(-1, 4), axis=0).astype(dtype)
     buffers = [k.array("A", values.size, dtype), k.array("C", 4, dtype)]
     program = k.program(updates(name, dtype), buffers, bx=64, tx=32)
-    agree(program, [values], expected, archs=["sm_80"], initialised="C")
+    agree(program, [values], expected, archs=["sm_80"], initialized="C")
 
 
 def test_compare_and_swap() -> None:
@@ -46,7 +46,7 @@ def test_compare_and_swap() -> None:
         ib.emit(E.Call("int32", "tir.atomic_add", (count, first)))
 
     program = k.program(build, [k.array("C", 2, "int32")], bx=8, tx=32)
-    agree(program, [], np.array([7, 1], "int32"), archs=["sm_80"], initialised="C")
+    agree(program, [], np.array([7, 1], "int32"), archs=["sm_80"], initialized="C")
 
 
 def test_results_are_places_of_their_own() -> None:
@@ -57,7 +57,7 @@ def test_results_are_places_of_their_own() -> None:
     buffers = [k.array("C", 256, "int32"), k.array("N", 1, "int32")]
     program = k.program(build, buffers, bx=8, tx=32)
     inputs, expected = [np.zeros(256, "int32")], np.array([256], "int32")
-    module = agree(program, inputs, expected, archs=["sm_80"], initialised="N")
+    module = agree(program, inputs, expected, archs=["sm_80"], initialized="N")
     assert "atomicAdd" in module.source
 
 

@@ -1,4 +1,4 @@
-"""Initialisations become conditions on reduction iterators."""
+"""Initializations become conditions on reduction iterators."""
 
 from __future__ import annotations
 

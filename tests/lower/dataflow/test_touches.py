@@ -68,7 +68,7 @@ def test_memory_is_changed_by_calls_alone() -> None:
     assert not changes_memory(read(A, i) + 1)
 
 
-def test_pointers_of_lets_are_not_analysed() -> None:
+def test_pointers_of_lets_are_not_analyzed() -> None:
     other = Var("other", "handle", A.data.pointer)
     body = LetStmt(other, A.data, store(A, 1, 0))
     assert not is_analysable(function(body, A))

@@ -38,7 +38,7 @@ def test_each_lane_keeps_its_own() -> None:
     assert "T.tvm_warp_shuffle(T.uint32(4294967295), w_1[0], 31 - tx, 32, 32)" in found
 
 
-def test_neighbouring_elements_are_of_one_lane() -> None:
+def test_neighboring_elements_are_of_one_lane() -> None:
     found = text(through_warp(lambda i: tx * 2 + i, tx * 2, each=2))
     assert "w_1[i] = A[tx * 2 + i]" in found
     assert "B[tx] = w_1[0]" in found  # its own: no shuffle

@@ -59,7 +59,7 @@ def test_other_indices_are_no_digits(index: object) -> None:
 @pytest.mark.parametrize(
     ("index", "run"), [(FUSED // 7 * 17 + FUSED % 7, 7), (FUSED // 3 * 9 + FUSED % 3 * 2, 1)]
 )
-def test_neighbouring_numbers_are_neighbours(index: object, run: int) -> None:
+def test_neighboring_numbers_are_neighbors(index: object, run: int) -> None:
     analyzer = Analyzer()
     for var, extent in EXTENTS.items():
         analyzer.bind(var, Range(IntImm(0), IntImm(extent)))

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.peer.differential import script_outcome, tensorir
 from tests.peer.differential.generate import generate
-from tests.peer.differential.minimise import minimise, minimise_text
+from tests.peer.differential.minimize import minimize, minimize_text
 from tests.peer.differential.outcome import Outcome, judge, judge_alone
 from tests.peer.differential.program import load_text
 
@@ -31,7 +31,7 @@ class Kind:
     generate: Callable[[int], str]
     judge: Callable[[str], Outcome]
     judge_alone: Callable[[str], Iterable[Outcome]]
-    minimise: Callable[[int, Callable[[str], bool]], str]
+    minimize: Callable[[int, Callable[[str], bool]], str]
 
 
 KINDS = {
@@ -39,13 +39,13 @@ KINDS = {
         lambda number: generate(number).text(),
         lambda text: judge(load_text(text)),
         lambda text: [judge_alone(load_text(text))],
-        lambda number, fails: minimise(generate(number), lambda one: fails(one.text())).text(),
+        lambda number, fails: minimize(generate(number), lambda one: fails(one.text())).text(),
     ),
     "tensorir": Kind(
         tensorir.generate,
         script_outcome.judge,
         script_outcome.judge_alone,
-        lambda number, fails: minimise_text(tensorir.generate(number), fails),
+        lambda number, fails: minimize_text(tensorir.generate(number), fails),
     ),
 }
 
@@ -142,10 +142,10 @@ def _save(folder: pathlib.Path, number: int, outcome: Outcome, text: str) -> Non
 
 
 def _judged_by_child(
-    kind: str, first: int, stop: int, minimised: bool, end: float
+    kind: str, first: int, stop: int, minimized: bool, end: float
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of a child process, the last one for the program at which it crashed."""
-    option = ["--minimise"] if minimised else []
+    option = ["--minimize"] if minimized else []
     command = [sys.executable, "-m", "tests.peer", "--kind", kind, *option]
     command += ["--child", str(first), str(stop)]
     with subprocess.Popen(
@@ -198,7 +198,7 @@ def alone(kind: str, number: int) -> None:
         print(json.dumps(_record(number, outcome, text)), flush=True)
 
 
-def child(kind: str, first: int, stop: int, minimised: bool) -> None:
+def child(kind: str, first: int, stop: int, minimized: bool) -> None:
     """Judge some programs and print a record for each."""
     of, seen = KINDS[kind], Counter[str]()
     for number in range(first, stop):
@@ -207,8 +207,8 @@ def child(kind: str, first: int, stop: int, minimised: bool) -> None:
         outcome = of.judge(text)
         print(json.dumps(_record(number, outcome, text)), flush=True)
         seen[outcome.group] += outcome.is_failure
-        if outcome.is_failure and minimised and seen[outcome.group] <= ALIKE:
-            smaller = of.minimise(number, lambda one, like=outcome: of.judge(one).kind == like.kind)
+        if outcome.is_failure and minimized and seen[outcome.group] <= ALIKE:
+            smaller = of.minimize(number, lambda one, like=outcome: of.judge(one).kind == like.kind)
             print(json.dumps(_record(number, of.judge(smaller), smaller)), flush=True)
 
 

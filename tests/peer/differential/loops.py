@@ -77,7 +77,7 @@ def nest(rng: random.Random, iterators: Sequence[Iterator]) -> Nest:
 
 
 def _fused(rng: random.Random, given: Nest) -> Nest:
-    """The nest with two neighbours of constant extents as one loop."""
+    """The nest with two neighbors of constant extents as one loop."""
     for place, (a, b) in enumerate(zip(given.loops, given.loops[1:], strict=False)):
         dims = (a.dim, b.dim)
         if rng.random() > 0.12 or a.of != b.of or any(d.text != str(d.value) for d in dims):

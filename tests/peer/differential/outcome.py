@@ -23,7 +23,7 @@ from tests.golden.corpus import as_golden
 from tests.peer.bridge import from_tvm
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference, is_in
 from tests.peer.differential.faults import faults
-from tests.peer.differential.minimise import block_after
+from tests.peer.differential.minimize import block_after
 
 _ahead = Injector._ahead
 _FLOAT = re.compile(r"T\.float(\d+)\(([^()]*)\)")

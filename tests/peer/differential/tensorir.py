@@ -395,7 +395,7 @@ class Function:
         return replace(made, is_exact=True)
 
     def _updated(self, is_last: bool) -> Array:
-        """A reduction with a block of its own that initialises it."""
+        """A reduction with a block of its own that initializes it."""
         made = self.output(is_last, self.dims()[:2], self.rng.choice(FLOATS))
         spatial = self.spatial(made.dims)
         iterators = [*spatial, Iterator("vk", self.dim(), "R")]

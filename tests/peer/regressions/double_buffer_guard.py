@@ -1,4 +1,4 @@
-"""Guards of fetches ahead are simplified before split patterns are renormalised."""
+"""Guards of fetches ahead are simplified before split patterns are renormalized."""
 
 
 def steps(tvm):

@@ -175,7 +175,7 @@ def _():
     te_sched.build(s, [A, D])
 
 
-@mistake("Axes fused that are not neighbours", ScheduleError, r"k is not next to(.|\n)*i, j, k")
+@mistake("Axes fused that are not neighbors", ScheduleError, r"k is not next to(.|\n)*i, j, k")
 def fuse_strangers():
     s = te.create_schedule(D.op)
     s[C].fuse(C.op.axis[0], k)
@@ -206,7 +206,7 @@ def _():
 
 
 @mistake(
-    "A vectorised reduction axis",
+    "A vectorized reduction axis",
     ScheduleError,
     r"vectorize reduction axis k of stage C(.|\n)*depend on each other(.|\n)*use one of i, j",
     issue=1795,

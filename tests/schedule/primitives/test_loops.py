@@ -41,7 +41,7 @@ def test_fuse_names_and_kind() -> None:
     assert leaves(p.s[p.C]) == "i.j.fused.k.fused"
 
 
-def test_fuse_accepts_neighbours_in_either_order() -> None:
+def test_fuse_accepts_neighbors_in_either_order() -> None:
     p = chain()
     i, j = p.C.op.axis
     assert p.s[p.C].fuse(j, i).var.name == "j.i.fused"

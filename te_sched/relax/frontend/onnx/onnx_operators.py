@@ -837,9 +837,9 @@ def _batch_norm(
 @row("MeanVarianceNormalization")
 def _mean_variance(imp: OnnxImporter, x: Any, axes: Any = (0, 2, 3)) -> Any:
     x, places = imp.tensor(x), list(axes)
-    centred = imp.emit(R.subtract(x, imp.emit(R.mean(x, places, True))))
+    centered = imp.emit(R.subtract(x, imp.emit(R.mean(x, places, True))))
     spread = imp.emit(R.sqrt(imp.emit(R.variance(x, places, True))))
-    return imp.emit(R.divide(centred, imp.emit(R.add(spread, const(1e-9, imp.dtype(x))))))
+    return imp.emit(R.divide(centered, imp.emit(R.add(spread, const(1e-9, imp.dtype(x))))))
 
 
 @row("LayerNormalization")

@@ -1,7 +1,7 @@
-"""Initialise the results of reductions over no values, in programs to run.
+"""Initialize the results of reductions over no values, in programs to run.
 
 T.init runs in the first iteration of a reduction. There may be none if its extent is 0 or given by
-the call: then the initialisation comes before the loops of the reduction.
+the call: then the initialization comes before the loops of the reduction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import statements
 from te_sched.tensorir.blocks import bound_kinds
 from te_sched.tensorir.handles import BlockRV, LoopRV
-from te_sched.tensorir.primitives.reductions import initialisation
+from te_sched.tensorir.primitives.reductions import initialization
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tensorir.state import BlockKey, sequence
 from te_sched.trace.observing import unobserved
@@ -29,7 +29,7 @@ from te_sched.trace.observing import unobserved
 _Mixed = tuple[BlockKey, list[Var], set[Var]]
 
 
-def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+def initialize_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with decomposed reductions, where they may be empty and their loops allow it."""
     if not any(
         type(one) is Block and _may_be_empty(one, settings) for one in statements(func.body)
@@ -43,7 +43,7 @@ def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         made: PrimFunc = sch.mod["main"]
         added = _Before()
         for key, above, loops in mixed:
-            added.statements[sch.loop(above[0])].append(_initialise(sch, key, above, loops))
+            added.statements[sch.loop(above[0])].append(_initialize(sch, key, above, loops))
     return replace(made, body=added.visit(made.body))
 
 
@@ -59,7 +59,7 @@ def _may_be_empty(block: Block, settings: Lowering) -> bool:
 
 
 def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
-    """Initialise before the loops of a reduction; threads of a reduction initialise anyway.
+    """Initialize before the loops of a reduction; threads of a reduction initialize anyway.
 
     Returns the reduction if its loops are left as they are: some are of data, too, or others.
     """
@@ -76,8 +76,8 @@ def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     return [(key, loops[loops.index(reduced[0]) :], mixed)]
 
 
-def _initialise(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[Var]) -> Stmt:
-    """Initialise what a reduction writes if it has no iteration, over the domains of its axes of
+def _initialize(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[Var]) -> Stmt:
+    """Initialize what a reduction writes if it has no iteration, over the domains of its axes of
     data where loops have no iteration either.
     """
     realize, loops = sch.realize(key), [sch.loop(one) for one in above]
@@ -93,7 +93,7 @@ def _initialise(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[
             loops.append(For(value, axis.dom.min, extent, "serial", realize))
         values.append(value)
     part = replace(realize, iter_values=tuple(values))
-    return IfThenElse(empty, initialisation(part, init, loops))
+    return IfThenElse(empty, initialization(part, init, loops))
 
 
 class _Before(StatementMapper):

@@ -1,7 +1,7 @@
 """Check that a program writes its results and temporaries before it reads them.
 
 Proof: an earlier statement, in the same iteration of the loops around both, writes the elements
-that are read (`cover`). Refutation: executed for small sizes (`uninitialised_reads`), the program
+that are read (`cover`). Refutation: executed for small sizes (`uninitialized_reads`), the program
 reads an element that is not written, or is written only in private memory of other threads
 (`private_memory`). Must not know schedules.
 """
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from te_sched.analysis.findings import (
-    INITIALISED,
+    INITIALIZED,
     PROVED,
     REFUTED,
     UNPROVED,
@@ -23,7 +23,7 @@ from te_sched.analysis.findings import (
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.private_memory import MemoryOwners
-from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing
+from te_sched.analysis.programs.uninitialized_reads import Missing, find_missing
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
@@ -36,7 +36,7 @@ from te_sched.ir.visitor import substitute, variables_of
 from te_sched.lower.device.kernel import WARP
 
 
-def judge_initialised(program: ProgramAccesses) -> list[Finding]:
+def judge_initialized(program: ProgramAccesses) -> list[Finding]:
     """Findings on whether results and temporaries are written before they are read."""
     found = []
     for data, accesses in by_memory(program.accesses).items():
@@ -63,7 +63,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         if owners.have_parts and _is_written_by_others(program, memory, accesses):
             return _of_others(name, owners, f"a thread reads {element} and has not written it")
         return Finding(
-            INITIALISED,
+            INITIALIZED,
             REFUTED,
             f"stage {name} is read before it is written",
             name,
@@ -78,14 +78,14 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
             return _of_others(name, owners, f"{which} reads {element} and has not written it")
     if written:
         what = f"{name} is written before it is read"
-        return Finding(INITIALISED, PROVED, what, name, stage=name)
+        return Finding(INITIALIZED, PROVED, what, name, stage=name)
     if written is None and owners.have_parts and (read := _elsewhere(memory, accesses)) is not None:
         index = ", ".join(map(str, read.index or ()))
         why = f"it is not known which thread wrote the element that is read at [{index}]"
         return _of_others(name, owners, why)
     what = f"{name} may be read before it is written"
     why = "it is not known which elements have been written where it is read"
-    return Finding(INITIALISED, UNPROVED, what, name, stage=name, why=why)
+    return Finding(INITIALIZED, UNPROVED, what, name, stage=name, why=why)
 
 
 def _advice(memory: Memory) -> str:
@@ -99,7 +99,7 @@ def _advice(memory: Memory) -> str:
 
 
 def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> bool:
-    """Whether an element missing in a thread would be initialised if the memory were shared."""
+    """Whether an element missing in a thread would be initialized if the memory were shared."""
     loops = tuple(loop for loop in memory.loops if loop.kind != "thread")
     common = replace(memory, loops=loops, scope="shared")
     return not isinstance(find_missing(program, common, accesses), Missing)
@@ -148,8 +148,8 @@ def _written(
     for place in _unique_reads(accesses):
         read, before = accesses[place], accesses[max(0, place - _NEAR) : place]
         if not (
-            _is_initialised(program, memory, before, read)
-            or _is_initialised(program, memory, accesses, read)
+            _is_initialized(program, memory, before, read)
+            or _is_initialized(program, memory, accesses, read)
         ):
             return find_missing(program, memory, accesses)
     return True
@@ -168,7 +168,7 @@ def _unique_reads(accesses: Sequence[Access]) -> list[int]:
     return list(kept.values())
 
 
-def _is_initialised(
+def _is_initialized(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], read: Access
 ) -> bool:
     """Whether a read is covered by earlier writes in the same iteration of the enclosing loops."""

@@ -13,7 +13,7 @@ from tests.peer.differential.program import Program, Value
 _WORD = re.compile(r"\b[A-Za-z]\w*\b")
 
 
-def minimise(program: Program, fails: Callable[[Program], bool], seconds: float = 20.0) -> Program:
+def minimize(program: Program, fails: Callable[[Program], bool], seconds: float = 20.0) -> Program:
     """The smallest failing program found in that time."""
     end = time.monotonic() + seconds
     changed = True
@@ -52,7 +52,7 @@ def candidates(program: Program) -> Iterator[Program]:
         yield without_lines(program, {place})
 
 
-def minimise_text(text: str, fails: Callable[[str], bool], seconds: float = 20.0) -> str:
+def minimize_text(text: str, fails: Callable[[str], bool], seconds: float = 20.0) -> str:
     """The text without as many lines as possible, each with the more deeply indented lines after
     it, so that it still fails.
     """

@@ -5,7 +5,7 @@ import pytest
 
 import te_sched
 from te_sched import te, tir, topi
-from te_sched.lower.blocks.initialise_empty import initialise_empty
+from te_sched.lower.blocks.initialize_empty import initialize_empty
 from te_sched.script import tir as T
 
 
@@ -72,7 +72,7 @@ def test_schedules_keep_it(steps, count):
 def test_loops_of_threads_stay():
     sch = tir.Schedule(row_sums(te.var("n")))
     threads(sch)
-    assert initialise_empty(sch.mod["main"]).script() == sch.mod["main"].script()
+    assert initialize_empty(sch.mod["main"]).script() == sch.mod["main"].script()
 
 
 def test_the_initial_value_is_that_of_the_block():
@@ -96,18 +96,18 @@ def test_the_initial_value_is_that_of_the_block():
 
 def test_texts_and_programs_of_known_sizes_are_left_alone():
     func = row_sums(5)
-    assert initialise_empty(func) is func
+    assert initialize_empty(func) is func
     text = te_sched.lower(row_sums(te.var("n"))).script()
     assert "if k == 0:" in text
 
 
-def test_a_domain_that_is_empty_has_a_block_that_initialises():
+def test_a_domain_that_is_empty_has_a_block_that_initializes():
     none = te.placeholder((0, 4), name="none")
-    found = initialise_empty(te.create_prim_func([none, topi.sum(none)]))
+    found = initialize_empty(te.create_prim_func([none, topi.sum(none)]))
     assert "none_red_init" in str(found)
 
 
-def test_two_reductions_in_a_fused_loop_are_initialised():
+def test_two_reductions_in_a_fused_loop_are_initialized():
     @T.prim_func
     def both(a: T.handle, C: T.Buffer((3,), "float32"), D: T.Buffer((3,), "float32")):
         n = T.int32()

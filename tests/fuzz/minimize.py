@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from tests.fuzz import models, shapes
 from tests.fuzz.case import Case
-from tests.peer.differential.minimise import candidates, without_lines
+from tests.peer.differential.minimize import candidates, without_lines
 from tests.peer.differential.program import Dim, Program, Value
 
 
-def minimise(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -> Case:
+def minimize(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -> Case:
     """The smallest failing case found in that time."""
     end = time.monotonic() + seconds
     changed = True
