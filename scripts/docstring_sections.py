@@ -16,6 +16,7 @@ from griffe import Class, Extension, Object
 
 _HEADINGS = {"Parameters": "Args", "Returns": "Returns", "Raises": "Raises"}
 _HEADING = re.compile(r"^(Parameters|Returns|Raises)\n-+\n", re.MULTILINE)
+_EXAMPLE = re.compile(r"^(Examples?)\n-+\n", re.MULTILINE)  # titles of prose, no headings
 
 
 class Sections(Extension):
@@ -89,6 +90,7 @@ def _entries(lines: Sequence[str]) -> list[str]:
 
 def _fenced(text: str) -> str:
     """The text with its examples (`>>> ...` up to an empty line) as blocks of code."""
+    text = _EXAMPLE.sub(r"**\1:**\n\n", text)
     paragraphs = re.split(r"\n{2,}", text.strip("\n"))
     return "\n\n".join(
         f"```pycon\n{inspect.cleandoc(one)}\n```" if one.lstrip().startswith(">>> ") else one

@@ -25,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
+    "docs/index.md",
     "docs/getting_started.md",
     "docs/guide/*.md",
     "docs/faq.md",

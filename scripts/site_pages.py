@@ -1,32 +1,29 @@
 """Pages of the documentation site: docs/ and other documents of the repository.
 
 A hook of mkdocs, named in mkdocs.yml. The path of a page is that of its file in the repository
-without `docs/`. Links to other pages are adapted, links to files that are not pages are replaced by
-their text. Names with `*` in the navigation are expanded to the matching files. Must not know the
-content of pages.
+without `docs/`; the home page stands in place of README. Links to other pages are adapted, links to
+files that are not pages are replaced by their text. Names with `*` in the navigation are expanded
+to the matching files, and numbered as those are. Must not know the content of pages.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-from latex2mathml.converter import convert
-from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-# Pages outside of docs/.
+# Pages outside of docs/, beside the notebooks (notebook_pages.py).
 ELSEWHERE = (
-    "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "tutorials/README.md",
-    "tutorials/*.ipynb",
     "benchmarks/README.md",
     "benchmarks/results/*.md",
     "benchmarks/results/*.png",
@@ -34,10 +31,25 @@ ELSEWHERE = (
 )
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
-_HREF = re.compile(r'href="(?P<target>[^"]+)"')
-_FORMULA = re.compile(
-    r"<(pre|code|script|style|svg)\b.*?</\1>|\$(?P<formula>[^$<\n]+)\$", re.DOTALL
+_TEXT = re.compile(
+    r"^(?P<fence>```+)(?:text|\{ \.text (?P<classes>[^}\n]*)\})\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
 )
+_OUTPUT = re.compile(
+    r"(?<=^```\n\n)```text\n", re.MULTILINE
+)  # right after a program: what it prints
+# How a program begins that is printed, and its language.
+_LANGUAGES = (
+    (re.compile(r"^ *@[TIR]\.\w|^# from tvm\.script import", re.MULTILINE), "python"),
+    (re.compile(r"^(extern \"C\" )?__global__", re.MULTILINE), "cuda"),
+    (re.compile(r"^define [\w ]*@", re.MULTILINE), "llvm"),
+)
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+_ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+_CELL = re.compile(r"<td\b([^>]*>)")
+_TAG = re.compile(r"<[^>]*>")
+_ERROR = re.compile(r"(\w+\.)*\w+Error\b")
 
 
 def on_config(config: Any) -> None:
@@ -49,21 +61,27 @@ def _with_globs(entry: Any) -> Any:
     if isinstance(entry, dict):
         ((title, content),) = entry.items()
         if isinstance(content, list):
-            content = [one for item in content for one in _expanded(item)]
+            content = [page for item in content for page in _expanded(item)]
         return {title: content}
     return entry
 
 
 def _expanded(item: Any) -> Iterator[Any]:
+    """The pages of an entry; a notebook is one of Markdown, with its number before its title."""
     if not isinstance(item, str) or "*" not in item:
         yield item
         return
     for path in sorted(ROOT.glob(item)):
-        if path.name != "README.md":
-            yield path.relative_to(ROOT).as_posix()
+        number = path.name.partition("_")[0]
+        yield {f"{number} {title_of(path)}": path.relative_to(ROOT).with_suffix(".md").as_posix()}
 
 
-@event_priority(100)  # before the plugin that makes pages of notebooks
+def title_of(notebook: Path) -> str:
+    """The title of a notebook: the heading of its first cell."""
+    first = json.loads(notebook.read_text("utf-8"))["cells"][0]["source"]
+    return "".join(first).partition("\n")[0].removeprefix("# ")
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the files that are not in docs/."""
     for pattern in ELSEWHERE:
@@ -74,8 +92,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """The text with links to pages instead of links to files."""
-    source = Path(page.file.abs_src_path)
+    """The text with links to pages instead of links to files, and programs in their languages."""
+    source = Path(page.file.abs_src_path or ROOT / page.file.src_uri)
     if page.file.src_uri.startswith("errors/"):
         page.meta["search"] = {"boost": 4}  # messages of errors are found first
 
@@ -89,33 +107,40 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         relative = posixpath.relpath(uri, posixpath.dirname(page.file.src_uri) or ".")
         return f"{match['image']}[{match['text']}]({relative}{anchor})"
 
-    return _outside_code(markdown, relinked)
+    text = _OUTPUT.sub("```{ .text .output .no-copy }\n", _outside_code(markdown, relinked))
+    return _TEXT.sub(_in_its_language, text)
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """The same for notebooks, which mkdocs does not convert; formulas become MathML."""
-    source = Path(page.file.abs_src_path)
-    if source.suffix != ".ipynb":
-        return html
-
-    def relinked(match: re.Match[str]) -> str:
-        target, anchor = _split(match["target"])
-        uri = page_of(source, target)
-        if uri is None:
-            return match[0]
-        file = files.get_file_from_path(uri)
-        return f'href="{file.url_relative_to(page.file)}{anchor}"' if file else ""
-
-    return with_formulas(_HREF.sub(relinked, html))
+    """The page with the name of its column at each cell, for rows that are shown as lists."""
+    return _TABLE.sub(lambda table: with_columns(table[0]), html)
 
 
-def with_formulas(html: str) -> str:
-    """The page with formulas between dollars converted to MathML, which needs no script."""
+def with_columns(table: str) -> str:
+    """A table with the name of its column at each cell."""
+    names = [escape(unescape(_TAG.sub("", name)).strip()) for name in _HEAD.findall(table)]
 
-    def converted(match: re.Match[str]) -> str:
-        return match[0] if match["formula"] is None else convert(unescape(match["formula"]))
+    def named(row: re.Match[str]) -> str:
+        columns = iter(names)
+        return _CELL.sub(lambda cell: f'<td data-column="{next(columns, "")}"{cell[1]}', row[0])
 
-    return _FORMULA.sub(converted, html)
+    return _ROW.sub(named, table)
+
+
+def _in_its_language(block: re.Match[str]) -> str:
+    """A block of text with the name of its language, if it is a program."""
+    language = language_of(block["text"])
+    if language == "text":
+        return block[0]
+    head = f".{language} {block['classes'] or ''}".rstrip()
+    return f"{block['fence']}{{ {head} }}\n{block['text']}{block['fence']}"
+
+
+def language_of(text: str) -> str:
+    """The language of what a program printed; "text" if that is no program."""
+    if _ERROR.match(text):
+        return "text"
+    return next((name for begin, name in _LANGUAGES if begin.search(text)), "text")
 
 
 def page_of(source: Path, target: str) -> str | None:
@@ -125,6 +150,10 @@ def page_of(source: Path, target: str) -> str | None:
     path = (source.parent / target).resolve()
     if not path.exists() or not path.is_relative_to(ROOT):
         return None
+    if path == ROOT / "README.md":
+        return "index.md"
+    if path.suffix == ".ipynb":
+        path = path.with_suffix(".md")
     return path.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 

@@ -101,6 +101,16 @@ def test_pages_have_one_title():
     assert {name: count for name, count in titles.items() if count > 1} == {}
 
 
+def test_pages_have_no_formulas():
+    """The site has nothing that would draw them."""
+    formulas = {
+        page.name: re.findall(r"\$[^$\n]+\$", re.sub(r"(?ms)^```.*?^```|`[^`]+`", "", text))
+        for page, text in texts().items()
+        if "reference" not in page.parts
+    }
+    assert {name: found for name, found in formulas.items() if found} == {}
+
+
 def test_commands_exist():
     readme = (ROOT / "README.md").read_text()
     makefile = (ROOT / "Makefile").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,12 +10,13 @@ import pytest
 
 from tests.golden.corpus import load
 
+yaml = pytest.importorskip("yaml", reason="the extra docs is not installed")
 pytest.importorskip("griffe", reason="the extra docs is not installed")
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
-pytest.importorskip("latex2mathml", reason="the extra docs is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
+NAVIGATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
 
 
 DOCSTRING = """Do it.
@@ -65,7 +67,8 @@ def test_docstrings_of_modules_tell_users_alone():
 @pytest.mark.parametrize(
     ("link", "shown"),
     [
-        ("[a](../README.md#try-it)", "[a](README.md#try-it)"),
+        ("[a](../README.md#try-it)", "[a](index.md#try-it)"),
+        ("[a](../tutorials/14_search.ipynb)", "[a](tutorials/14_search.md)"),
         ("[a](../benchmarks/results/cpu.md)", "[a](benchmarks/results/cpu.md)"),
         ("[a](passes.md)", "[a](passes.md)"),
         ("[the code](../te_sched/errors.py)", "the code"),
@@ -79,15 +82,94 @@ def test_links_lead_to_pages(link, shown):
     page = SimpleNamespace(
         file=SimpleNamespace(abs_src_path=str(source), src_uri="architecture.md")
     )
-    pages = {"README.md", "benchmarks/results/cpu.md", "passes.md"}
+    pages = {"index.md", "tutorials/14_search.md", "benchmarks/results/cpu.md", "passes.md"}
     files = SimpleNamespace(get_file_from_path=lambda uri: uri if uri in pages else None)
     assert load(SCRIPTS / "site_pages.py").on_page_markdown(link, page, None, files) == shown
 
 
-def test_formulas_of_notebooks_become_mathml():
-    html = load(SCRIPTS / "site_pages.py").with_formulas(
-        "<p>$x &lt; 2^3$ and $y$, for $5</p><pre>$z$</pre>"
+def test_tutorials_are_numbered_in_the_navigation():
+    pages = load(SCRIPTS / "site_pages.py")
+    (group,) = [one["Tutorials"] for one in NAVIGATION if "Tutorials" in one]
+    titles = [
+        title for item in group if "*" in item for one in pages._expanded(item) for title in one
+    ]
+    assert [int(title[:2]) for title in titles] == list(range(len(titles)))
+    assert all(re.match(r"\d\d \D", title) for title in titles)
+
+
+def test_no_page_is_twice_in_the_navigation():
+    pages = [page for page in pages_of(NAVIGATION) if page is not None]
+    assert sorted(set(pages)) == sorted(pages)
+
+
+def pages_of(entries):
+    """The pages that entries of the navigation name."""
+    for entry in entries:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            ((_, content),) = entry.items()
+            yield from pages_of([content] if isinstance(content, str) else content)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("# from tvm.script import tir as T\n\n@T.prim_func\ndef main(): ...", "python"),
+        ("main(A: float32[4])\n\u2514\u2500 for i  0:4\n\n@T.prim_func\ndef main(): ...", "python"),
+        ("@R.function\ndef main(): ...", "python"),
+        ('extern "C" __global__ void k() {}', "cuda"),
+        ("define i32 @main() {", "llvm"),
+        ("main(A: float32[4])\n\u2514\u2500 for i  0:4", "text"),
+        ("ScheduleError: cannot split\n\n@T.prim_func\ndef main(): ...", "text"),
+    ],
+)
+def test_printed_programs_have_their_colors(text, language):
+    assert load(SCRIPTS / "site_pages.py").language_of(text) == language
+
+
+def test_text_after_a_program_is_its_output():
+    pages = load(SCRIPTS / "site_pages.py")
+    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=None, src_uri="a.md"), meta={})
+    text = (
+        "```python\nprint(f)\n```\n\n```text\n@T.prim_func\n```\n\nwords\n\n```text\nwords\n```\n"
     )
-    assert html.count("<math") == 2
-    assert "<msup><mn>2</mn><mn>3</mn></msup>" in html
-    assert html.endswith("for $5</p><pre>$z$</pre>")
+    shown = pages.on_page_markdown(text, page, None, None)
+    assert "```{ .python .output .no-copy }\n@T.prim_func\n```" in shown
+    assert shown.endswith("words\n\n```text\nwords\n```\n")
+
+
+def test_cells_of_tables_name_their_columns():
+    table = (
+        "<table><tr><th>a</th><th><code>b</code> c</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    )
+    html = load(SCRIPTS / "site_pages.py").on_page_content(table, None, None, None)
+    assert '<td data-column="a">1</td><td data-column="b c">2</td>' in html
+
+
+def test_notebooks_become_markdown():
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Words."]},
+        {
+            "cell_type": "code",
+            "execution_count": 3,
+            "source": "print(s)",
+            "outputs": [
+                {"output_type": "stream", "text": ["```\n", "x  \n"]},
+                {"output_type": "error", "traceback": ["\x1b[31mE: no\x1b[0m"]},
+                {
+                    "output_type": "display_data",
+                    "data": {"text/plain": "p", "text/html": "<b>h</b>"},
+                },
+                {"output_type": "execute_result", "data": {"text/plain": "p"}},
+            ],
+        },
+    ]
+    assert load(SCRIPTS / "notebook_pages.py").markdown({"cells": cells}) == (
+        "# Title\nWords.\n\n"
+        '```{ .python .cell title="In [3]" }\nprint(s)\n```\n\n'
+        "````{ .text .output .no-copy }\n```\nx\n````\n\n"
+        "```{ .text .output .error .no-copy }\nE: no\n```\n\n"
+        '<div class="output rich"><b>h</b></div>\n\n'
+        "```{ .text .output .no-copy }\np\n```\n"
+    )
