@@ -16,7 +16,7 @@ import pytest
 
 from te_sched import config, errors
 from te_sched.codegen.cuda import nvrtc
-from tests import raise_sites
+from tests import raise_sites, read_back
 from tests.compiled_kernels import compiled_kernels
 from tests.raise_sites import (  # noqa: F401 (hooks)
     pytest_sessionfinish,
@@ -27,11 +27,13 @@ from tests.random_order import (  # noqa: F401 (hooks)
     pytest_addoption,
     pytest_collection_modifyitems,
 )
+from tests.read_back import _read_back  # noqa: F401 (a fixture)
 from tests.sampling import pytest_runtest_setup  # noqa: F401 (a hook)
 
 os.environ["TE_SCHED_CACHE"] = "0"  # except in the tests of the cache
 
 raise_sites.record()
+read_back.record()
 
 errors.hides_frames = lambda info: False  # show te_sched's frames of failed tests
 

@@ -94,7 +94,8 @@ class _Stack:
 
     def sized(self) -> tuple[Buffer, Buffer]:
         """The buffers of the codes and numbers, in their sizes."""
-        codes = replace(self.code_of, shape=(IntImm(self.most.arguments, "uint64"),))
+        extent, start = IntImm(self.most.arguments, "uint64"), IntImm(0, "uint64")
+        codes = replace(self.code_of, shape=(extent,), elem_offset=start)
         return codes, replace(self.number_of, shape=(IntImm(self.most.numbers, "int64"),))
 
 

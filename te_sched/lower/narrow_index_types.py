@@ -161,8 +161,11 @@ class _Narrower(Retyper):
         return new
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
-        ranges = [Range(*self.indices((one.min, one.extent))) for one in node.region]
-        return replace(node, region=tuple(ranges))
+        return replace(node, region=tuple(map(self._range, node.region)))
+
+    def _range(self, old: Range) -> Range:
+        low, extent = self.indices((old.min, old.extent))
+        return Range(low, ops.cast(low.dtype, extent))
 
     # -- statements --------------------------------------------------------------------------------
 

@@ -275,12 +275,16 @@ class ScriptEvaluator(ExpressionEvaluator):
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
+        self.define_bound(function, node)
         args, named = self.arguments(node)
         try:
             return self.call(function, args, named)
         except TypeError:
             _check_arguments(function, args, named)
             raise
+
+    def define_bound(self, function: Any, node: ast.Call) -> None:
+        """Define the variables that a call binds."""
 
     def size_of_node(self, value: Any) -> int:
         """The number of nodes of an expression, or of what is known of a variable of a graph."""

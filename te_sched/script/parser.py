@@ -474,6 +474,17 @@ class Parser(StatementReader):
             node, "a function stands inside of a function", "define it before, or use T.macro"
         )
 
+    def define_bound(self, function: Any, node: ast.Call) -> None:
+        """Define the variables of T.Let whose declarations follow: texts declare those of a
+        loop's extent in its body, as TVM's do.
+        """
+        if function is not T.Let:
+            return
+        for where in [one.value for one in node.keywords if isinstance(one.value, ast.Dict)]:
+            for name, value in zip(where.keys, where.values, strict=True):
+                if isinstance(name, ast.Name) and name.id not in self.all_names():
+                    self.define(name, name.id, Var(name.id, ops.convert(self.value(value)).dtype))
+
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(function, Macro):
             return function.expand(self, args, named)

@@ -116,7 +116,7 @@ _SCALARS = {
         *((name, ("",)) for name in _dtypes.UNSUPPORTED),
     )
     for bits in widths
-    for lanes in (1, 2, 4, 8, 16, 32, 64)
+    for lanes in (1, 2, 4, 8, 16, 32, 64, 128)
 } | {"bfloat16"}
 globals().update({name: ScalarType(name) for name in sorted(_SCALARS)})
 globals()["bool"] = boolean
@@ -146,12 +146,14 @@ class BufferType:
         axis_separators: Any = None,
     ) -> _E.Buffer:
         sizes = shape if isinstance(shape, list | tuple) else [shape]
+        is_broadcast = buffer_type in ("auto", "auto_broadcast")
+        is_view = data is not None and not strides  # it has the strides of its text alone
         index_type = _ops.convert(sizes[0]).dtype if sizes else "int32"
         if strides is not None:
             strides = [_E.Var(one, index_type) if isinstance(one, str) else one for one in strides]
         if isinstance(elem_offset, str):
             elem_offset = _E.Var(f"?{elem_offset}", index_type)
-        return _decl_buffer(
+        buffer = _decl_buffer(
             list(sizes),
             _type_name(dtype),
             "",
@@ -161,9 +163,10 @@ class BufferType:
             "" if scope == "global" else scope,
             align or -1,
             offset_factor,
-            "auto_broadcast" if buffer_type in ("auto", "auto_broadcast") else "",
+            "auto_broadcast" if is_broadcast and not is_view else "",
             axis_separators,
         )
+        return replace(buffer, buffer_type="auto_broadcast") if is_broadcast else buffer
 
     def __getitem__(self, key: Any) -> _E.Buffer:
         """The older spelling: `T.Buffer[(n, n), "float32"]`, `T.Buffer[128]`."""
@@ -724,13 +727,15 @@ def Let(expr: Any, where: Mapping[Any, Any]) -> Expr:
     return result
 
 
-def realize(region: Any, storage_scope: str = "", condition: Any = True) -> Wrapper:
-    """A region of a buffer that exists in the body."""
-    source = buffer_region(region)
-    held, scope = _condition(condition), _E.StringImm(storage_scope)
+def realize(region: Any, storage_scope: str | None = None, condition: Any = True) -> Wrapper:
+    """A region of a buffer that exists in the body, in memory of this scope if one is given."""
+    source, held = buffer_region(region), _condition(condition)
 
     def wrap(body: _S.Stmt) -> _S.Stmt:
         inner = _S.BufferRealize(source.buffer, source.region, held, body)
+        if storage_scope is None:
+            return inner
+        scope = _E.StringImm(storage_scope)
         return _S.AttrStmt(source.buffer, "realize_scope", scope, inner)
 
     return Wrapper(None, wrap)
@@ -1032,11 +1037,19 @@ _PACKED = {
     "call_cpacked": "tvm_call_cpacked",
     "call_packed_lowered": "tvm_call_packed_lowered",
     "call_cpacked_lowered": "tvm_call_cpacked_lowered",
+    "launch_kernel": "launch_kernel",
 }
 _MORE = {name: getattr(_tir, name) for name in _tir_intrinsics.NAMES}
 globals().update({name: _intrinsic(one) for name, one in _MORE.items()})
 globals().update({name: _typed(name) for name in _TYPED})
 call_tir = _calls.call_tir
+
+
+def tvm_throw_last_error() -> Expr:
+    """Raise the last error, as lowered calls do."""
+    return _E.Call("int32", "tir.tvm_throw_last_error", ())
+
+
 globals().update({name: _packed(op) for name, op in _PACKED.items()})
 globals().update({op: _packed(op) for op in _PACKED.values()})
 

@@ -400,6 +400,7 @@ class Module:
 """
 
 
+@pytest.mark.not_read_back("one function calls another of its module")
 def test_modules_are_printed_as_by_tvm() -> None:
     module = from_source(MODULE)
     text = module.script(name="Named")

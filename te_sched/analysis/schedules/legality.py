@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IterVar
+from te_sched.lower.bounds import is_private
 from te_sched.schedule.relations import Flags, spread_down
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At, draw_loops
@@ -24,8 +25,8 @@ def check_legality(schedule: Schedule) -> None:
     Raises
     ------
     BuildError for the first concurrent axis (parallel, vectorize, a GPU block or virtual thread)
-    whose iterations update the same elements or depend on the previous one, and for two axes of a
-    stage that are bound to the same threads.
+    whose iterations update the same elements or depend on the previous one, for two axes of a
+    stage that are bound to the same threads, and for threads that reduce into memory of their own.
     """
     for stage in schedule.stages:
         if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY):
@@ -60,6 +61,8 @@ def _check_stage(stage: Stage) -> None:
     if not reduced and not steps:
         return
     for axis in stage.leaf_iter_vars:
+        if axis in reduced:
+            _check_memory(stage, axis)
         how = _runs_at_once(stage, axis)
         if how is not None and axis in steps:
             kind = "scan"
@@ -73,6 +76,24 @@ def _check_stage(stage: Stage) -> None:
             continue
         subject = f"{kind} axis {axis.var.name} of stage {stage.op.name}"
         raise _refusal(stage, axis, f"cannot {how.format(subject)}", why, help)
+
+
+def _check_memory(stage: Stage, axis: IterVar) -> None:
+    """Refuse threads that reduce into memory of their own: lowering gives each of them all of the
+    stage, and the reduction axis its first value.
+    """
+    attr = stage.iter_var_attrs.get(axis)
+    tag = attr.bind_thread.thread_tag if attr and attr.bind_thread is not None else ""
+    if tag.startswith("threadIdx") and is_private(stage.scope, tag):
+        raise _refusal(
+            stage,
+            axis,
+            f"threads of {tag} cannot reduce over {axis.var.name} in stage {stage.op.name}, whose "
+            f"scope is {stage.scope}",
+            f"each thread has {stage.scope} memory of its own, and would see one value of "
+            f"{axis.var.name} alone",
+            f'leave out s[{stage.op.name}].set_scope, or give it the scope "shared"',
+        )
 
 
 def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:

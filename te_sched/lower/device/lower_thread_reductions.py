@@ -16,6 +16,7 @@ Barriers are inserted later (`insert_barriers`). Must not know where reductions 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import (
+    EQ,
     Buffer,
     BufferLoad,
     Call,
@@ -59,6 +61,7 @@ from te_sched.lower.device.kernel import (
 from te_sched.lower.statements import has_attribute, sequence, statements
 
 _SCOPE = "reduce_scope"
+_LEAVES = (BufferStore, Evaluate)
 
 
 def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -66,7 +69,7 @@ def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> Pr
     if not has_attribute(kernel.body, _SCOPE):
         return kernel
     axes, body = thread_axes(kernel)
-    lowering = _Lowering(kernel.attrs.get("global_symbol", "main"), axes)
+    lowering = _Lowering(kernel.attrs.get("global_symbol", "main"), axes, body)
     body = lowering.visit(body)
     for buffer in lowering.buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
@@ -88,7 +91,7 @@ def lower_thread_allreduce(
         if type(node) is AttrStmt and node.key == "thread_extent" and node.node.thread_tag in TAGS
     ]
     launches.sort(key=lambda axis: TAGS.index(axis.tag))
-    lowering = _AsTvm(func.attrs.get("global_symbol", "main"), launches, has_mask)
+    lowering = _AsTvm(func, launches, has_mask)
     body = lowering.visit(func.body)
     return func.with_body(_Results(lowering.results).visit(body))
 
@@ -107,8 +110,12 @@ class _Team:
 class _Lowering(StatementMapper):
     """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
 
-    def __init__(self, kernel: str, axes: Sequence[LaunchAxis]) -> None:
+    def __init__(self, kernel: str, axes: Sequence[LaunchAxis], body: Stmt) -> None:
         self.kernel = kernel
+        stored = [part.buffer.data for part in statements(body) if type(part) is BufferStore]
+        self.stores = Counter(stored)  # by memory
+        self.combined: set[Expr] = set()  # threads, by the reductions so far
+        self.told: set[Var] = set()  # the memory of their results
         self.threads = [axis for axis in axes if not axis.is_block]
         self.blocks = [axis for axis in axes if axis.is_block]
         self.mask = lane_mask(axes)
@@ -132,6 +139,8 @@ class _Lowering(StatementMapper):
             )
         team = self.team(reduced)
         places = [place for place in results if isinstance(place, BufferLoad)]
+        self.combined.update(reduced)
+        self.told.update(place.buffer.data for place in places)
         combine = _Combine(reducer, places)
         own = [
             BufferStore(place.buffer, self.where(condition, value, start), place.indices)
@@ -160,10 +169,22 @@ class _Lowering(StatementMapper):
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         """One thread stores the result, unless each has memory of its own for it, such as
         registers."""
-        kept = [part.buffer for part in statements(node.then_case) if type(part) is BufferStore]
-        if node.owner_guard and all(scope_of(buffer.data) == "local" for buffer in kept):
-            return self.visit(node.then_case)
-        return self.generic(node)
+        return self.visit(node.then_case) if self.tells_all(node) else self.generic(node)
+
+    def tells_all(self, node: IfThenElse) -> bool:
+        """Whether one thread stores results of a reduction in registers that nothing else sets."""
+        condition = node.condition
+        if type(condition) is not EQ or condition.a not in self.combined or node.else_case:
+            return False
+        leaves = [part for part in statements(node.then_case) if type(part) in _LEAVES]
+        return all(
+            type(store) is BufferStore
+            and type(store.value) is BufferLoad
+            and store.value.buffer.data in self.told
+            and scope_of(store.buffer.data) == "local"
+            and self.stores[store.buffer.data] == 1
+            for store in leaves
+        )
 
     def team(self, reduced: Sequence[Expr]) -> _Team:
         """The threads that are combined."""
@@ -341,8 +362,8 @@ class _AsTvm(_Lowering):
     program has for it).
     """
 
-    def __init__(self, kernel: str, axes: Sequence[LaunchAxis], has_mask: bool) -> None:
-        super().__init__(kernel, axes)
+    def __init__(self, func: PrimFunc, axes: Sequence[LaunchAxis], has_mask: bool) -> None:
+        super().__init__(func.attrs.get("global_symbol", "main"), axes, func.body)
         self.has_mask = has_mask
         self.results: dict[Var, tuple[Buffer, Expr]] = {}
         self.seen: set[Var] = set()  # the memory of all results

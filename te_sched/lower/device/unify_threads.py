@@ -48,7 +48,7 @@ class _Kernels(StatementMapper):
         body = fresh_copy(body, collector.values)
         for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
             domain = Range(const(0, axis.var.dtype), axis.extent)
-            thread = IterVar(domain, axis.var, "thread", axis.tag)
+            thread = IterVar(domain, axis.var, "ThreadIndex", axis.tag)
             body = AttrStmt(thread, _LAUNCH, axis.extent, body)
         return body
 

@@ -84,6 +84,31 @@ def _():
     te_sched.build(s, [A, C], "cuda")
 
 
+def in_registers(scope):
+    D = te.compute((64, 64), lambda i, j: A[i, j] / R[i], name="D")
+    s = te.create_schedule(D.op)
+    s[D].bind(D.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[D].bind(D.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[R].compute_at(s[D], D.op.axis[0])
+    s[R].bind(k, te.thread_axis("threadIdx.x"))
+    s[R].set_scope(scope)
+    te_sched.build(s, [A, D], "cuda")
+
+
+@mistake(
+    "Threads reduce into registers",
+    BuildError,
+    r"threads of threadIdx\.x cannot reduce over k in stage R(.|\n)*is local(.|\n)*\"shared\"",
+)
+def reduced_in_registers():
+    in_registers("local")
+
+
+@reduced_in_registers.help
+def _():
+    in_registers("shared")
+
+
 @mistake(
     "Two axes of a stage on the same threads",
     BuildError,

@@ -1,0 +1,78 @@
+"""Texts that passes of the pipeline leave are read back, and what is read runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.ir.structural import structural_difference
+from te_sched.script import from_source
+from tests.read_back import difference
+
+HEAD = "# from tvm.script import tir as T\n\n@T.prim_func\n"
+TEXTS = [
+    """\
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.launch_kernel("main_kernel", A.data, B.data, 64, 0)""",
+    """\
+def main(A: T.Buffer((8,), "float32")):
+    B = T.Buffer((8,))
+    T.realize(B[0:8])
+    B[0] = A[0]""",
+    """\
+def main(A: T.handle, n: T.int32):
+    A_1 = T.match_buffer(A, (n,), strides=("A_1_s0",), buffer_type="auto")
+    A_2 = T.Buffer((A_1.strides[0] * n,), data=A_1.data, buffer_type="auto")
+    A_2[0] = T.float32(1)""",
+    """\
+def main(A: T.Buffer((64,), "float32"), n: T.int32):
+    for i in range(T.Let(T.Let(x + y, where={y: x * 2}), where={x: n + 1})):
+        x = T.int32()
+        y = T.int32()
+        A[i] = T.float32(1)""",
+    """\
+def main(A: T.Buffer((128,), "uint8"), B: T.Buffer((128,), "uint8")):
+    x: T.uint8x128 = A[0:128]
+    B[0:128] = x""",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_are_read_and_printed(text: str) -> None:
+    assert from_source(HEAD + text).script() == HEAD + text
+
+
+def test_a_realization_has_a_scope_if_one_is_given() -> None:
+    plain = from_source(HEAD + TEXTS[1]).body
+    scoped = from_source(HEAD + TEXTS[1].replace("B[0:8])", 'B[0:8], "shared")')).body
+    assert (type(plain).__name__, type(scoped).__name__) == ("BufferRealize", "AttrStmt")
+
+
+def test_registers_of_all_threads_have_the_result_of_a_program_that_is_read() -> None:
+    A = te.placeholder((4, 32), "float32", name="A")
+    k = te.reduce_axis((0, 32), name="k")
+    B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((4, 32), lambda i, j: A[i, j] / B[i], name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].bind(k, te.thread_axis("threadIdx.x"))
+    s[B].set_scope("shared")
+    module = te_sched.lower(s, [A, C])
+    again = from_source(module.script())
+    assert structural_difference(again, module) is None
+    a = np.arange(1, 129, dtype="float32").reshape(4, 32)
+    device = te_sched.emulated_cuda(0)
+    c = te_sched.nd.empty((4, 32), "float32", device)
+    te_sched.build(again, target="cuda")(te_sched.nd.array(a, device), c)
+    np.testing.assert_allclose(c.numpy(), a / a.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_programs_that_are_not_read_back_are_told() -> None:
+    program = from_source(HEAD + TEXTS[0])
+    assert difference(program, HEAD + TEXTS[0]) is None
+    assert "65 != 64" in str(difference(program, (HEAD + TEXTS[0]).replace("64, 0", "65, 0")))
+    assert "not read" in str(difference(program, HEAD[:-2]))
