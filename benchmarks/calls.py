@@ -2,6 +2,7 @@
 
     python -m benchmarks.calls                  everything
     python -m benchmarks.calls --results DIR    the figures as JSON and Markdown too
+    python -m benchmarks.calls --only imports   one part; with --results, the other parts stay
 
 Measured are:
 
@@ -11,7 +12,8 @@ Measured are:
 - a parallel loop with almost no work, timed from native code, minus the same serial loop;
 - a call of a parallel loop over 1,000 elements, on an idle machine and beside busy processes on all
   cores but one;
-- `import te_sched` in a new process, minus an empty process.
+- the processor time of `import te_sched`, alone and with its graphs, in a new process, minus that
+  of an empty process; what it needs beyond numpy, which it imports, as a multiple of numpy's.
 
 Batches of calls alternate (`benchmarks.processor.measuring`); the figure is the median.
 """
@@ -24,12 +26,13 @@ import importlib.util
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,14 +49,14 @@ from te_sched.tools.table import table
 
 PEERS = ("tvm", "numba")
 BATCH = 2000  # calls between two readings of the clock
-IMPORTED = ("te_sched", "numpy", "tvm")
+IMPORTED = ("numpy", "te_sched", "te_sched.relax", "tvm")
 GOALS = {
     "calls": "TVM's",
     "parallel": "10 us",
     "alone": "8 us",
     "beside": "TVM's",
     "stall": "1 ms",
-    "imports": "0.4 s",
+    "imports": "2 times numpy's, beyond numpy",
 }
 Figures = dict[str, dict[str, float]]
 
@@ -63,17 +66,16 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calls", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rounds", type=int, default=5, help="turns of each call (default 5)")
+    parser.add_argument("--only", choices=PARTS, help="measure one part")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
     setting = _setting()
     print(setting + "\n")
+    figures: Figures = {}
     with config.scoped(cache=False):
-        figures = {
-            "calls": time_calls(options.rounds),
-            "parallel": time_regions(options.rounds),
-            **time_beside_others(options.rounds),
-            "imports": time_imports(options.rounds),
-        }
+        for name, measure in PARTS.items():
+            if options.only in (None, name):
+                figures |= measure(options.rounds)
     for title, header, lines in sections(figures):
         print(title + "\n\n" + table(header, lines, right=[1, 2]) + "\n")
     if options.results:
@@ -207,27 +209,38 @@ def _seconds_of_each(call: Callable[[], Any]) -> list[float]:
 
 
 def time_imports(rounds: int) -> dict[str, float]:
-    """Seconds of `import NAME` in a new process, from bytecode."""
-    names = [name for name in IMPORTED if importlib.util.find_spec(name) is not None]
+    """Processor seconds of `import NAME` in a new process, from bytecode."""
+    names = [name for name in IMPORTED if _load(name) is not None]
     times: dict[str, list[float]] = {name: [] for name in ("pass", *names)}
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(1 + max(rounds, 3)):
             for name, found in times.items():
                 code = "pass" if name == "pass" else f"import {name}"
-                seconds = _process_seconds(code, folder)
+                seconds = _processor_seconds(code, folder)
                 if turn:  # the first one compiles to bytecode and warms up the system's caches
                     found.append(seconds)
     empty = statistics.median(times.pop("pass"))
     return {name: statistics.median(found) - empty for name, found in times.items()}
 
 
-def _process_seconds(code: str, bytecode: str) -> float:
+def _processor_seconds(code: str, bytecode: str) -> float:
+    """The processor time of a program, which other programs change less than its duration."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", code]
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=environment)
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+# The parts of the benchmark, by their names.
+PARTS: dict[str, Callable[[int], Figures]] = {
+    "calls": lambda rounds: {"calls": time_calls(rounds)},
+    "parallel": lambda rounds: {"parallel": time_regions(rounds)},
+    "beside": time_beside_others,
+    "imports": lambda rounds: {"imports": time_imports(rounds)},
+}
 
 
 def sections(figures: Figures) -> list[tuple[str, list[str], list[list[str]]]]:
@@ -238,22 +251,46 @@ def sections(figures: Figures) -> list[tuple[str, list[str], list[list[str]]]]:
         ("A parallel call over 1,000 elements, alone, median", "alone", "us", 1e6),
         ("The same beside busy processes, mean", "beside", "us", 1e6),
         ("The same beside busy processes, largest of 2,000 calls", "stall", "us", 1e6),
-        ("import, less an empty process", "imports", "ms", 1e3),
     ]
     tables = []
     for title, key, unit, scale in parts:
+        if key not in figures:
+            continue
         ours = figures[key]["te_sched"]
         lines = [
             [name, f"{seconds * scale:.2f}", f"{ours / seconds:.2f}" if seconds > 0 else "-"]
             for name, seconds in figures[key].items()
         ]
         tables.append((f"{title} (goal: {GOALS[key]})", ["", unit, "te_sched to it"], lines))
+    if "imports" in figures:
+        title = f"import, processor time, less an empty process (goal: {GOALS['imports']})"
+        header = ["", "ms", "beyond numpy, to numpy"]
+        tables.append((title, header, _lines_of_imports(figures["imports"])))
     return tables
+
+
+def _lines_of_imports(seconds: Mapping[str, float]) -> list[list[str]]:
+    return [
+        [
+            name,
+            f"{time * 1e3:.0f}",
+            f"{beyond_numpy(seconds, name):.2f}" if name.startswith("te_sched") else "",
+        ]
+        for name, time in seconds.items()
+    ]
+
+
+def beyond_numpy(seconds: Mapping[str, float], name: str) -> float:
+    """What an import needs beyond that of numpy, as a multiple of it."""
+    return seconds[name] / seconds["numpy"] - 1
 
 
 def save(figures: Figures, setting: str, directory: Path) -> None:
     """The figures as JSON and as Markdown."""
     directory.mkdir(parents=True, exist_ok=True)
+    earlier = directory / "calls.json"
+    if earlier.exists():
+        figures = {**json.loads(earlier.read_text())["seconds"], **figures}
     kept = {"setting": setting, "seconds": figures}
     (directory / "calls.json").write_text(json.dumps(kept, indent=1) + "\n")
     parts = [setting, ""]

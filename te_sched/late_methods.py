@@ -8,7 +8,7 @@ from __future__ import annotations
 from te_sched.ir.expr import Buffer
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lazy_loading import lazy_method
+from te_sched.lazy_loading import lazy_function
 
 _OF_MAPS = (
     *("map_indices", "map_shape", "map_ndarray"),
@@ -18,8 +18,8 @@ _OF_MAPS = (
 
 def give_methods() -> None:
     """Give the classes their methods."""
-    setattr(Buffer, "offset_of", lazy_method("te_sched.tir.buffers:offset_of"))  # noqa: B010
-    struct_info = property(lazy_method("te_sched.tir.struct_info:struct_info_of"))
+    setattr(Buffer, "offset_of", lazy_function("te_sched.tir.buffers:offset_of"))  # noqa: B010
+    struct_info = property(lazy_function("te_sched.tir.struct_info:struct_info_of"))
     setattr(PrimFunc, "struct_info", struct_info)  # noqa: B010
     for name in _OF_MAPS:
-        setattr(IndexMap, name, lazy_method(f"te_sched.tir.index_map:{name}"))
+        setattr(IndexMap, name, lazy_function(f"te_sched.tir.index_map:{name}"))

@@ -23,13 +23,17 @@ def load(place: str) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
-def set_lazy_names(module: ModuleType, places: Mapping[str, str]) -> None:
-    """Give a module names that it loads from their places at their first use, and then keeps."""
+def set_lazy_names(
+    module: ModuleType,
+    places: Mapping[str, str],
+    convert: Callable[[Any], Any] = lambda value: value,
+) -> None:
+    """Give a module names that it loads at their first use, then converts and keeps."""
 
     def load_name(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        value = load(places[name])
+        value = convert(load(places[name]))
         setattr(module, name, value)
         return value
 
@@ -49,10 +53,14 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
     return import_module(full_name)
 
 
-def lazy_method(place: str) -> Callable[..., Any]:
-    """A method that loads the function at a place when it is called."""
+def lazy_function(place: str) -> Callable[..., Any]:
+    """A function or method that loads the function at a place when it is called.
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return load(place)(self, *args, **options)
+    >>> lazy_function("math:gcd")(12, 8)
+    4
+    """
 
-    return method
+    def function(*args: Any, **options: Any) -> Any:
+        return load(place)(*args, **options)
+
+    return function

@@ -19,13 +19,9 @@ from te_sched import config as switches
 from te_sched.config import Lowering
 from te_sched.errors import DeclarationError, LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.lazy_loading import load
 from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
 from te_sched.signatures import checked
-from te_sched.tir.transform import (
-    PASS_NAMES,
-    HoistedConditionals,
-    HoistedLetBindings,
-)
 
 __all__ = [
     "ApplyPassToFunction",
@@ -80,7 +76,12 @@ _NESTED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
 }
-_FLAGS = {"hoisted_conditionals": HoistedConditionals, "hoisted_let_bindings": HoistedLetBindings}
+# The module of all passes, and its kinds of flags, which few programs need.
+_PASSES = "te_sched.tir.transform"
+_FLAGS = {
+    "hoisted_conditionals": f"{_PASSES}:HoistedConditionals",
+    "hoisted_let_bindings": f"{_PASSES}:HoistedLetBindings",
+}
 _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
@@ -442,7 +443,7 @@ def _options_of(option: str, value: Any) -> dict[str, Any]:
 def _reader_of(name: str) -> Callable[[str, Any], int]:
     """The function that checks the value of a nested option."""
     if name in _FLAGS:
-        return functools.partial(_flags, _FLAGS[name])
+        return functools.partial(_flags, load(_FLAGS[name]))
     return _integer if name.startswith(("auto_", "max_")) else _flag
 
 
@@ -508,7 +509,7 @@ def _wrong(name: str, value: Any, wanted: str) -> LoweringError:
 
 def _pass_of(name: str) -> tuple[str, ...]:
     """The function of te_sched for TVM's name of a pass."""
-    found = PASS_NAMES.get(name if name.startswith("tir.") else f"tir.{name}")
+    found = load(f"{_PASSES}:PASS_NAMES").get(name if name.startswith("tir.") else f"tir.{name}")
     if found is None and not name.startswith("tir."):  # a pass of a Sequential
         return ()
     if found is None:

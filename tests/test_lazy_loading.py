@@ -10,7 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.lazy_loading import lazy_method, load, set_lazy_names
+from te_sched.lazy_loading import lazy_function, load, set_lazy_names
 from te_sched.notebook_display import Shown, register_methods
 
 
@@ -38,7 +38,7 @@ def test_names_are_loaded_once():
 
 def test_methods_load_their_function():
     class Angle:
-        degrees = lazy_method("math:isinf")
+        degrees = lazy_function("math:isinf")
 
         def __float__(self):
             return float("inf")
@@ -138,3 +138,34 @@ def test_submodules_are_loaded_by_their_names():
     *names, _te_sched, has, no, absent = output_of(code)
     assert names == ["check", "Stage", "te_sched.arith.int_set"]
     assert (has, no, absent) == ("has", "no", "te_sched.analysys")
+
+
+def test_rules_of_operators_are_those_of_te_sched_until_a_program_sets_them():
+    code = (
+        "import sys, te_sched.relax as relax; from te_sched.ir import Op, register_op_attr\n"
+        "assert 'te_sched.relax.transform.legalize_ops' not in sys.modules\n"
+        "rule = register_op_attr('relax.add', 'FLegalize', lambda builder, call: call)\n"
+        "print(Op.get('relax.exp').has_attr('FLegalize'), "
+        "Op.get('relax.add').get_attr('FLegalize') is rule)"
+    )
+    assert output_of(code) == ["True", "True"]
+
+
+def test_functions_of_graphs_are_registered_before_their_modules_are_loaded():
+    code = (
+        "import sys, te_sched, te_sched.relax\n"
+        "assert 'te_sched.relax.vm.builtins' not in sys.modules\n"
+        "for name in ('vm.builtin.shape_of', 'relax.run.unique', 'runtime.TVMArrayCreateView'):\n"
+        "    print(te_sched.get_global_func(name).__name__)"
+    )
+    assert output_of(code) == ["shape_of", "unique", "view"]
+
+
+def test_names_of_graphs_are_checked_and_listed_when_they_are_loaded_late():
+    code = (
+        "from te_sched import relax\n"
+        "assert {'VirtualMachine', 'build', 'frontend', 'transform'} <= {*dir(relax)}\n"
+        "try: relax.get_pipeline(3)\n"
+        "except TypeError as error: print(error.args[0].splitlines()[0])"
+    )
+    assert output_of(code)[:5] == ["argument", "name", "of", "relax.get_pipeline", "is"]

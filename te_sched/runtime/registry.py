@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.lazy_loading import load
 from te_sched.locks import new_lock
 from te_sched.runtime import access_reports, numpy_functions
 from te_sched.signatures import checked_as
@@ -45,6 +46,8 @@ _BROUGHT: dict[str, Callable[..., Any]] = {
     **access_reports.PACKED_FUNCTIONS,
     "testing.echo": _echo,
 }
+# Modules that bring functions, by prefixes of their names.
+_BRINGING: dict[str, str] = {}
 _functions: dict[str, Callable[..., Any]] = {}
 _externs: dict[str, Extern] = {}
 _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
@@ -97,7 +100,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     >>> te_sched.get_global_func("doc.absent", allow_missing=True) is None
     True
     """
-    function = _functions.get(name, _BROUGHT.get(name))
+    function = _functions[name] if name in _functions else _brought(name)
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
         raise CallError(
@@ -117,6 +120,21 @@ def registered_names() -> list[str]:
 def bring(functions: Mapping[str, Callable[..., Any]]) -> None:
     """Make functions of te_sched known, which those of users replace."""
     _BROUGHT.update(functions)
+
+
+def bring_late(modules: Mapping[str, str]) -> None:
+    """Make known the modules that bring functions, by prefixes of the names of these: a module is
+    loaded when a function is first asked for.
+    """
+    _BRINGING.update(modules)
+
+
+def _brought(name: str) -> Callable[..., Any] | None:
+    if name not in _BROUGHT:
+        for prefix, module in _BRINGING.items():
+            if name.startswith(prefix):
+                load(module)
+    return _BROUGHT.get(name)
 
 
 @checked_as(CallError)

@@ -4,8 +4,10 @@ A face: it only gives names. The node classes are those of `tir.constructors`.
 """
 
 import sys
+import typing
 
-from te_sched import signatures
+from te_sched import lazy_loading, signatures
+from te_sched.errors import ScheduleError as ScheduleError
 from te_sched.ir import builder as _builder
 from te_sched.ir.buffer import decl_buffer as decl_buffer
 from te_sched.ir.calls import address_of as address_of
@@ -102,12 +104,7 @@ from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
 from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
-from te_sched.tensorir.intrinsics import BlockIntrin as _BlockIntrin
-from te_sched.tir import analysis as analysis
 from te_sched.tir import intrinsics as _more
-from te_sched.tir import stmt_functor as stmt_functor
-from te_sched.tir import transform as transform
-from te_sched.tir.block_scope import BlockDependenceInfo as BlockDependenceInfo
 from te_sched.tir.blocks import AllocateConst as AllocateConst
 from te_sched.tir.blocks import Block as Block
 from te_sched.tir.blocks import BlockRealize as BlockRealize
@@ -167,22 +164,37 @@ from te_sched.tir.index_map import IndexMap as IndexMap
 from te_sched.tir.kinds import CallEffectKind as CallEffectKind
 from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
-from te_sched.tir.schedule import BlockRV as BlockRV
-from te_sched.tir.schedule import ExprRV as ExprRV
-from te_sched.tir.schedule import LoopRV as LoopRV
-from te_sched.tir.schedule import Schedule as Schedule
-from te_sched.tir.schedule import ScheduleError as ScheduleError
+
+if typing.TYPE_CHECKING:
+    from te_sched.tensorir.intrinsics import BlockIntrin
+    from te_sched.tir import analysis as analysis
+    from te_sched.tir import schedule as schedule
+    from te_sched.tir import stmt_functor as stmt_functor
+    from te_sched.tir import transform as transform
+    from te_sched.tir.block_scope import BlockDependenceInfo as BlockDependenceInfo
+    from te_sched.tir.schedule import BlockRV as BlockRV
+    from te_sched.tir.schedule import ExprRV as ExprRV
+    from te_sched.tir.schedule import LoopRV as LoopRV
+    from te_sched.tir.schedule import Schedule as Schedule
+
+    TensorIntrin = BlockIntrin
 
 PrimExpr = _Expr
 IterVar = _IterVar
-TensorIntrin = _BlockIntrin
 BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
-signatures.list_names(
-    sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"
-)
-
+# What is loaded at its first use.
+_MODULES = ("analysis", "schedule", "stmt_functor", "transform")
+_OF_SCHEDULES = ("BlockRV", "ExprRV", "LoopRV", "Schedule")
+_LATE = {
+    **{name: f"te_sched.tir.{name}" for name in _MODULES},
+    **{name: f"te_sched.tir.schedule:{name}" for name in _OF_SCHEDULES},
+    "BlockDependenceInfo": "te_sched.tir.block_scope:BlockDependenceInfo",
+    "TensorIntrin": "te_sched.tensorir.intrinsics:BlockIntrin",
+}
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+signatures.list_names(sys.modules[__name__], "ir_builder", *_LATE)
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -12,7 +12,7 @@ from te_sched.errors import TeSchedError
 from te_sched.ir.graph import Binding, BindingBlock
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import GraphExpr
-from te_sched.lazy_loading import lazy_method, load
+from te_sched.lazy_loading import lazy_function, load
 from te_sched.notebook_display import register_methods
 from te_sched.te.tensor import Tensor
 
@@ -30,14 +30,14 @@ def _show(self: Any, style: Any = None, black_format: Any = None, **options: Any
 
 
 def _html(function: str) -> dict[str, Callable[..., Any]]:
-    return {"_repr_html_": lazy_method(f"{_CARDS}:{function}")}
+    return {"_repr_html_": lazy_function(f"{_CARDS}:{function}")}
 
 
 def _of_schedule() -> dict[str, Callable[..., Any]]:
     def diff(self: Any, other: Any) -> Any:
         return load(f"{_COMPARISON}:compare")(self, other)
 
-    text = lazy_method(f"{_COMPARISON}:loops_text")
+    text = lazy_function(f"{_COMPARISON}:loops_text")
     return {**_html("schedule_html"), "__str__": text, "diff": diff}
 
 
@@ -48,7 +48,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     **{kind: {"show": _show} for kind in (GraphExpr, Binding, BindingBlock)},
     TeSchedError: {
         **_html("error_html"),
-        "_render_traceback_": lazy_method("te_sched.views.tracebacks:rendered"),
+        "_render_traceback_": lazy_function("te_sched.views.tracebacks:rendered"),
     },
 }
 # Those of classes that may be loaded later.
@@ -59,7 +59,7 @@ _LATE_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
     "te_sched.trace.trace.Trace": _html("trace_html"),
     "te_sched.trace.entries.Entry": {
         **_html("entry_html"),
-        "__repr__": lazy_method(f"{_CARDS}:call_text"),
+        "__repr__": lazy_function(f"{_CARDS}:call_text"),
     },
     "te_sched.runtime.module.Module": _html("module_html"),
     "te_sched.runtime.cuda_module.CudaModule": _html("cuda_module_html"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import ops
@@ -17,6 +17,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.lazy_loading import lazy_function
 from te_sched.relax.op.arguments import Numbers, Value
 from te_sched.relax.op.common import (
     FOLLOWS,
@@ -33,7 +34,11 @@ from te_sched.relax.op.common import (
 from te_sched.relax.op.sizes import axes_of, axis_of, known_sizes
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
-from te_sched.topi.slices import cut
+
+if TYPE_CHECKING:
+    from te_sched.topi.slices import cut
+else:
+    cut = lazy_function("te_sched.topi.slices:cut")
 
 
 def take(x: Value, indices: Value, axis: int | None = None) -> GraphCall:

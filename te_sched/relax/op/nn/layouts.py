@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.lazy_loading import lazy_function
 from te_sched.relax.op.common import argument_error
-from te_sched.topi.rearranging import get_shape
+
+if TYPE_CHECKING:
+    from te_sched.topi.rearranging import get_shape
+else:
+    get_shape = lazy_function("te_sched.topi.rearranging:get_shape")
 
 _DIMENSION = re.compile(r"\d*[A-Za-z]")
 
