@@ -37,7 +37,7 @@ _BRITISH = re.compile(
     re.IGNORECASE,
 )
 _ENDS_LIKE_BRITISH = re.compile(
-    r"\w*(?:rais(?:e|ed|es|ing)|wise|promis(?:e|ed|es|ing)|advise|rise|precise|noise|disable)",
+    r"\w*(?:rais(?:e|ed|es|ing)|wise|promis(?:e|ed|es|ing)|advis(?:e|ed|es|ing)|rise|precise|noise|disable)",
     re.IGNORECASE,
 )
 _INSTALLING = re.compile(r"pip install [\"'-]*e?[\"' ]*te[-_]sched\[")

@@ -57,8 +57,8 @@ def to_terminal(text: str, language: str = "python") -> str:
     from pygments.formatters.terminal import TERMINAL_COLORS, TerminalFormatter
     from pygments.token import Whitespace
 
-    colors = {**TERMINAL_COLORS, Whitespace: ("", "")}
-    return _highlighted(text, language, TerminalFormatter(colorscheme=colors)).removesuffix("\n")
+    scheme = {**TERMINAL_COLORS, Whitespace: ("", "")}
+    return _highlighted(text, language, TerminalFormatter(colorscheme=scheme)).removesuffix("\n")
 
 
 def css(selector: str = ".te-code") -> str:
