@@ -24,9 +24,12 @@ A switch changes the behavior of te_sched for a block of code, in the current th
 
 ```python
 import te_sched
+from te_sched import te
 
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] + 1, name="B")
 with te_sched.config(verify_passes=True):
-    te_sched.lower(s, [A, B])
+    te_sched.lower(te.create_schedule(B.op), [A, B])
 ```
 
 or, for a whole process, by its environment variable, which is read on first use: `1`, `true` and

@@ -4,10 +4,10 @@
     python scripts/examples.py --check         list the pages that are out of date
     python scripts/examples.py [--check] faq   only the pages of these names
 
-The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
-directly after one of them is its output. A block that imports a package of `OPTIONAL` stays as it
-is where that is not installed, so the blocks after it do not use its names. Must not know the
-content of pages.
+The blocks of a page marked `python` are one program, from top to bottom, that runs in an empty
+folder; a block marked `text` directly after one of them is its output. A block that imports a
+package of `OPTIONAL` stays as it is where that is not installed, so the blocks after it do not use
+its names. Must not know the content of pages.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import io
 import linecache
 import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ PAGES = (
     "docs/index.md",
     "docs/getting_started.md",
     "docs/guide/*.md",
+    "docs/config.md",
+    "docs/explain.md",
     "docs/faq.md",
+    "docs/legality.md",
     "docs/migration.md",
 )
 _EXAMPLE = re.compile(
@@ -50,6 +54,11 @@ def pages() -> list[Path]:
 def renewed(text: str) -> str:
     """The text of a page with the current output of its examples."""
     names: dict[str, Any] = {"__name__": "__main__"}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return _renewed(text, names)
+
+
+def _renewed(text: str, names: dict[str, Any]) -> str:
     return _EXAMPLE.sub(
         lambda match: match[0] if _lacks(match["program"]) else _example(match["program"], names),
         text,

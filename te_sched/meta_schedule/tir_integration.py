@@ -70,8 +70,8 @@ def tune_tir(
     Parameters
     ----------
     mod : a module or a function of blocks.
-    target : where it runs: "llvm -num-cores=4". The number of cores decides how many threads
-        parallel loops of the default space are made for.
+    target : where it runs: "llvm -num-cores=4". The number of cores, by default that of this
+        machine, decides how many threads parallel loops of the default space are made for.
     work_dir : a folder for the database and a log; the same call continues there.
     max_trials_global : how many candidates are measured in all.
     space : what is searched: "post-order-apply" for the default space, a function of a schedule, or

@@ -28,6 +28,13 @@ def test_examples_print_what_is_shown(page):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.stem)
+def test_pages_say_once_that_their_programs_continue_each_other(page):
+    text = re.sub(r"\s+", " ", page.read_text())
+    is_said = text.count("on this page continue each other: each uses the names of those above it")
+    assert is_said == (text.count("```python ") > 1)
+
+
 def test_examples_of_packages_that_are_not_installed_stay(monkeypatch):
     text = "```python\nimport torch\n1 // 0\n```\n\n```text\nx\n```\n\n```python\nprint(1)\n```\n"
     monkeypatch.setattr(examples.importlib.util, "find_spec", lambda name: None)
