@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
@@ -62,7 +62,7 @@ class TeSchedError(RuntimeError):
 
     `about` has the subjects of `where` and the user's line, `advice` the help without the override.
 
-    `program` makes the text of the program that schedules of blocks show below the message;
+    `program` makes the excerpt of the program that schedules of blocks show below the fault;
     `brief` is shown instead of all, if it is set.
 
     Example
@@ -114,13 +114,16 @@ class TeSchedError(RuntimeError):
     def __str__(self) -> str:
         if self.brief:
             return self.brief
+        program = self.program() if self.program is not None else ""
         labeled = (("where", self.where), ("why", self.why), ("help", self.help))
-        lines = [self.fault, *(f"  {label}: {text}" for label, text in labeled if text)]
-        if self.loops:
-            lines += ["  loops:", *(f"    {line}" for line in self.loops.splitlines())]
-        if self.program is not None:
-            lines += ["", self.program()]
-        return "\n".join(lines)
+        texts = [f"  {label}: {text}" for label, text in labeled if text]
+        drawn = _drawing("program", program)
+        return "\n".join([self.fault, *drawn, *texts, *_drawing("loops", self.loops)])
+
+
+def _drawing(label: str, text: str) -> list[str]:
+    """The lines of a label and of a text below it, or none."""
+    return [f"  {label}:", *(f"    {line}" for line in text.splitlines())] if text else []
 
 
 TVMError = TeSchedError  # its name in tvm.error
@@ -696,6 +699,16 @@ def repr_of(value: object, most: int = 80) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with a noun: "1 dimension", "2 dimensions"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listing(names: Collection[str], most: int = 8) -> str:
+    """The names, or the first ones and how many there are.
+
+    >>> listing(["a", "b", "c"], most=2)
+    'a, b, ... (3 in all)'
+    """
+    shown = list(names)[:most]
+    return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
 def with_article(name: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.errors import CallError, did_you_mean, kind_of, listing, repr_of
 from te_sched.lazy_loading import load
 from te_sched.locks import new_lock
 from te_sched.runtime import access_reports, numpy_functions
@@ -102,7 +102,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     """
     function = _functions[name] if name in _functions else _brought(name)
     if function is None and not allow_missing:
-        known = ", ".join(sorted(_functions)) or "none"
+        known = listing(sorted(_functions)) or "none"
         raise CallError(
             f"no function is registered as {name!r}",
             f"registered are: {known}",

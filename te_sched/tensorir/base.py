@@ -213,6 +213,18 @@ def of_loop(name: str) -> Subject:
     return Subject("loop", name)
 
 
+def names_apart(schedule: BlockIndex, *loops: Var) -> list[str]:
+    """The names of loops, with a block inside each of them if several have one name."""
+    names = [loop.name for loop in loops]
+    if len({*names}) == len(names):
+        return names
+    blocks = [schedule.blocks_of(loop) for loop in loops]
+    return [
+        f"{name} (around block {inside[0].name})" if inside else name
+        for name, inside in zip(names, blocks, strict=True)
+    ]
+
+
 def of_block(name: str) -> Subject:
     """A block, as the subject of an error."""
     return Subject("block", name)

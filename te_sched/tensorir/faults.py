@@ -1,71 +1,124 @@
-"""The program in the message of an error: its text, with the blocks and loops concerned underlined.
+"""The program in the message of an error: the lines near the blocks and loops concerned, which are
+underlined.
 
-    # tir.For#0
-    for i in range(128):
-    ^^^^^^^^^^^^^^^^^^^^
+    ...
+    for j in range(64):
+        for k in range(64):
+        ^^^^^^^^^^^^^^^^^^^
+            with T.block("C"):
+            ^^^^^^^^^^^^^^^^^^
+                vi = T.axis.spatial(64, i)
+    ...
 
 Must not know any primitive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from te_sched.errors import ScheduleError, Subject
-from te_sched.ir.blocks import Block
 from te_sched.ir.printer.text import script
-from te_sched.ir.stmt import For
 from te_sched.tensorir.handles import BlockRV, LoopRV
-from te_sched.tensorir.state import BlockKey
+from te_sched.tensorir.state import BlockKey, Key
+
+_LINES_AROUND, _LINES_AFTER = 2, 2  # that are shown of each underlined line
+_ROOT = 'with T.block("root"):'
+_MARK = "# concerned"
 
 
-def program_of(error: ScheduleError, schedule: Any, arguments: Iterable[Any]) -> Callable[[], str]:
-    """What makes the text of a schedule's program, when the error of a primitive is printed."""
-    near = [
-        key
-        for one in arguments
-        if isinstance(one, BlockRV | LoopRV) and one.key in schedule.nodes
-        for key in (one.key, *schedule.around(one.key))
-    ]
-    found: dict[Any, str] = {}
-    counts = {Block: 0, For: 0}
+def program_of(
+    error: ScheduleError, schedule: Any, arguments: Iterable[Any]
+) -> Callable[[], str] | None:
+    """What makes the excerpt of a schedule's program, when the error of a primitive is printed;
+    None for errors that are about no block or loop of the program.
+    """
+    keys = [one.key for one in arguments if isinstance(one, BlockRV | LoopRV)]
+    concerned: dict[Key, None] = {}
     for subject in error.about:
-        node = _node_of(subject, schedule, near)
-        if node is not None and node not in found:
-            kind = type(node)
-            found[node] = f"tir.{kind.__name__}#{counts[kind]}"
-            counts[kind] += 1
-    return _text(schedule.mod, found)
+        key = _key_of(subject, schedule, keys, concerned)
+        if key is not None:
+            concerned[key] = None
+    nodes = {
+        (schedule.block(key) if type(key) is BlockKey else schedule.loop(key)): _MARK[2:]
+        for key in concerned
+    }
+    return _excerpt_of(schedule.mod, nodes) if nodes else None
 
 
-def _node_of(subject: Any, schedule: Any, near: list[Any]) -> Any:
-    """The block or loop of a subject; None where several have its name."""
+def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None]) -> Key | None:
+    """The block or loop of a subject: among the arguments of the primitive, then what is around
+    them, then the program, where a single one must have the name.
+    """
     if not isinstance(subject, Subject) or subject.kind not in ("block", "loop"):
         return None
-    is_block = subject.kind == "block"
-    for keys in (near, schedule.nodes):
-        named = {
-            key for key in keys if key.name == subject.name and (type(key) is BlockKey) == is_block
-        }
+
+    def is_named(key: Key) -> bool:
+        is_block = type(key) is BlockKey
+        return key.name == subject.name and is_block == (subject.kind == "block")
+
+    own = [key for key in keys if is_named(key)]
+    present = [key for key in own if key in schedule.nodes]
+    if own:
+        return next((key for key in present if key not in used), None)
+    inside = (key for key in keys if key in schedule.nodes)
+    around = {key for one in inside for key in schedule.around(one)}
+    for others in (around, schedule.nodes):
+        named = [key for key in others if is_named(key)]
         if len(named) == 1:
-            (key,) = named
-            return schedule.block(key) if type(key) is BlockKey else schedule.loop(key)
+            return named[0]
     return None
 
 
-def _text(module: Any, nodes: dict[Any, str]) -> Callable[[], str]:
+def _excerpt_of(module: Any, nodes: dict[Any, str]) -> Callable[[], str]:
     def text() -> str:
-        shown = script(module, obj_to_annotate=nodes, syntax_sugar=False, show_meta=False)
-        lines: list[str] = []
-        comments = {f"# {name}" for name in nodes.values()}
-        is_next = False
-        for line in shown.splitlines():
-            lines.append(line)
-            if is_next:
-                head = line.lstrip()
-                lines.append(" " * (len(line) - len(head)) + "^" * len(head))
-            is_next = line.strip() in comments
-        return "\n".join(lines)
+        program = script(module, obj_to_annotate=nodes, syntax_sugar=False, show_meta=False)
+        return "\n".join(_excerpt(program.splitlines()))
 
     return text
+
+
+def _excerpt(text: Sequence[str]) -> Iterator[str]:
+    """The lines that follow marks, underlined, with those around and below them, without the common
+    indentation; "..." stands for what is left out.
+    """
+    lines = [line for line in text if line.strip() != _MARK]
+    marks = [number for number, line in enumerate(text) if line.strip() == _MARK]
+    marked = [at - number for number, at in enumerate(marks)]
+    kept = sorted({at for mark in marked for at in _context(lines, mark)})
+    margin = min(_indent(lines[at]) for at in kept)
+    for before, at in pairwise([-1, *kept]):
+        line, indent = lines[at][margin:], " " * (_indent(lines[at]) - margin)
+        if at > before + 1:
+            yield f"{indent}..."
+        yield line
+        if at in marked:
+            yield indent + "^" * len(line.lstrip())
+    if kept[-1] < len(lines) - 1:
+        yield "..."
+
+
+def _context(lines: Sequence[str], mark: int) -> Iterator[int]:
+    """The numbers of a line, of the nearest loops and blocks around it and of the lines after it;
+    where there are several functions, also that of the function.
+    """
+    yield from range(mark, min(mark + 1 + _LINES_AFTER, len(lines)))
+    is_several = sum(line.lstrip().startswith("def ") for line in lines) > 1
+    count = 0
+    for place in range(mark - 1, -1, -1):
+        head = lines[place].lstrip()
+        if _indent(lines[place]) >= _indent(lines[mark]):
+            continue
+        mark = place
+        if head.startswith("def "):
+            yield from [place] * is_several
+            return
+        if count < _LINES_AROUND and head != _ROOT:
+            count += 1
+            yield place
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

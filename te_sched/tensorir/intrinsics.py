@@ -17,6 +17,7 @@ from te_sched.errors import (
     TeSchedError,
     did_you_mean,
     kind_of,
+    listing,
     repr_of,
 )
 from te_sched.ir import expr as E
@@ -107,7 +108,7 @@ def unknown(kind: type[_Error], name: Any) -> _Error:
     known = sorted({*_REGISTERED, *_BROUGHT})
     return kind(
         f"there is no intrinsic {repr_of(name)}",
-        f"registered are: {', '.join(known)}",
+        f"registered are: {listing(known)}",
         f"register it: tir.TensorIntrin.register(name, desc, impl){did_you_mean(name, known)}",
     )
 

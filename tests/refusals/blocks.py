@@ -239,7 +239,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         MATMUL,
         lambda s: s.reorder(loops(s, "C")[0], loops(s, "D")[0]),
-        "cannot reorder loops i and i(.|\n)*is not inside of i",
+        "cannot reorder loops i .around block D. and i(.|\n)*is not inside of i",
     ),
     (
         OTHERS["siblings"],

@@ -1,11 +1,11 @@
-"""Errors of primitives show the program, with the blocks and loops concerned underlined."""
+"""Errors of primitives show the lines of the program near the blocks and loops concerned."""
 
 from __future__ import annotations
 
 import pytest
 
 from te_sched import tir
-from te_sched.errors import ScheduleError
+from te_sched.errors import HandleError, ScheduleError
 from te_sched.script import from_source
 
 SOURCE = """
@@ -20,6 +20,23 @@ def f(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
             T.evaluate(j)
         T.evaluate(i)
 """
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block("A"):
+                vi = T.axis.spatial(16, i)
+                A[vi] = T.float32(0)
+
+    @T.prim_func
+    def g(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block("A"):
+                vi = T.axis.spatial(16, i)
+                A[vi] = T.float32(1)
+"""
 
 
 def refused(level: str = "detail") -> tuple[tir.Schedule, ScheduleError]:
@@ -30,19 +47,26 @@ def refused(level: str = "detail") -> tuple[tir.Schedule, ScheduleError]:
     return sch, caught.value
 
 
-def test_loops_are_numbered_and_underlined() -> None:
+def test_the_lines_near_the_loops_concerned_are_shown() -> None:
     _, error = refused()
-    lines = str(error).splitlines()
-    place = lines.index("            # tir.For#1")
-    assert [line.strip() for line in lines[place : place + 6]] == [
-        "# tir.For#1",
-        "for i in range(16):",
-        "^^^^^^^^^^^^^^^^^^^",
-        "# tir.For#0",
-        "for j in range(16):",
-        "^^^^^^^^^^^^^^^^^^^",
+    assert str(error).splitlines()[:10] == [
+        "cannot fuse loops j and i",
+        "  program:",
+        "    ...",
+        "    for i in range(16):",
+        "    ^^^^^^^^^^^^^^^^^^^",
+        "        for j in range(16):",
+        "        ^^^^^^^^^^^^^^^^^^^",
+        '            with T.block("B"):',
+        "                vi = T.axis.spatial(16, i)",
+        "    ...",
     ]
-    assert sum("^^^" in line for line in lines) == 2  # not the other loops of these names
+
+
+def test_where_why_and_help_are_the_last_lines() -> None:
+    _, error = refused()
+    labels = [line.split(":")[0].strip() for line in str(error).splitlines()[-3:]]
+    assert labels == ["where", "why", "help"]
 
 
 def test_the_program_is_that_of_the_error() -> None:
@@ -53,20 +77,47 @@ def test_the_program_is_that_of_the_error() -> None:
     assert "T.parallel" not in before
 
 
-def test_a_block_is_underlined() -> None:
+def test_a_block_is_underlined_and_what_is_around_it_shown() -> None:
     sch = tir.Schedule(from_source(SOURCE))
     with pytest.raises(ScheduleError) as caught:
         sch.compute_inline("B")
-    assert '# tir.Block#0\n                    with T.block("B"):\n' + " " * 20 + "^" * 18 in str(
-        caught.value
-    )
+    shown = str(caught.value)
+    assert '        with T.block("B"):\n            ' + "^" * 18 + "\n" in shown
+    assert "    for i in range(16):\n        for j in range(16):\n" in shown
+    assert shown.count("...") == 2
+    assert "def f(" not in shown
 
 
-def test_an_unknown_name_shows_the_program_alone() -> None:
+def test_the_function_is_shown_where_there_are_several() -> None:
+    sch = tir.Schedule(from_source(MODULE))
+    sch.work_on("g")
+    (i,) = sch.get_loops("A")
+    with pytest.raises(ScheduleError, match="def g") as caught:
+        sch.split(i, [3, 3])
+    assert "def f" not in str(caught.value)
+
+
+def test_loops_of_one_name_are_told_apart_and_both_underlined() -> None:
+    sch = tir.Schedule(from_source(MODULE.replace("def g", "def h").replace('"A"', '"Z"')))
+    loops = [sch.get_loops(sch.get_block("Z", name))[0] for name in ("f", "h")]
+    with pytest.raises(ScheduleError, match=r"i \(around block Z\) is not inside of i") as caught:
+        sch.reorder(*loops)
+    assert str(caught.value).count("^\n") == 2
+
+
+def test_an_unknown_name_shows_no_program() -> None:
     sch = tir.Schedule(from_source(SOURCE))
     with pytest.raises(ScheduleError) as caught:
         sch.get_block("Q")
-    assert "class Module:" in str(caught.value)
+    assert "program" not in str(caught.value)
+
+
+def test_another_loop_of_the_name_of_a_gone_one_is_not_underlined() -> None:
+    sch = tir.Schedule(from_source(SOURCE))
+    i, _ = sch.get_loops("B")
+    sch.split(i, [4, 4])
+    with pytest.raises(HandleError, match="split into i_0, i_1") as caught:
+        sch.parallel(i)
     assert "^^^" not in str(caught.value)
 
 

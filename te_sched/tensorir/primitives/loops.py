@@ -17,7 +17,7 @@ from te_sched.ir.expr import Expr, IntImm, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
-from te_sched.tensorir.base import ScheduleBase, const_like, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, const_like, names_apart, of_block, of_loop
 from te_sched.tensorir.blocks import has_affine_binding, is_affine, loop_ranges, range_of
 from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
@@ -307,9 +307,10 @@ def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
         node = None if parent is None else schedule.nodes[parent]
         if type(node) is not For:
             outside = next(one for one in keys if one not in chain)
+            names = names_apart(schedule, outside, innermost)
             raise ScheduleError(
-                f"cannot reorder loops {outside.name} and {innermost.name}",
-                f"{innermost.name} is not inside of {outside.name}",
+                f"cannot reorder loops {names[0]} and {names[1]}",
+                f"{names[1]} is not inside of {names[0]}",
                 "give loops of one nest, without a block between them",
                 [of_loop(outside.name), of_loop(innermost.name)],
             )
