@@ -80,6 +80,76 @@ def test_pytest_leaves_the_frames_out(program: Path) -> None:
     assert os.path.join("te_sched", "driver") not in text
 
 
+SCRIPTS = """
+import sys
+
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+
+
+def helper(x):
+    return x.nope
+
+
+def of_indices():
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i, 0] = T.float32(1)
+
+
+def of_python():
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = int(A[i])
+
+
+def of_a_helper():
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = helper(A[i])
+
+
+def of_graphs():
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")):
+        y = R.matmul(x, x)
+        return y
+
+
+def of_names():
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")):
+        y = R.nn.relux(x)
+        return y
+
+
+globals()[sys.argv[1]]()
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "where"),
+    [
+        ("of_indices", "where: buffer A, "),
+        ("of_python", "where: "),
+        ("of_a_helper", "py:30, raised at "),
+        ("of_graphs", "where: "),
+        ("of_names", "did you mean 'relu'"),
+    ],
+)
+def test_errors_of_scripts_have_one_traceback(case: str, where: str, tmp_path: Path) -> None:
+    path = tmp_path / "scripts.py"
+    path.write_text(SCRIPTS)
+    text = run(path, case)
+    assert text.count("Traceback (most recent call last)") == 1
+    assert os.path.join("te_sched", "script") not in text
+    assert "te_sched.errors.ScriptError: " in text
+    assert where in text
+
+
 def test_own_faults_are_shown_whole() -> None:
     text = run("-c", "from te_sched import errors\nraise errors.InternalError('broken')")
     assert "InternalError: broken" in text

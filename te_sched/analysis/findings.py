@@ -6,15 +6,15 @@ Must not know analyses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from functools import partial
 
 from te_sched.errors import BuildError, Subject
 from te_sched.notebook_display import Shown
+from te_sched.wording import BLOCKS, Wording, wording
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
 RACE, COVERAGE, INITIALIZED, RULE, BOUNDS = "race", "coverage", "initialized", "rule", "bounds"
-BY_NAME = partial(Subject, "stage")  # a stage by its name in the program
 _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
 
@@ -27,7 +27,7 @@ class Finding:
     read), "bounds" (indices are within bounds) or "rule" (a restriction on schedules). `verdict` is
     "refuted", "unproved" or "proved". `buffer`, `axis` and `stage` name the subject. `message`
     states the fault, or the property if it is proved; `why` gives the reason, `help` a remedy,
-    `line` the user's line, if known.
+    `line` the user's line, if known. `words` are those for the kind of program.
     """
 
     kind: str
@@ -39,6 +39,7 @@ class Finding:
     why: str = ""
     help: str = ""
     line: str = ""
+    words: Wording = field(default_factory=wording, compare=False, repr=False)
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.about()))
@@ -46,9 +47,10 @@ class Finding:
         labeled = [f"  {label}: {text}" for label, text in parts if text]
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labeled])
 
-    def about(self, stage: Callable[[str], Subject] = BY_NAME) -> list[Subject]:
+    def about(self, stage: Callable[[str], Subject] | None = None) -> list[Subject]:
         """The subject and the line in the source, for messages; `stage` names a stage."""
-        named = (stage(self.stage), Subject("axis", self.axis))
+        name = self.words.subject if stage is None else stage
+        named = (name(self.stage), Subject(self.words.loop, self.axis))
         line = Subject("line", self.line, self.line)
         return [one for one in (*named, line) if one.name]
 
@@ -57,9 +59,16 @@ class Finding:
         return BuildError(self.message, self.why, self.help, self.about(), can_override=True)
 
 
-def broken_rule(name: str, message: str, why: str, help: str) -> Finding:
+def broken_rule(
+    name: str, message: str, why: str, help: str, words: Wording | None = None
+) -> Finding:
     """An illegal request of a schedule about the memory of a stage."""
-    return Finding(RULE, REFUTED, message, name, stage=name, why=why, help=help)
+    told = words or wording()
+    return Finding(RULE, REFUTED, message, name, stage=name, why=why, help=help, words=told)
+
+
+# The same about a block.
+broken_rule_of_block = partial(broken_rule, words=BLOCKS._replace(memory="block"))
 
 
 class Findings(tuple[Finding, ...], Shown):
@@ -92,7 +101,8 @@ class Findings(tuple[Finding, ...], Shown):
 
     def records(self) -> list[dict[str, str]]:
         """A record per finding, for pandas.DataFrame, with the names of `Finding`'s fields."""
-        return [asdict(one) for one in self]
+        names = [field.name for field in fields(Finding) if field.name != "words"]
+        return [{name: getattr(one, name) for name in names} for one in self]
 
     def raise_refuted(self) -> None:
         """Refuse a program with a refuted finding.

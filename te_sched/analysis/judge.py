@@ -35,6 +35,7 @@ from te_sched.lower.passes import apply_passes
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.wording import worded, words_for
 
 
 @walks_deeply("check a program")
@@ -61,11 +62,8 @@ def check(
     """
     del target
     if not isinstance(inputs, Schedule):
-        switches = config.current()
         given = functions_of(inputs, "main", "check").values()
-        functions = [apply_passes(passes_of(func), func, switches) for func in given]
-        of_blocks = [found for func in given for found in judge_blocks(func)]
-        return Findings([*of_blocks, *[one for func in functions for one in _all_of(func)]])
+        return Findings([found for func in given for found in _about_function(func)])
     found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
     try:
         func = lower(inputs, args, stop_after="schedule_ops")["main"]
@@ -79,6 +77,13 @@ def check(
 
 
 _OF_SCHEDULES = (check_legality, check_combinations, check_extents, check_sizes, check_sums)
+
+
+def _about_function(func: PrimFunc) -> list[Finding]:
+    """The findings about a function that is given, in the words for its kind."""
+    with worded(words_for([func])):
+        lowered = apply_passes(passes_of(func), func, config.current())
+        return [*judge_blocks(func), *_all_of(lowered)]
 
 
 def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:

@@ -9,12 +9,13 @@ from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.wording import wording
 
 _Writer = TypeVar("_Writer")
 # What intrinsics are defined for, and what to do with values of other types.
 _LEGAL = {
     "float": (("float", "bfloat"), 'cast with .astype("float32")'),
-    "integer": (("int", "uint", "bool"), "cast to an integer type, or use te.reinterpret"),
+    "integer": (("int", "uint", "bool"), "cast to an integer type, or use reinterpret"),
 }
 
 
@@ -53,7 +54,7 @@ def intrinsic_of(node: E.Call) -> str:
     if row.arity is not None and len(node.args) != row.arity:
         raise BuildError(
             f"{node.op} has {len(node.args)} arguments, expected {row.arity}",
-            help=f"use the function te.{name}",
+            help=f"use the function {wording().module}.{name}",
         )
     if row.types:
         dtype, (codes, help) = node.args[0].dtype, _LEGAL[row.types]

@@ -7,7 +7,7 @@ docstring are what `build(..., show="steps")` prints. Must not know any step.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.show_passes import purpose
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.tensor import Tensor
+from te_sched.wording import STAGES, worded, words_for
 
 if TYPE_CHECKING:
     from te_sched.runtime.cuda_module import CudaModule
@@ -78,13 +79,24 @@ class Step(NamedTuple):
 
 def run_plan(steps: Iterable[Step], work: Work) -> None:
     """Run the steps until there is a module."""
-    for step in steps:
-        if work.module is None and step.applies(work):
-            if work.timer is not None:
-                work.timer.enter()
-            step.run(work)
-            if work.timer is not None:
-                work.timer.leave(step.run)
+    with worded(STAGES if work.is_scheduled else words_for(_functions_in(work.inputs))):
+        for step in steps:
+            if work.module is None and step.applies(work):
+                if work.timer is not None:
+                    work.timer.enter()
+                step.run(work)
+                if work.timer is not None:
+                    work.timer.leave(step.run)
+
+
+def _functions_in(inputs: Any) -> Iterator[Any]:
+    """The functions of a module, or of modules by their names."""
+    parts = inputs.functions if isinstance(inputs, IRModule) else inputs
+    if not isinstance(parts, Mapping):
+        yield inputs
+        return
+    for part in parts.values():
+        yield from _functions_in(part)
 
 
 class StepTimer:

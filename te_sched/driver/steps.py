@@ -12,7 +12,7 @@ from functools import partial
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize
-from te_sched.analysis.findings import BY_NAME, RULE, Findings
+from te_sched.analysis.findings import RULE, Findings
 from te_sched.analysis.judge import check_program, functions_of
 from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
@@ -64,6 +64,7 @@ from te_sched.lower.statements import stores_and_calls
 from te_sched.schedule.source_locations import stage_named
 from te_sched.schedule.state import Fate
 from te_sched.trace.trace import Trace
+from te_sched.wording import by_name
 
 PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final"))
 
@@ -208,7 +209,7 @@ def watch_accesses(work: Work) -> None:
 
 def _named(work: Work) -> Callable[[str], Subject]:
     """The subject of messages about a stage, by its name."""
-    return partial(stage_named, work.schedule) if work.is_scheduled else BY_NAME
+    return partial(stage_named, work.schedule) if work.is_scheduled else by_name
 
 
 def _with_sizes(functions: _Functions, sizes: list[Size]) -> _Functions:

@@ -14,6 +14,7 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Broadcast, Call, Cast, Expr, FloatImm, IntImm, Select
 from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.wording import wording
 
 _LARGEST = {
     "float16": 65504.0,
@@ -174,7 +175,7 @@ def _of_integer(name: str, x: Any) -> Expr:
         raise DeclarationError(
             f"{name} needs an integer, got {value.dtype}",
             "",
-            "cast it to an integer type, or use te.reinterpret",
+            f"cast it to an integer type, or use {wording().module}.reinterpret",
         )
     return value
 
@@ -269,7 +270,7 @@ def infinity(dtype: str) -> Expr:
         raise DeclarationError(
             f"dtype {dtype} has no infinity",
             "only floats have one",
-            "use te.max_value(dtype) for integers",
+            f"use {wording().module}.max_value(dtype) for integers",
         )
     return FloatImm(math.inf, dtype)
 

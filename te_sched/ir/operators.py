@@ -14,6 +14,7 @@ from te_sched.errors import DeclarationError, OperandError, TruthError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, StringImm, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.wording import wording
 
 # The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
 # of two variables is a condition without a truth value.
@@ -56,7 +57,8 @@ def division(a: Any, b: Any) -> Expr:
         raise DeclarationError(
             f"cannot divide {a.dtype} by {b.dtype} with /",
             "it does not say how the quotient of integers is rounded",
-            "use // (te.floordiv, rounds down) or te.truncdiv (rounds to zero), or cast to float",
+            "use // ({te}.floordiv, rounds down) or {te}.truncdiv (rounds to zero), or cast to "
+            "float".format(te=wording().module),
         )
     return ops.div(a, b)
 
@@ -78,7 +80,7 @@ def _truth(self: Operand) -> bool:
         f"{text if 0 < len(text) <= _SHORT else 'an expression'} has no truth value in Python",
         "its value is known only when the program runs, so `if`, `and`, `or`, `not`, `min` and "
         "`max` cannot use it",
-        "use te.if_then_else, te.all, te.any, te.not_, te.min or te.max",
+        wording().conditions,
     )
 
 
@@ -137,21 +139,21 @@ _NOT_FOR_EXPRESSIONS = {
     "__int__": ("int() cannot be applied to", 'cast it: .astype("int32")'),
     "__float__": (
         "float() cannot be applied to",
-        'use te.exp for math.exp, ...; or cast it: .astype("float32")',
+        'use {te}.exp for math.exp, ...; or cast it: .astype("float32")',
     ),
-    "__abs__": ("abs() cannot be applied to", "use te.abs"),
-    "__round__": ("round() cannot be applied to", "use te.round"),
-    "__trunc__": ("math.trunc() cannot be applied to", "use te.trunc"),
-    "__floor__": ("math.floor() cannot be applied to", "use te.floor"),
-    "__ceil__": ("math.ceil() cannot be applied to", "use te.ceil"),
-    "__pow__": ("** cannot be applied to", "use te.power, or multiply"),
-    "__rpow__": ("** cannot be applied to", "use te.power, or multiply"),
+    "__abs__": ("abs() cannot be applied to", "use {te}.abs"),
+    "__round__": ("round() cannot be applied to", "use {te}.round"),
+    "__trunc__": ("math.trunc() cannot be applied to", "use {te}.trunc"),
+    "__floor__": ("math.floor() cannot be applied to", "use {te}.floor"),
+    "__ceil__": ("math.ceil() cannot be applied to", "use {te}.ceil"),
+    "__pow__": ("** cannot be applied to", "use {power}, or multiply"),
+    "__rpow__": ("** cannot be applied to", "use {power}, or multiply"),
     "__len__": ("len() cannot be applied to", "the extents of a tensor are tensor.shape"),
     "__iter__": (
         "cannot iterate over",
-        "use te.reduce_axis with te.sum, te.max or te.min for a loop",
+        "{loop}",
     ),
-    "__contains__": ("`in` cannot be applied to", "compare with te.any(a == b, ...)"),
+    "__contains__": ("`in` cannot be applied to", "compare with {te}.any(a == b, ...)"),
 }
 # numpy's functions for operators of its scalars and arrays: the methods of an expression on the
 # left, and on the right of numpy's value.
@@ -192,15 +194,15 @@ def _array_function(self: Any, function: Any, *others: Any) -> Any:
 
 
 def _refuse_numpy(self: Operand, function: Any) -> NoReturn:
-    name = function.__name__
+    name, face = function.__name__, wording().module
     mine = _OTHER_NAMES.get(name, name.replace("arc", "a"))
     known = mine in INTRINSICS or mine in ("max", "min", "sum", "prod", "all", "any")
     raise OperandError(
         f"numpy.{name} cannot be applied to {_described(self)}",
         "its value is known only when the program runs",
-        f"use te.{mine} for elements, te_sched.topi for whole tensors"
+        f"use {face}.{mine} for elements, te_sched.topi for whole tensors"
         if known
-        else "use the functions of te for elements, those of te_sched.topi for whole tensors",
+        else f"use the functions of {face} for elements, those of te_sched.topi for whole tensors",
     )
 
 
@@ -216,10 +218,11 @@ def refusal(what: str, help: str) -> Callable[..., Any]:
     """A special method that raises an OperandError."""
 
     def refuse(self: object, *others: object, **options: object) -> Any:
+        words = wording()
         raise OperandError(
             f"{what} {_described(self)}",
             "its value is known only when the program runs",
-            help,
+            help.format(te=words.module, loop=words.iteration, power=words.power),
         )
 
     return refuse

@@ -49,6 +49,7 @@ from te_sched.ir.expr import (
     Var,
 )  # fmt: skip
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
+from te_sched.wording import wording
 
 TRUE = IntImm(1, "bool")
 FALSE = IntImm(0, "bool")
@@ -302,7 +303,7 @@ def cast(dtype: str, value: Any) -> Expr:
         raise DeclarationError(
             f"cannot cast a handle to {dtype}",
             "Can't cast a handle to other types: handles and strings are not numbers",
-            "use te.reinterpret for the bits of a pointer",
+            f"use {wording().module}.reinterpret for the bits of a pointer",
         )
     return Cast(dtype, source)
 
@@ -413,7 +414,7 @@ def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
         raise DeclarationError(
             f"{name} needs integers, got {a.dtype} and {b.dtype}",
             "",
-            "use / or te.fmod for floats, or cast to an integer type",
+            f"use / or {wording().module}.fmod for floats, or cast to an integer type",
         )
     _check_divisor(b)
     return a, b
@@ -594,10 +595,11 @@ greater_equal = _comparison(GE, operator.ge, ">=")
 
 
 def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
-    a, b = operands(a, b)
+    first, second = convert(a), convert(b)
+    a, b = operands(first, second)
     if not dtypes.is_bool(dtypes.element(a.dtype)):
         raise DeclarationError(
-            f"{name} needs conditions, got {a.dtype} and {b.dtype}",
+            f"{name} needs conditions, got {first.dtype} and {second.dtype}",
             "",
             "compare the operands, or cast them to bool",
         )

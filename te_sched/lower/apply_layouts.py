@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from te_sched.errors import LoweringError, Subject
+from te_sched.errors import LoweringError
 from te_sched.ir.expr import Buffer, Expr, IntImm, Range
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace
 from te_sched.schedule.layouts import LayoutMap
+from te_sched.wording import wording
 
 Layouts = Mapping[Buffer, tuple[LayoutMap, ...]]
 
@@ -67,5 +68,5 @@ def _refusal(buffer: Buffer, user: str) -> LoweringError:
         f"cannot transform the layout of {buffer.name}, which is used by {user}",
         "accesses there use the dimensions that were declared",
         "copy it with cache_read or cache_write and rearrange the copy",
-        where=Subject("stage", buffer.name),
+        where=wording().subject(buffer.name),
     )

@@ -265,7 +265,7 @@ def _of_changing_size(data: Var, loop: For) -> LoweringError:
     return LoweringError(
         f"cannot double-buffer {data.name}: its size depends on loop {loop.loop_var.name}",
         "the iterations of that loop alternate between two buffers of one size",
-        "attach the stage where each iteration needs the same size, or use a single buffer",
+        "compute it where each iteration needs the same size, or use a single buffer",
     )
 
 
@@ -273,5 +273,5 @@ def _no_loop(data: Var) -> LoweringError:
     return LoweringError(
         f"cannot double-buffer {data.name}: it is not filled inside of a loop",
         "there is no next iteration to prefetch for",
-        "attach it with compute_at under a loop of more than one iteration",
+        "compute it under a loop of more than one iteration (compute_at)",
     )

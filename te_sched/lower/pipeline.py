@@ -48,6 +48,7 @@ from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import observers
+from te_sched.wording import worded, words_for
 
 # The passes after schedule_ops, for programs to be printed or to run.
 PASSES = (
@@ -185,7 +186,8 @@ def lower_functions(
             watcher.begin(func, f"{name}: the program that is given")
         if not switches.lowering.to_run:
             func = as_reals(func)
-        lowered[name] = run_passes(func, switches, stop_after, simple_mode, watcher, passes)
+        with worded(words_for([func])):
+            lowered[name] = run_passes(func, switches, stop_after, simple_mode, watcher, passes)
     return IRModule(lowered)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import LoweringError, Subject
+from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, Var
 from te_sched.ir.visitor import substitute
+from te_sched.wording import wording
 
 _HELP = (
     "declare it by tir.decl_buffer with strides of te.var, and give it in `binds`; or use another "
@@ -91,4 +92,4 @@ class ViewBinder:
     def error(self, problem: str, help: str = _HELP) -> LoweringError:
         """The error of a view that does not match its region."""
         fault = f"cannot bind buffer {self.view.name} to a region of {self.buffer.name}: {problem}"
-        return LoweringError(fault, help=help, where=Subject("stage", self.buffer.name))
+        return LoweringError(fault, help=help, where=wording().subject(self.buffer.name))

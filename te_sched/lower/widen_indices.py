@@ -63,6 +63,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace, variables_of
+from te_sched.wording import wording
 
 NARROW, WIDE = "int32", "int64"
 # The runtime checks that dynamic sizes are at most this, so that sums in loops over tiles of them,
@@ -137,11 +138,12 @@ class _Widener(Mapper):
         """
         a, b = self.bounds.of(e.a), self.bounds.of(e.b)
         low, high = BINARY[type(e)](a, b)
+        least = f"{wording().module}.min"
         if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
             raise BuildError(
                 f"subexpression {e} of an index overflows 64 bits",
                 f"its operands run from {a[0]} to {a[1]}, and from {b[0]} to {b[1]}",
-                "clamp the operands in place of the result, as in te.min(i, 8) * te.min(j, 8)",
+                f"clamp the operands in place of the result, as in {least}(i, 8) * {least}(j, 8)",
             )
         if room is not None:
             low, high = max(low, room[0]), min(high, room[1])

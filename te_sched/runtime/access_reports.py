@@ -25,7 +25,8 @@ def report_access(site: str, *numbers: int) -> None:
     count = len(numbers) - len(loops)
     values = dict(zip(loops, numbers[count:], strict=True))
     what, why, help = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
-    stage = Subject("stage", known.get("stage", ""), known["where"])  # older files have no name
+    kind, name = known.get("memory", "stage"), known.get("stage", "")  # older files have neither
+    stage = Subject(kind, name, known["where"])
     raise AccessError(what, why, help, stage if stage.text else ())
 
 
@@ -41,7 +42,7 @@ def _outside(site: Mapping[str, Any], numbers: Sequence[int], where: str) -> tup
         f"{does} {buffer} at {index} in dimension {dimension}",
         f"the index {site['index']} is {index}{_at(where)}, and {buffer} {has}",
         f"give indices that are within {buffer}, or guard the {does}: "
-        f"te.if_then_else(te.all(...), {buffer}[...], 0.0)",
+        + site.get("guard", f"te.if_then_else(te.all(...), {buffer}[...], 0.0)"),
     )
 
 
@@ -57,13 +58,14 @@ def _uninitialized(
 
 
 def _overflow(site: Mapping[str, Any], numbers: Sequence[int], where: str) -> tuple[str, str, str]:
+    wide = site.get("wide", "te.var(name, dtype='int64')")
     index = f", in the index {site['index']}" if site["index"] != site["part"] else ""
     if not site["index"]:
         index = ""
     return (
         f"{site['does']} {site['buffer']} by an index that overflows",
         f"{site['part']} is {numbers[0]}{_at(where)}, which int32 does not hold{index}",
-        "compute it in 64 bits: declare the sizes as te.var(name, 'int64')",
+        f"compute it in 64 bits: declare the sizes as {wide}",
     )
 
 

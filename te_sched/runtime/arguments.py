@@ -400,7 +400,7 @@ class _Check:
         narrow = all(symbol.dtype == "int32" for symbol in self.signature.symbols)
         if symbolic and narrow and last > LARGEST_SIZE:
             fault = f"has {last} as its last index, too large for int32"
-            raise self._error(parameter, fault, 'declare the sizes as te.var(name, dtype="int64")')
+            raise self._error(parameter, fault, 'declare the sizes with dtype "int64"')
 
     def _shape(self, parameter: FunctionParameter) -> str:
         extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]

@@ -111,6 +111,12 @@ def is_open(module: ModuleType) -> bool:
     return _own_name(module) in _OPEN
 
 
+def _has_words(module: ModuleType) -> bool:
+    """Whether the names of a module are words of scripts: also of groups of operators."""
+    name = _own_name(module)
+    return name in _OPEN or name.startswith(_OPERATORS)
+
+
 def _is_word(value: Any) -> bool:
     """Whether a value of a module is a word of scripts, and not what the module imports."""
     if isinstance(value, type):
@@ -203,7 +209,7 @@ class ScriptEvaluator(ExpressionEvaluator):
                 raise
             raise self.source.error(node, error) from None
         except Exception as error:  # of a function of the user's: shown at its place
-            raise self.source.error(node, error) from error
+            raise self.source.error(node, error) from None
 
     def refuse(self, node: Any, fault: str, help: str) -> NoReturn:
         """Raise the error of an expression."""
@@ -247,7 +253,7 @@ class ScriptEvaluator(ExpressionEvaluator):
             check_public(node.attr)
         holder = self.value(node.value)
         module = getattr(holder, "_module", holder) if isinstance(holder, OpenModule) else holder
-        is_of_scripts = isinstance(module, ModuleType) and _own_name(module) in _OPEN
+        is_of_scripts = isinstance(module, ModuleType) and _has_words(module)
         if is_of_scripts and not hasattr(module, node.attr):
             raise _absent_word(ast.unparse(node), node.attr, module)
         is_word = isinstance(holder, OpenModule)

@@ -63,6 +63,7 @@ from te_sched.script.graph_parser import (
 from te_sched.script.source import Source, names_around
 from te_sched.script.statements import StatementReader, header_of
 from te_sched.tir.constructors import Constructor
+from te_sched.wording import BLOCKS, worded
 
 _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_binding"
 
@@ -625,7 +626,8 @@ def parse(
             "give a str, or decorate a function with @T.prim_func",
         )
     try:
-        return _parse(program, extra_vars, check_well_formed, not isinstance(program, str))
+        with worded(BLOCKS):
+            return _parse(program, extra_vars, check_well_formed, not isinstance(program, str))
     except ScriptError as error:
         for notify in observers:
             notify(error)

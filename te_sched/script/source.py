@@ -17,7 +17,9 @@ from te_sched.errors import (
     DeclarationError,
     ScriptError,
     SourceLocation,
+    Subject,
     TeSchedError,
+    place_of_error,
     repeating,
     repr_of,
 )
@@ -103,7 +105,10 @@ class Source:
         return SourceLocation(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
     def error(self, node: Any, error: Exception | str, help: str = "") -> ScriptError:
-        """The error of a node: what was wrong, the line, and a caret below."""
+        """The error of a node: what was wrong, the line, and a caret below. Where a function of the
+        user raised it, that line too.
+        """
+        raised = place_of_error(error) if isinstance(error, Exception) else SourceLocation()
         with repeating(self.place(node)):
             if isinstance(error, TeSchedError):
                 found = ScriptError(
@@ -120,6 +125,8 @@ class Source:
                 found = ScriptError(fault, why, help or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")
+        if raised.file:
+            found.about = (*found.about, Subject("line", str(raised), f"raised at {raised}"))
         found.line = getattr(node, "lineno", 1)
         found.column = getattr(node, "col_offset", 0) + 1
         found.excerpt = self._excerpt(

@@ -97,7 +97,7 @@ class StatementReader(ScriptEvaluator):
                 raise
             raise self.source.error(node, error) from None
         except Exception as error:
-            raise self.source.error(node, error) from error
+            raise self.source.error(node, error) from None
 
 
 def header_of(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:

@@ -165,7 +165,7 @@ def _of_build(error: TeSchedError, state: State) -> tuple[Problem, ...]:
         findings = check(state.inputs, state.given).refuted
     except TeSchedError:
         return (first,)
-    said = error.names("axis") if error.can_override else ()
+    said = [*error.names("axis"), *error.names("loop")] if error.can_override else ()
     others = [_from_finding(found, state) for found in findings if found.axis not in said]
     return (first, *(one for one in others if one.fault != first.fault))
 

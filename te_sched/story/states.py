@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from te_sched import config
-from te_sched.analysis.findings import BY_NAME
 from te_sched.errors import Subject
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, Var
@@ -32,6 +31,7 @@ from te_sched.story.stage_list import of_buffer, of_stage
 from te_sched.story.stages import Stages
 from te_sched.views.lines import TreeLine
 from te_sched.views.loop_tree import loop_tree
+from te_sched.wording import BLOCKS
 
 Described = Iterator[tuple[str, Callable[[int], StoryStage]]]
 
@@ -159,7 +159,7 @@ class BlockState:
 
     def subject_of(self, name: str) -> Subject:
         """A buffer as the subject of a finding."""
-        return BY_NAME(name)
+        return BLOCKS.subject(name)
 
     def parts(self) -> Described:
         """The buffers by name, and how they are described if a step of a number makes them."""

@@ -57,7 +57,7 @@ def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None])
 
     def is_named(key: Key) -> bool:
         is_block = type(key) is BlockKey
-        return key.name == subject.name and is_block == (subject.kind == "block")
+        return bool(key.name == subject.name) and is_block == (subject.kind == "block")
 
     own = [key for key in keys if is_named(key)]
     present = [key for key in own if key in schedule.nodes]
@@ -66,7 +66,7 @@ def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None])
     inside = (key for key in keys if key in schedule.nodes)
     around = {key for one in inside for key in schedule.around(one)}
     for others in (around, schedule.nodes):
-        named = [key for key in others if is_named(key)]
+        named: list[Key] = [key for key in others if is_named(key)]
         if len(named) == 1:
             return named[0]
     return None

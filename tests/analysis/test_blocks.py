@@ -85,14 +85,14 @@ def test_reductions_are_proved_to_begin_with_their_initialization() -> None:
 
 def test_initializations_that_no_iteration_executes() -> None:
     (found,) = check(without_first_iteration).refuted
-    assert found.message == "stage Y is read before it is written"
-    with pytest.raises(BuildError, match="stage Y is read before it is written"):
+    assert found.message == "buffer Y is read before it is written"
+    with pytest.raises(BuildError, match="buffer Y is read before it is written"):
         te_sched.build(without_first_iteration)
 
 
 def test_races_and_bounds() -> None:
     (found,) = check(racy).refuted
-    assert "data race on B between iterations of parallel axis i" in found.message
+    assert "data race on B between iterations of parallel loop i" in found.message
     (found,) = check(out_of_bounds).refuted
     assert "program reads A at 8 in dimension 0" in found.message
     with pytest.raises(BuildError, match="data race on B"):
@@ -141,7 +141,7 @@ def main(A: T.Buffer(({n}, {m}), "float32"), B: T.Buffer(({n}, {m}), "float32"))
 )
 def test_elements_that_only_a_later_nest_writes(n: str, m: str, first: str, condition: str) -> None:
     func = from_source(LATE.format(n=n, m=m, first=first, condition=condition))
-    assert [one.message for one in check(func).refuted] == ["stage Y is read before it is written"]
-    with pytest.raises(BuildError, match="stage Y is read before it is written"):
+    assert [one.message for one in check(func).refuted] == ["buffer Y is read before it is written"]
+    with pytest.raises(BuildError, match="buffer Y is read before it is written"):
         te_sched.build(func)
     te_sched.build(from_source(LATE.format(n=n, m=m, first=n, condition="True")))

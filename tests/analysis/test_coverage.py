@@ -273,7 +273,7 @@ def test_a_hand_written_function_must_write_its_temporaries() -> None:
         view[j] = temporary[j]
     handle = tir.Var("c", "handle")
     func = tir.PrimFunc([handle], ib.get(), buffer_map={handle: c})
-    with pytest.raises(BuildError, match="stage T is read before it is written") as caught:
+    with pytest.raises(BuildError, match="buffer T is read before it is written") as caught:
         te_sched.build(func)
     assert "reads T[7]" in str(caught.value)
 

@@ -277,7 +277,7 @@ def test_reports_what_it_does_not_know() -> None:
 
 def test_build_rejects_a_race_of_a_hand_written_program() -> None:
     func = program(into(lambda i: i // 2))
-    message = "data race on C between iterations of parallel axis i"
+    message = "data race on C between iterations of parallel loop i"
     with pytest.raises(BuildError, match=message) as caught:
         te_sched.build(func)
     assert "iterations i = 0 and i = 1 both write C[0]" in str(caught.value)

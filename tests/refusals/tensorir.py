@@ -93,17 +93,17 @@ _ROWS: Mapping[str, tuple[str, type[TeSchedError], str]] = {
     "parallel stores": (
         _block("T.parallel(8)", "spatial(8, i)", "B[v // 2] = A[v]"),
         BuildError,
-        "data race on B between iterations of parallel axis i",
+        "data race on B between iterations of parallel loop i",
     ),
     "parallel scan": (
         _block("T.parallel(7)", "scan(7, i)", "B[v + 1] = B[v] + A[v]"),
         BuildError,
-        "data race on B between iterations of parallel axis i",
+        "data race on B between iterations of parallel loop i",
     ),
     "vectorized scan": (
         _block("T.vectorized(7)", "spatial(7, i)", "B[v + 1] = B[v]"),
         BuildError,
-        "data race on B between iterations of vectorized axis i",
+        "data race on B between iterations of vectorized loop i",
     ),
     "threads that store one element": (
         _block(_THREADS, "spatial(8, i)", "B[v // 2] = A[v]"),
@@ -114,17 +114,17 @@ _ROWS: Mapping[str, tuple[str, type[TeSchedError], str]] = {
     "memory that nothing writes": (
         "C = T.alloc_buffer((8,))\n" + _block("range(8)", "spatial(8, i)", "B[v] = C[v]"),
         BuildError,
-        "stage C is read before it is written",
+        "buffer C is read before it is written",
     ),
     "memory that is written in part": (
         _STAGED.format(scope="", first="range(4)", second="range(8)", index="v"),
         BuildError,
-        "stage C is read before it is written",
+        "buffer C is read before it is written",
     ),
     "iterations that depend on each other": (
         "C = T.alloc_buffer((8,))" + _CARRIED,
         BuildError,
-        "stage C is read before it is written",
+        "buffer C is read before it is written",
     ),
     "stores out of bounds": (
         _block("range(8)", "spatial(8, i)", "B[v + 1] = A[v]"),
@@ -139,12 +139,12 @@ _ROWS: Mapping[str, tuple[str, type[TeSchedError], str]] = {
     "shared memory of two kernels": (
         _STAGED.format(scope=', scope="shared"', first=_BLOCKS, second=_BLOCKS, index="v"),
         BuildError,
-        'stage C in scope "shared" is allocated outside of the kernels',
+        'buffer C in scope "shared" is allocated outside of the kernels',
     ),
     "registers of other threads": (
         _STAGED.format(scope=', scope="local"', first=_THREADS, second=_THREADS, index="7 - v"),
         BuildError,
-        'stage C in scope "local"',
+        'buffer C in scope "local"',
     ),
     "pipeline of dependent rows": (
         _PIPELINE,

@@ -40,7 +40,7 @@ REFUSED = {
     "I.decorate_module": "the text of a script cannot use",
     'R.py_print("x")': "the text of a script cannot use",
     "R.rewriter(1)": "the text of a script cannot use",
-    "R.nn.sys": "has no te_sched.relax.op.nn.sys",
+    "R.nn.sys": "scripts have no R.nn.sys",
     'tvm.script.parse("x", None)': "the text of a script cannot use",
     "tvm.tir.Schedule(1)": "the text of a script cannot use",
     "tvm.nd": "the text of a script cannot use",

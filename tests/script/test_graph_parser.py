@@ -375,7 +375,7 @@ STATEMENTS = {
     "y = not c": "a value of a graph is tested inside of an expression",
     "y = c and c": "a value of a graph is tested inside of an expression",
     "y = R.nonsense(x)": "scripts have no R.nonsense",
-    "y = R.nn.nonsense(x)": "te_sched has no te_sched.relax.op.nn.nonsense",
+    "y = R.nn.nonsense(x)": "scripts have no R.nn.nonsense",
     "n = T.int32()\n    n = T.int64()": "size n has dtype int64, expected int32",
     "y = cls.f(x)": "undefined variable cls",
     "@T.prim_func\n    def g(): T.evaluate(0)": "a function of loops stands inside of a f",

@@ -160,7 +160,7 @@ def test_memory_without_values_is_cached_after_it_is_written() -> None:
     sch.cache_read("C", "B", "local")
     names = [sch.get(one).name_hint for one in sch.get_child_blocks("root")]
     assert names == ["C", "B", "B_local"]
-    with pytest.raises(te_sched.BuildError, match="stage B_local is read before it is written"):
+    with pytest.raises(te_sched.BuildError, match="buffer B_local is read before it is written"):
         te_sched.build(sch.mod)
 
 

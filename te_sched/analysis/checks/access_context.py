@@ -30,6 +30,7 @@ from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop, Memory, scope_of, whole
 from te_sched.ir.stmt import AttrStmt, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import reads_data, variables_of
+from te_sched.wording import wording
 
 _ONE: Expr = IntImm(1)
 _ZERO = IntImm(0)
@@ -241,6 +242,9 @@ class AccessContext:
             "does": "read" if occurrence.reads else "write",
             "stage": stage,
             "where": str(named(stage)) if stage else "",
+            "memory": wording().memory,
+            "guard": wording().guard.format(self.name_of(occurrence)),
+            "wide": wording().wide_sizes,
             **more,
         }
 

@@ -27,6 +27,7 @@ from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import reads_data, substitute
+from te_sched.wording import wording
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -367,8 +368,8 @@ class Bounds(AccessContext):
             name,
             stage=self.place_name(),
             why=f"{text}, and {has}",
-            help="declare the tensor larger or the computation smaller, or guard the "
-            f"{does}: te.if_then_else(te.all(...), {name}[...], 0.0)",
+            help=f"declare {name} larger or the computation smaller, or guard the "
+            f"{does}: {wording().guard.format(name)}",
         )
 
     def summary(self) -> Iterator[Finding]:

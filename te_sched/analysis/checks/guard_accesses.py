@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.check_builder import Check, check_of, check_over, unless_empty
-from te_sched.analysis.findings import BY_NAME, Findings
+from te_sched.analysis.findings import Findings
 from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import Subject
 from te_sched.ir.expr import Expr, IntImm, Var
@@ -48,6 +48,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import sequence, statements
+from te_sched.wording import by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Guarded:
 
 def guard_accesses(
     func: PrimFunc,
-    named: Callable[[str], Subject] = BY_NAME,
+    named: Callable[[str], Subject] = by_name,
     insert: bool = True,
     notes: bool = True,
 ) -> Guarded:

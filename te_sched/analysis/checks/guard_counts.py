@@ -21,6 +21,7 @@ from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import Allocate, AssertStmt, BufferRealize, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.statements import statements
+from te_sched.wording import wording
 
 _WIDEST = ("int64", "uint64")  # the widest types, in which assertions compute
 
@@ -74,7 +75,7 @@ class _Guard(StatementMapper):
                 message = (
                     f"the intermediate buffer {node.buffer_var.name} has {extent} elements, which "
                     f"is more than {extent.dtype} indices count; declare the sizes as "
-                    "te.var(name, dtype='int64'), or compute the stage inside of its consumer"
+                    f"{wording().wide_sizes}, or compute it inside of its consumer"
                 )
                 guarded = AssertStmt(countable, StringImm(message), guarded)
         return guarded

@@ -29,7 +29,6 @@ from te_sched.analysis.checks.shadows import (
     load,
     store,
 )
-from te_sched.analysis.findings import BY_NAME
 from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Cast, Expr, IntImm, Mul, Sub, Var
@@ -50,6 +49,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.views import View
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import sequence
+from te_sched.wording import by_name
 
 _INT32 = (-(2**31), 2**31 - 1)
 _ONE, _ZERO = IntImm(1, "int64"), IntImm(0, "int64")
@@ -65,7 +65,7 @@ class _Level:
     number: Expr
 
 
-def sanitize(func: PrimFunc, named: Callable[[str], Subject] = BY_NAME) -> PrimFunc:
+def sanitize(func: PrimFunc, named: Callable[[str], Subject] = by_name) -> PrimFunc:
     """The function with checks of all its accesses.
 
     Parameters

@@ -24,6 +24,7 @@ from te_sched.lower.device.kernel import (
     thread_axes,
 )
 from te_sched.lower.statements import statements
+from te_sched.wording import wording
 
 # The largest extents, by tag; the same on every CUDA device since compute capability 3.
 _LARGEST = {
@@ -90,11 +91,11 @@ def _check_host(func: PrimFunc) -> None:
             name = node.buffer.name
             does = "computed" if isinstance(node, BufferStore) else "read"
             raise BuildError(
-                f"stage {name} is {does} outside of the kernels of function {_name(func)!r}",
+                f"{wording().memory} {name} is {does} outside of the kernels of function "
+                f"{_name(func)!r}",
                 "no loop around it is bound to a thread, and the host cannot access device memory",
-                f'bind axes of stage {name} to te.thread_axis("blockIdx.x") and "threadIdx.x", or '
-                "attach it to a stage that is bound (compute_at, compute_inline)",
-                where=Subject("stage", name),
+                wording().bind.format(name),
+                where=wording().subject(name),
             )
 
 
@@ -107,10 +108,10 @@ def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
                 f"extent of {axis.tag} in kernel {_name(kernel)!r} must be from 1 to {most}, got "
                 f"{axis.extent.value}",
                 f"the launch is {launch}",
-                "split the axis and bind a shorter part of it"
+                f"split the {wording().loop} and bind a shorter part of it"
                 if axis.extent.value > 0
                 else f"give {axis.tag} a positive extent",
-                where=[*_stages(kernel), Subject("axis", axis.tag)],
+                where=[*_stages(kernel), Subject(wording().loop, axis.tag)],
             )
     count, most = block_size(kernel), limits.threads
     if count is not None and count > most:
@@ -128,10 +129,11 @@ def _check_scopes(kernel: PrimFunc) -> None:
         if scope not in _SCOPES:
             name = node.buffer_var.name
             raise BuildError(
-                f"scope {scope!r} of stage {name} is not available in kernel {_name(kernel)!r}",
+                f"scope {scope!r} of {wording().memory} {name} is not available in kernel "
+                f"{_name(kernel)!r}",
                 f"the scopes of a kernel are {', '.join(_SCOPES)}",
-                "set one of these scopes, or attach the stage outside of all kernels",
-                where=Subject("stage", name),
+                f"set one of these scopes, or compute {name} outside of all kernels",
+                where=wording().subject(name),
             )
 
 
@@ -140,12 +142,12 @@ def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
         scope = scope_of(node.buffer_var) if type(node) is Allocate else "shared.dyn"
         if scope != "shared.dyn" and not isinstance(bytes_of(node), IntImm):
             raise BuildError(
-                f"size of stage {node.buffer_var.name} in kernel {_name(kernel)!r} is "
+                f"size of {wording().memory} {node.buffer_var.name} in kernel {_name(kernel)!r} is "
                 f"{bytes_of(node)} bytes, expected a constant",
                 f"memory of scope {scope} must have a constant size",
-                "compute the stage in tiles of constant size"
+                "compute it in tiles of constant size"
                 + (', or give it scope "shared.dyn"' if scope == "shared" else ""),
-                where=Subject("stage", node.buffer_var.name),
+                where=wording().subject(node.buffer_var.name),
             )
     static = static_shared_bytes(kernel) or 0
     most = limits.shared_bytes
@@ -154,8 +156,9 @@ def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
             f"kernel {_name(kernel)!r} has {static} bytes of shared memory, "
             f"a block has at most {most}",
             f"it holds {_buffers(kernel, 'shared')}",
-            "compute smaller tiles at a time (split the loop that the cached stages are attached "
-            'to by a smaller factor), or give large stages scope "shared.dyn"',
+            "compute smaller tiles at a time (split the loop that the cached "
+            f"{wording().computation}s are in by a smaller factor), or give large "
+            f'{wording().memory}s scope "shared.dyn"',
             where=_stages(kernel),
         )
     dynamic = dynamic_offsets(kernel)[1]
@@ -183,9 +186,9 @@ def _check_local(kernel: PrimFunc) -> None:
             f"kernel {_name(kernel)!r} has {total} bytes of registers per thread, "
             f"a thread has at most {_LOCAL_BYTES}",
             f"{largest} takes {most}",
-            f"compute fewer elements of {largest} at a time: split the loop that it is attached "
-            "to by a smaller factor, or attach it further inside",
-            where=Subject("stage", largest),
+            f"compute fewer elements of {largest} at a time: split the loop around it by a smaller "
+            "factor, or compute it further inside",
+            where=wording().subject(largest),
         )
 
 
@@ -211,4 +214,5 @@ def _stages(kernel: PrimFunc) -> list[Subject]:
         if type(node) is BufferStore and scope_of(node.buffer.data) == "global"
     }
     first, *others = names or [_name(kernel)]
-    return [Subject("stage", first), *[Subject("stage", name, name) for name in others]]
+    memory = wording().memory
+    return [Subject(memory, first), *[Subject(memory, name, name) for name in others]]

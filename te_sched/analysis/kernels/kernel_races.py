@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from te_sched.analysis.programs.accesses import reads_own
-from te_sched.errors import BuildError, Subject
+from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.scopes import scoped
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.device.kernel import LaunchAxis, scope_of, thread_axes
+from te_sched.wording import wording
 
 
 def check_kernel_races(kernel: PrimFunc) -> None:
@@ -78,15 +79,16 @@ class _Checker:
                 name,
                 f"threads along {names} store different values into one element of {name}",
                 f"{name} is in shared memory, which all threads of a block share",
-                f'keep {name} in scope "local", or attach it outside of the loops bound to {names}',
+                f'keep {name} in scope "local", or compute it outside of the loops bound to '
+                f"{names}",
             )
         if reads_own(node):
             raise self.error(
                 name,
                 f"threads along {names} update one element of {name} at once",
                 f"{name} is in shared memory, which all threads of a block share",
-                f"bind the loops of stage {name} to {names}, so that each thread computes separate "
-                "elements",
+                f"bind {wording().loops_of.format(name)} to {names}, so that each thread computes "
+                "separate elements",
             )
 
     def visit_change(self, node: BufferStore) -> None:
@@ -106,8 +108,8 @@ class _Checker:
             name,
             f"{units} along {names} update one element of {name} at once",
             f"{name} is in global memory, which all {units} share ({counts})",
-            f"bind the loops of stage {name} to {names}"
-            + ("" if is_block else f', or compute it in registers (cache_write({name}, "local"))'),
+            f"bind {wording().loops_of.format(name)} to {names}"
+            + ("" if is_block else ', or compute it in registers (cache_write to scope "local")'),
         )
 
     def threads_in(
@@ -135,6 +137,6 @@ class _Checker:
             f"{fault} in kernel {self.kernel!r}",
             why,
             help,
-            Subject("stage", stage),
+            wording().subject(stage),
             can_override=True,
         )

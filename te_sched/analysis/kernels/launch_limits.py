@@ -18,6 +18,7 @@ from te_sched.ir.stmt import Allocate, AssertStmt, Evaluate, IRModule, PrimFunc,
 from te_sched.ir.visitor import StatementMapper, substitute
 from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 from te_sched.lower.statements import statements
+from te_sched.wording import wording
 
 
 def guard_launches(program: IRModule, limits: DeviceLimits) -> IRModule:
@@ -82,7 +83,7 @@ class _Guard(StatementMapper):
                 yield (
                     countable,
                     f"kernel {name} is launched with {axis.tag} = {extent}, which is more than "
-                    f"{extent.dtype} can count; declare the sizes as te.var(name, dtype='int64')",
+                    f"{extent.dtype} can count; declare the sizes as {wording().wide_sizes}",
                 )
 
     def sizes(

@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.findings import REFUTED, RULE, Finding, broken_rule
+from te_sched.analysis.findings import (
+    REFUTED,
+    RULE,
+    Finding,
+    broken_rule,
+    broken_rule_of_block,
+)
 from te_sched.analysis.programs.evaluate import distinct_rows
 from te_sched.analysis.programs.first_instances import judge_first_instances
 from te_sched.arith.analyzer import Analyzer
@@ -96,7 +102,7 @@ def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
             continue
         first = outer.setdefault(thread.thread_tag, var)
         if first is not var and is_unified(thread.thread_tag):
-            return broken_rule(
+            return broken_rule_of_block(
                 key.name,
                 f"loops {first.name} and {var.name} around block {key.name} are bound to the same "
                 f"threads, {thread.thread_tag}",
@@ -126,7 +132,7 @@ def _initialized_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
         buffer = next((store.buffer for store in stores if store.buffer in begun), None)
         if buffer is not None and repeated and not {axis.var for axis in reduced} & used:
             axis = repeated[0].var.name
-            return broken_rule(
+            return broken_rule_of_block(
                 key.name,
                 f"block {key.name} sets what the reduction {outer.name} has accumulated",
                 f"its T.init() stores to {buffer.name} for each value of {axis}, over which "
@@ -292,7 +298,7 @@ class _Instances:
 
     def _outside(self, axis: IterVar, value: int, low: int, extent: int) -> Finding:
         name, end = axis.var.name, low + extent - 1
-        return broken_rule(
+        return broken_rule_of_block(
             self.key.name,
             f"iterator {name} of block {self.key.name} leaves its domain",
             f"the loops around the block give it the value {value}, and its domain is {low} to "
@@ -302,7 +308,7 @@ class _Instances:
 
     def _repeated(self, part: _Part, count: int, instances: int) -> Finding:
         names = ", ".join([axis.var.name for axis, _ in part.bindings])
-        return broken_rule(
+        return broken_rule_of_block(
             self.key.name,
             f"block {self.key.name} adds some values of its reduction several times",
             f"{count} iterations of the loops {', '.join([one.name for one in part.loops])} give "
@@ -322,7 +328,7 @@ class _Instances:
             if one in self.reduced:
                 outer = outer or one.name
             elif one not in used and one not in self.counted and outer:
-                return broken_rule(
+                return broken_rule_of_block(
                     self.key.name,
                     f"block {self.key.name} adds some values of its reduction several times",
                     f"loop {one.name} repeats it in loop {outer}, and no iterator depends on "

@@ -60,7 +60,7 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
     if any(access.by_user for access in writes):
         why += ": it keeps what the caller gives"
         return Finding(COVERAGE, UNPROVED, fault, name, stage=name, why=why)
-    help = "let the loops and conditions around the stage cover all of its elements"
+    help = "let the loops and conditions around its computation cover all of its elements"
     return Finding(COVERAGE, REFUTED, fault, name, stage=name, why=why, help=help)
 
 

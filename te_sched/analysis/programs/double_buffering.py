@@ -7,9 +7,10 @@ schedules.
 
 from __future__ import annotations
 
-from te_sched.errors import BuildError, Subject
+from te_sched.errors import BuildError
 from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
 from te_sched.ir.visitor import parts_of
+from te_sched.wording import wording
 
 _IN_ORDER = frozenset(("serial", "unrolled"))
 
@@ -30,11 +31,11 @@ def _check(node: Stmt, loop: For | None) -> None:
     elif type(node) is AttrStmt and node.key == "double_buffer_write":
         if loop is not None and loop.kind not in _IN_ORDER:
             raise BuildError(
-                f"cannot double-buffer stage {node.node.name} in the {loop.kind} loop "
+                f"cannot double-buffer {wording().memory} {node.node.name} in the {loop.kind} loop "
                 f"{loop.loop_var.name}",
                 "an iteration fetches the data of the next one, but the iterations run at once",
-                "compute the stage at a serial loop of more than one iteration inside of it",
-                where=Subject("stage", node.node.name),
+                "compute it at a serial loop of more than one iteration inside of that loop",
+                where=wording().subject(node.node.name),
             )
         return
     for part in parts_of(node):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.findings import RULE, UNPROVED, Finding, broken_rule
+from te_sched.analysis.findings import RULE, UNPROVED, Finding, broken_rule_of_block
 from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
@@ -99,7 +99,7 @@ def _reset(block: Block, axis: IterVar, buffer: str) -> Finding:
     kinds = "".join(
         "R" if one is axis or one.kind == "CommReduce" else "S" for one in block.iter_vars
     )
-    return broken_rule(
+    return broken_rule_of_block(
         block.name_hint,
         f"block {block.name_hint} resets its result for each value of {name}, which is declared "
         "as a spatial axis"
@@ -363,7 +363,7 @@ class _Reduction:
         assert element.later is not None
         name = self.block.name_hint
         first, later = (self._instance(axes, one) for one in (element.first, element.later))
-        return broken_rule(
+        return broken_rule_of_block(
             name,
             f"block {name} resets {_stores(self.block.init)[0].buffer.name} during its reduction",
             f"{self._begin()}, as in the instance {later}, and the instance {first} of the same "
@@ -376,7 +376,7 @@ class _Reduction:
         name = self.block.name_hint
         buffer = _stores(self.block.init)[0].buffer.name
         first = self._instance(axes, element.first)
-        return broken_rule(
+        return broken_rule_of_block(
             name,
             f"block {name} does not initialize all elements of {buffer}",
             f"{self._begin()}, and no instance of the element that the instance {first} writes "

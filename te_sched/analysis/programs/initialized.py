@@ -34,6 +34,7 @@ from te_sched.ir.expr import EQ, Expr, IntImm, Var
 from te_sched.ir.scopes import Loop, Memory, is_shared_by
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.lower.device.kernel import WARP
+from te_sched.wording import wording
 
 
 def judge_initialized(program: ProgramAccesses) -> list[Finding]:
@@ -65,7 +66,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         return Finding(
             INITIALIZED,
             REFUTED,
-            f"stage {name} is read before it is written",
+            f"{wording().memory} {name} is read before it is written",
             name,
             stage=name,
             why=f"the program reads {element}, and nothing writes it before that",
@@ -92,8 +93,8 @@ def _advice(memory: Memory) -> str:
     advice = f"compute all of {memory.name} that is read, and before it is read"
     if memory.scope == "local" and any(loop.kind == "thread" for loop in memory.loops):
         advice += (
-            "; threads to which an axis of it is bound compute one element each, for themselves: "
-            'with the scope "shared" they have it in common'
+            f"; threads to which {wording().a_loop} of it is bound compute one element each, for "
+            'themselves: with the scope "shared" they have it in common'
         )
     return advice
 
@@ -135,7 +136,7 @@ def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     one = "warp" if owners.are_warps else "thread"
     return broken_rule(
         name,
-        f"stage {name} is written by one {one} and read by another",
+        f"{wording().memory} {name} is written by one {one} and read by another",
         f"{why}: memory of this scope belongs to {whose}",
         f'give {name} the scope "shared", which all threads of a block share',
     )

@@ -19,6 +19,7 @@ from te_sched.arith.forms import Form, Forms, plus
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
+from te_sched.wording import wording
 
 _VERBS = {"parallel": "parallelize", "vectorized": "vectorize"}
 _ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threads"}
@@ -130,18 +131,18 @@ class _Judge:
         loop = self.loops[0]
         if loop.kind in _ITERATIONS:
             return f"data race on {name} between {_ITERATIONS[loop.kind]} along {names}"
-        return f"data race on {name} between iterations of {loop.kind} axis {names}"
+        return f"data race on {name} between iterations of {loop.kind} {wording().loop} {names}"
 
     def refusal(self, name: str, names: str, conflict: Conflict) -> Finding:
         """The finding about iterations that access the same element."""
-        loop = self.loops[0]
+        loop, words = self.loops[0], wording()
         verb = "bind" if loop.tag else _VERBS.get(loop.kind, "parallelize")
         to = f" to {loop.tag}" if loop.tag else ""
-        help = f"let each iteration write separate elements, or {verb} another axis{to}"
+        help = f"let each iteration write separate elements, or {verb} another {words.loop}{to}"
         if conflict.is_update:
             help = (
-                f"reorder the loops and {verb} an axis of the result{to}, or compute the partial "
-                "results in a separate stage (rfactor)"
+                f"reorder the loops and {verb} {words.a_loop} of the result{to}, or compute the "
+                f"partial results in a separate {words.computation} (rfactor)"
             )
         return Finding(
             RACE,

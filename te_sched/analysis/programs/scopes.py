@@ -14,6 +14,7 @@ from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Memory
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import launched
+from te_sched.wording import wording
 
 _OF_BLOCK = ("shared",)  # shared by all threads of a block; "warp" is not
 _OF_THREAD = ("local",)
@@ -48,11 +49,12 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
     whose = "a thread" if memory.scope.startswith(_OF_THREAD) else "a block"
     return broken_rule(
         name,
-        f'stage {name} in scope "{memory.scope}" is allocated outside of the kernels that use it',
+        f'{wording().memory} {name} in scope "{memory.scope}" is allocated outside of the kernels '
+        "that use it",
         f"memory of this scope belongs to {whose} and ends with it, and {name} is allocated "
         f"outside of the loops over {' and '.join(axes)}",
-        f"compute {name} inside of them: compute_at a stage that reads it, at the axis that "
-        f'is bound to {axes[0]}; or leave it in scope "global"',
+        f"compute {name} inside of them: compute_at, below the {wording().loop} that is bound to "
+        f'{axes[0]}; or leave it in scope "global"',
     )
 
 
@@ -70,10 +72,10 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
     name, tag = memory.name, tags[0]
     return broken_rule(
         name,
-        f"stage {name} depends on {tag} but is computed outside of the loop over it",
+        f"{wording().memory} {name} depends on {tag} but is computed outside of the loop over it",
         f'memory of scope "{memory.scope}" belongs to one {tag}, which is not known there',
-        f"compute {name} at the axis that is bound to {tag} or inside of it; or leave it in "
-        'scope "global"',
+        f"compute {name} at the {wording().loop} that is bound to {tag} or inside of it; or leave "
+        'it in scope "global"',
     )
 
 
@@ -88,9 +90,10 @@ def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None
     name = memory.name
     return broken_rule(
         name,
-        f'stage {name} in scope "{memory.scope}" depends on {tags[0]}, which is bound inside of it',
+        f'{wording().memory} {name} in scope "{memory.scope}" depends on {tags[0]}, which is bound '
+        "inside of it",
         f"memory of this scope belongs to a block, and {tags[0]} decides which part of {name} it "
         "holds",
-        f"bind the axis to {tags[0]} outside of where {name} is computed (reorder), or "
+        f"bind the {wording().loop} to {tags[0]} outside of where {name} is computed (reorder), or "
         f"compute {name} inside of it",
     )

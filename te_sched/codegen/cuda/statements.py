@@ -157,7 +157,7 @@ def _declare_array(out: KernelText, node: S.Allocate, scope: str, declared: str)
         raise out.error(
             f"array {name} of a kernel has scope {scope!r}, expected shared.dyn, shared or local",
             "a kernel cannot allocate other memory",
-            "attach its stage inside of the kernel, or outside of all kernels",
+            "compute it inside of the kernel, or outside of all kernels",
         )
     if not all(isinstance(extent, E.IntImm) for extent in node.extents):
         raise out.error(

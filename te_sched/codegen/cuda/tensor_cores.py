@@ -85,7 +85,7 @@ def declare_fragments(out: KernelText, node: S.Allocate) -> None:
         raise out.error(
             f"fragment {var.name} has {total} elements, expected a multiple of {sizes[use]}",
             f"one fragment of shape {m}x{n}x{k} has {sizes[use]}",
-            "tile the stage by the shape of the fragment",
+            "tile the loops by the shape of the fragment",
         )
     out.unit.headers.add("mma.h")
     kind = out.unit.type_of(node.dtype)

@@ -31,6 +31,7 @@ from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.wording import wording
 
 _GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
 _NUMBER, _COUNT = "%share", "%shares"  # of this share, and of all, as i64
@@ -111,7 +112,7 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
         raise BuildError(
             f"parallel_grain must be a constant of at least 1, got {grain}",
             "it is the minimum number of iterations of a thread",
-            "use a number: s[C].pragma(axis, 'parallel_grain', 64)",
+            f"use a number: {wording().grain}",
         )
     total = cast(out, extent, "int64").text
     shares = out.emit(f"sdiv i64 {total}, {grain.value}")

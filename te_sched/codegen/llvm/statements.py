@@ -256,7 +256,7 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
         failed,
         f"run function {out.signature.name!r}",
         f"there is not enough memory for the intermediate buffer {name}",
-        "use smaller arrays, or compute the stage inside its consumer (compute_at)",
+        "use smaller arrays, or compute it inside of its consumer (compute_at)",
     )
     out.live.append(pointer)
     return pointer

@@ -59,6 +59,7 @@ from te_sched.lower.device.kernel import (
 )
 from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
+from te_sched.wording import wording
 
 _SHARED = ("shared", "shared.dyn")
 
@@ -452,8 +453,8 @@ class _Planner:
         return BuildError(
             f"cannot synchronize the threads of kernel {self.kernel!r}: {problem}",
             "all threads of a block must reach each barrier",
-            "compute the stage in shared memory outside of that condition or loop, or let the axis "
-            "divide evenly",
+            "compute the shared memory outside of that condition or loop, or let the "
+            f"{wording().loop} divide evenly",
         )
 
 

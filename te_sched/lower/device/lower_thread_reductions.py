@@ -59,6 +59,7 @@ from te_sched.lower.device.kernel import (
     with_work,
 )
 from te_sched.lower.statements import has_attribute, sequence, statements
+from te_sched.wording import wording
 
 _SCOPE = "reduce_scope"
 _LEAVES = (BufferStore, Evaluate)
@@ -135,7 +136,8 @@ class _Lowering(StatementMapper):
         if blocks := [axis.tag for axis in self.blocks if any(axis.var is var for var in reduced)]:
             raise self.error(
                 f"{blocks[0]} is an axis of blocks, which cannot synchronize",
-                "factor the reduction with rfactor and reduce the parts in a second stage",
+                "factor the reduction with rfactor and reduce the parts in a second "
+                f"{wording().computation}",
             )
         team = self.team(reduced)
         places = [place for place in results if isinstance(place, BufferLoad)]

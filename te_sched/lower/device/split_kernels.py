@@ -86,8 +86,7 @@ class _Splitter(StatementMapper):
                 f"cannot allocate {node.buffer_var.name} of scope {scope} outside of a kernel, in "
                 f"function {self.name!r}",
                 "no loop around it is bound to a thread",
-                "attach its stage inside of a loop that is bound to blockIdx or threadIdx "
-                "(compute_at)",
+                "compute it inside of a loop that is bound to blockIdx or threadIdx (compute_at)",
             )
         self.defined[node.buffer_var] = None
         return self.generic(node)

@@ -24,6 +24,7 @@ from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, variables_of, walk
 from te_sched.lower.device.kernel import TAGS, LaunchAxis, launched
 from te_sched.lower.statements import fresh_copy, statements
+from te_sched.wording import wording
 
 _LAUNCH = "thread_extent"
 
@@ -79,13 +80,13 @@ class _Collector(StatementMapper):
             known = self.axes[tag] = LaunchAxis(tag, var, node.value)
         elif not self.analyzer.can_prove_equal(known.extent, node.value):
             raise BuildError(
-                f"axes of {known.extent} and of {node.value} iterations are bound to {tag} in one "
-                f"kernel of {self.name!r}",
+                f"{wording().loops} of {known.extent} and of {node.value} iterations are bound to "
+                f"{tag} in one kernel of {self.name!r}",
                 "all threads of a kernel are launched at once",
-                "split the axes so that both extents are the same",
+                f"split the {wording().loops} so that both extents are the same",
                 where=[
-                    *[Subject("stage", name) for name in _stored(node)[:1]],
-                    Subject("axis", tag),
+                    *[wording().subject(name) for name in _stored(node)[:1]],
+                    Subject(wording().loop, tag),
                 ],
             )
         self.values[thread.var] = known.var
@@ -103,15 +104,15 @@ class _Collector(StatementMapper):
 
     def twice(self, tag: str, node: AttrStmt) -> BuildError:
         """A launch that uses the variable of another one over the same threads."""
-        names = ", ".join(_stored(node)) or "a stage"
+        names = ", ".join(_stored(node)) or f"a {wording().computation}"
         return BuildError(
-            f"cannot bind an axis of {node.value} iterations of {names} to {tag} inside a loop "
-            f"that is bound to {tag} too, in a kernel of {self.name!r}",
+            f"cannot bind {wording().a_loop} of {node.value} iterations of {names} to {tag} inside "
+            f"a loop that is bound to {tag} too, in a kernel of {self.name!r}",
             f"a thread has one {tag}: {names}, which depends on both loops, would be computed only "
             "where they are equal",
-            f"bind the inner axis to another thread axis, attach the stage outside of the loop "
-            f"over {tag} (compute_at), or leave the inner axis a loop",
-            where=Subject("axis", tag),
+            f"bind the inner one to another thread axis, compute {names} outside of the loop over "
+            f"{tag} (compute_at), or leave the inner one a plain loop",
+            where=Subject(wording().loop, tag),
         )
 
 
