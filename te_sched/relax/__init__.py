@@ -73,14 +73,11 @@ if typing.TYPE_CHECKING:
     from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine
     from te_sched.relax.vm.profiling import VMInstrumentReturnKind as VMInstrumentReturnKind
 
-Call, Expr, Function, StringImm, Var, extern = (
-    _graph.GraphCall,
-    _graph.GraphExpr,
-    _graph.GraphFunction,
-    _graph.GraphString,
-    _graph.GraphVar,
-    _graph.ExternFunc,
-)
+Call = _graph.GraphCall
+Expr = _graph.GraphExpr
+Function = _graph.GraphFunction
+StringImm = _graph.GraphString
+Var = _graph.GraphVar
 extern = ExternFunc
 
 # What is loaded at its first use.

@@ -14,7 +14,7 @@ normalized; an expression of which nothing changed stays the same object. Must n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
@@ -45,6 +45,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
 
+_Class = TypeVar("_Class", bound=type[Any])
 _deeply = walks_deeply("visit an expression of a graph", GraphError, again=False)
 _METHODS: dict[type, str] = {
     Constant: "visit_constant_",
@@ -66,15 +67,15 @@ _METHODS: dict[type, str] = {
 }
 
 
-def visitor(cls: type) -> type:
+def visitor(cls: _Class) -> _Class:
     """The decorator of visitors, as TVM demands it; the class itself, which is `_cls` too."""
-    cls._cls = cls  # type: ignore[attr-defined]
+    cls._cls = cls
     return cls
 
 
-def mutator(cls: type) -> type:
+def mutator(cls: _Class) -> _Class:
     """The decorator of mutators, as TVM demands it; the class itself, which is `_cls` too."""
-    cls._cls = cls  # type: ignore[attr-defined]
+    cls._cls = cls
     return cls
 
 
@@ -135,68 +136,68 @@ class PyExprVisitor(ExprFunctor):
     visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
     visit_string_imm_ = visit_data_type_imm_ = visit_var_ = visit_dataflow_var_ = visit_leaf
 
-    def visit_shape_expr_(self, op: ShapeExpr) -> None:
+    def visit_shape_expr_(self, op: ShapeExpr, /) -> None:
         """A shape: its sizes."""
         for size in op.values:
             self.visit_prim_expr(size)
 
-    def visit_prim_value_(self, op: PrimValue) -> None:
+    def visit_prim_value_(self, op: PrimValue, /) -> None:
         """A number."""
         self.visit_prim_expr(op.value)
 
     def visit_prim_expr(self, expr: Any) -> None:
         """A size or number."""
 
-    def visit_tuple_(self, op: Tuple) -> None:
+    def visit_tuple_(self, op: Tuple, /) -> None:
         """Several values."""
         for one in op.fields:
             self.visit_expr(one)
 
-    def visit_tuple_getitem_(self, op: TupleGetItem) -> None:
+    def visit_tuple_getitem_(self, op: TupleGetItem, /) -> None:
         """A value of several."""
         self.visit_expr(op.tuple_value)
 
-    def visit_call_(self, op: GraphCall) -> None:
+    def visit_call_(self, op: GraphCall, /) -> None:
         """A call: the function, then its arguments."""
         self.visit_expr(op.op)
         for one in op.args:
             self.visit_expr(one)
 
-    def visit_if_(self, op: If) -> None:
+    def visit_if_(self, op: If, /) -> None:
         """A condition and both branches."""
         for one in (op.cond, op.true_branch, op.false_branch):
             self.visit_expr(one)
 
-    def visit_function_(self, op: GraphFunction) -> None:
+    def visit_function_(self, op: GraphFunction, /) -> None:
         """Parameters and the body."""
         for param in op.params:
             self.visit_var_def(param)
         self.visit_expr(op.body)
 
-    def visit_seq_expr_(self, op: SeqExpr) -> None:
+    def visit_seq_expr_(self, op: SeqExpr, /) -> None:
         """Blocks and the result."""
         for block in op.blocks:
             self.visit_binding_block(block)
         self.visit_expr(op.body)
 
-    def visit_binding_block_(self, block: BindingBlock) -> None:
+    def visit_binding_block_(self, block: BindingBlock, /) -> None:
         """The bindings of a block."""
         for binding in block.bindings:
             self.visit_binding(binding)
 
     visit_dataflow_block_ = visit_binding_block_
 
-    def visit_var_binding_(self, binding: VarBinding) -> None:
+    def visit_var_binding_(self, binding: VarBinding, /) -> None:
         """The value, then the variable."""
         self.visit_expr(binding.value)
         self.visit_var_def(binding.var)
 
-    def visit_match_cast_(self, binding: MatchCast) -> None:
+    def visit_match_cast_(self, binding: MatchCast, /) -> None:
         """The value, then the variable."""
         self.visit_expr(binding.value)
         self.visit_var_def(binding.var)
 
-    def visit_var_def_(self, var: GraphVar) -> None:
+    def visit_var_def_(self, var: GraphVar, /) -> None:
         """A variable where it is defined."""
 
     visit_dataflow_var_def_ = visit_var_def_
@@ -248,7 +249,7 @@ class PyExprMutator(ExprFunctor):
     visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
     visit_string_imm_ = visit_data_type_imm_ = visit_leaf
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar, /) -> Any:
         """A use of a variable: its replacement, if it was renamed."""
         return self._renamed.get(op, op)
 
@@ -258,27 +259,27 @@ class PyExprMutator(ExprFunctor):
         """A size or number."""
         return expr
 
-    def visit_shape_expr_(self, op: ShapeExpr) -> Any:
+    def visit_shape_expr_(self, op: ShapeExpr, /) -> Any:
         """A shape."""
         values = [self.visit_prim_expr(one) for one in op.values]
         return op if _same(values, op.values) else ShapeExpr(tuple(values))
 
-    def visit_prim_value_(self, op: PrimValue) -> Any:
+    def visit_prim_value_(self, op: PrimValue, /) -> Any:
         """A number."""
         value = self.visit_prim_expr(op.value)
         return op if value is op.value else PrimValue(value)
 
-    def visit_tuple_(self, op: Tuple) -> Any:
+    def visit_tuple_(self, op: Tuple, /) -> Any:
         """Several values."""
         fields = [self.visit_expr(one) for one in op.fields]
         return op if _same(fields, op.fields) else Tuple(tuple(fields))
 
-    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem_(self, op: TupleGetItem, /) -> Any:
         """A value of several."""
         value = self.visit_expr(op.tuple_value)
         return op if value is op.tuple_value else TupleGetItem(value, op.index)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall, /) -> Any:
         """A call: the function, then its arguments."""
         function = self.visit_expr(op.op)
         args = [self.visit_expr(one) for one in op.args]
@@ -287,7 +288,7 @@ class PyExprMutator(ExprFunctor):
             return op
         return GraphCall(function, tuple(args), op.attrs, tuple(infos))
 
-    def visit_if_(self, op: If) -> Any:
+    def visit_if_(self, op: If, /) -> Any:
         """A condition and both branches."""
         cond = self.visit_expr(op.cond)
         branches = [self.visit_with_new_scope(one) for one in (op.true_branch, op.false_branch)]
@@ -295,7 +296,7 @@ class PyExprMutator(ExprFunctor):
             return op
         return If(cond, *branches)
 
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction, /) -> Any:
         """Parameters and the body."""
         params = [self.visit_var_def(one) for one in op.params]
         if op.body is None:
@@ -329,7 +330,7 @@ class PyExprMutator(ExprFunctor):
             self.builder_.end_scope()
         return found
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr, /) -> Any:
         """Blocks and the result; what the result emits is a block at the end."""
         blocks = [self.visit_binding_block(one) for one in op.blocks]
         self.builder_._begin_binding_block()
@@ -344,12 +345,12 @@ class PyExprMutator(ExprFunctor):
 
     # Blocks and bindings
 
-    def visit_binding_block_(self, block: BindingBlock) -> BindingBlock:
+    def visit_binding_block_(self, block: BindingBlock, /) -> BindingBlock:
         """The block with rewritten bindings."""
         self.builder_._begin_binding_block()
         return self._block(block)
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+    def visit_dataflow_block_(self, block: DataflowBlock, /) -> BindingBlock:
         """The block with rewritten bindings."""
         self.builder_._begin_dataflow_block()
         return self._block(block)
@@ -365,7 +366,7 @@ class PyExprMutator(ExprFunctor):
         is_kept = type(made) is type(block) and _same(made.bindings, block.bindings)
         return block if is_kept else made
 
-    def visit_var_binding_(self, binding: VarBinding) -> None:
+    def visit_var_binding_(self, binding: VarBinding, /) -> None:
         """Rewrite the value, then emit the binding."""
         self.reemit_binding(binding, self.visit_expr(binding.value))
 
@@ -380,7 +381,7 @@ class PyExprMutator(ExprFunctor):
             var = self._retyped(binding.var, var, info)
         self.builder_.emit_normalized(VarBinding(var, value))
 
-    def visit_match_cast_(self, binding: MatchCast) -> None:
+    def visit_match_cast_(self, binding: MatchCast, /) -> None:
         """Rewrite the value, then emit the binding."""
         value, var = self.visit_expr(binding.value), self.visit_var_def(binding.var)
         info = self.visit_struct_info(binding.struct_info)
@@ -396,7 +397,7 @@ class PyExprMutator(ExprFunctor):
             self._renamed[var] = made
         return made
 
-    def visit_var_def_(self, var: GraphVar) -> GraphVar:
+    def visit_var_def_(self, var: GraphVar, /) -> GraphVar:
         """The variable that is defined instead of this one."""
         known = self._renamed.get(var)
         if known is not None:

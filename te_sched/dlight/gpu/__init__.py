@@ -17,7 +17,8 @@ from te_sched.dlight.gpu.rms_norm import GPURMSNorm as GPURMSNorm
 from te_sched.dlight.gpu.single_thread import SingleThread as SingleThread
 from te_sched.dlight.gpu.transpose import Transpose as Transpose
 
-Fallback, RMSNorm = GPUFallback, GPURMSNorm
+Fallback = GPUFallback
+RMSNorm = GPURMSNorm
 
 signatures.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__])

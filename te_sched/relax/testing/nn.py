@@ -148,12 +148,10 @@ def init_params(mod: IRModule) -> list[np.ndarray[Any, Any]]:
     return found
 
 
-Module, Sequential, ReLU, LogSoftmax, Linear = (
-    BuilderModule,
-    BuilderSequential,
-    BuilderReLU,
-    BuilderLogSoftmax,
-    BuilderLinear,
-)
+Module = BuilderModule
+Sequential = BuilderSequential
+ReLU = BuilderReLU
+LogSoftmax = BuilderLogSoftmax
+Linear = BuilderLinear
 
 signatures.list_names(sys.modules[__name__])

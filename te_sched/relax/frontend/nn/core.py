@@ -488,11 +488,9 @@ def unwrap_nested(value: Any) -> GraphExpr | Any:
     return value
 
 
-Effect, Module, ModuleList, Parameter, Tensor, Object = (
-    NNEffect,
-    NNModule,
-    NNModuleList,
-    NNParameter,
-    NNTensor,
-    NNObject,
-)
+Effect = NNEffect
+Module = NNModule
+ModuleList = NNModuleList
+Parameter = NNParameter
+Tensor = NNTensor
+Object = NNObject

@@ -208,4 +208,7 @@ class ModuleSpec:
         return f"ModuleSpec:\n{lines}"
 
 
-Int, Tensor, Object, Tuple = IntSpec, TensorSpec, ObjectSpec, TupleSpec
+Int = IntSpec
+Tensor = TensorSpec
+Object = ObjectSpec
+Tuple = TupleSpec
