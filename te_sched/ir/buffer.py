@@ -456,11 +456,23 @@ def _no_iteration(self: Buffer) -> Any:
     )
 
 
+def _no_assignment(self: Buffer, indices: Any, value: Any) -> None:
+    """For type checkers, which see it in scripts; they read the assignment themselves."""
+    del indices, value
+    raise OperandError(
+        f"cannot assign to an element of buffer {self.name}",
+        "its elements are known only when the program runs",
+        "assign in a function with @T.prim_func, or use tir.BufferStore(buffer, value, indices)",
+        Subject("buffer", self.name),
+    )
+
+
 def _install_methods() -> None:
     for method in (access_ptr, get_flattened_buffer, vload, vstore):
         setattr(Buffer, method.__name__, method)
     setattr(Buffer, "__getitem__", element)  # noqa: B010
     setattr(Buffer, "__iter__", _no_iteration)  # noqa: B010  prevents endless iteration
+    setattr(Buffer, "__setitem__", _no_assignment)  # noqa: B010
     setattr(Buffer, "READ", READ)  # noqa: B010
     setattr(Buffer, "WRITE", WRITE)  # noqa: B010
 

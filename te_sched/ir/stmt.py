@@ -328,6 +328,10 @@ class GlobalVar(str):
         """The name as a plain string."""
         return str(self)
 
+    if TYPE_CHECKING:  # given by relax.expr_operators
+
+        def __call__(self, *args: Any, attrs: Any = None) -> Any: ...
+
 
 class FunctionMap(dict[str, Any]):
     """Functions by name; `items()[0]` is the first with its name, as in TVM.

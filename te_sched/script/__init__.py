@@ -4,6 +4,7 @@
 """
 
 import sys
+import typing
 
 from te_sched.script import ir as ir
 from te_sched.script import relax as relax
@@ -13,7 +14,6 @@ from te_sched.script.parser import NAMES as _NAMES
 from te_sched.script.parser import from_source as from_source
 from te_sched.script.parser import parse as parse
 
-_NAMES.update(
-    {"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax, "tvm": sys.modules["te_sched"]}
-)
+_NAMES.update({"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax})
+_NAMES.update({"Annotated": typing.Annotated, "tvm": sys.modules["te_sched"]})
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -1,17 +1,18 @@
 """Struct infos as scripts write them: `R.Tensor(("n", 4), "float32")`, with names as strings.
 
 A call makes a struct info; with names of sizes it makes a `PendingStructInfo`, which becomes one
-where the names are known. The words stand for struct infos without a call too. Must not know the
-functions that are read.
+where the names are known. The words stand for struct infos without a call too. Type checkers
+refuse calls in annotations; they accept `Annotated[R.Tensor, ("n", 4), "float32"]` (`expanded`).
+Must not know the functions that are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from te_sched.errors import ScriptError, repr_of
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS, GraphExpr, as_struct_info
 from te_sched.ir.struct_info import (
     FuncStructInfo,
@@ -71,8 +72,29 @@ class Annotation:
         return f"R.{self.__name__}"
 
 
+def expanded(annotation: Any) -> Any:
+    """What an annotation stands for: `Annotated[kind, *arguments]` for `kind(*arguments)`, or for
+    its first argument if that is an annotation, as it must be where the kind is no word of scripts.
+
+    >>> from te_sched.script import tir as T
+    >>> expanded(Annotated[T.Buffer, (4, 8), "float16"]).dtype
+    'float16'
+    >>> expanded(Annotated[Any, T.handle])
+    T.handle
+    """
+    annotation = getattr(annotation, "__value__", annotation)  # of a `type` statement
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    kind, details = annotation.__origin__, annotation.__metadata__
+    is_word = type(kind).__module__.startswith("te_sched.script.")
+    if is_word and not isinstance(details[0], Buffer | StructInfo | PendingStructInfo):
+        return kind(*details)
+    return details[0]
+
+
 def struct_info_of(given: Any, resolve: Resolve) -> Any:
     """The struct info of an annotation, with its names resolved."""
+    given = expanded(given)
     if isinstance(given, Annotation):
         given = given()
     return given.make(resolve) if isinstance(given, PendingStructInfo) else as_struct_info(given)
@@ -80,6 +102,7 @@ def struct_info_of(given: Any, resolve: Resolve) -> Any:
 
 def _from_script(given: Any) -> StructInfo | None:
     """The conversion of annotations outside of scripts, where names of sizes are not known."""
+    given = expanded(given)
     if isinstance(given, Annotation):
         given = given()
     if isinstance(given, PendingStructInfo) and not given.names:
@@ -174,7 +197,8 @@ def _prim(dtype: Any = None, value: Any = None) -> Any:
 
 def _parts(given: Any) -> tuple[list[Any], list[str]]:
     """The struct infos in another one, and the names in them."""
-    parts = [one() if isinstance(one, Annotation) else one for one in given]
+    parts = [expanded(one) for one in given]
+    parts = [one() if isinstance(one, Annotation) else one for one in parts]
     names = [name for one in parts if isinstance(one, PendingStructInfo) for name in one.names]
     return parts, names
 

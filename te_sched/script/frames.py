@@ -8,7 +8,7 @@ that a script opens without `with` reach to the end of the frame around them. Th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
@@ -225,6 +225,16 @@ class ForFrame(Frame):
         self.vars = [Var("v", extent.dtype) for _, extent in ranges]
         self.value = self.vars if is_grid and len(ranges) > 1 else self.vars[0]
 
+    def __iter__(self) -> Iterator[Any]:
+        """For type checkers, of variables that Python's `range` may bind in another loop; a script
+        reads `for` itself.
+        """
+        raise ScriptError(
+            "a loop of a script is run by Python",
+            "it stands outside of a function with @T.prim_func",
+            "decorate the function, or open the loop by `with`",
+        )
+
     def make(self, body: Stmt) -> Stmt:
         for var, (low, extent) in zip(reversed(self.vars), reversed(self.ranges), strict=True):
             axis = None
@@ -345,9 +355,9 @@ class PrimFuncFrame(Frame):
         self.alloc_buffers: list[Buffer] = []
         self.threads: dict[Var, IterVar] = {}
         self.finish: Callable[[PrimFunc, list[Buffer]], PrimFunc] | None = None
-        self.decorate: Callable[[Any], Any] | None = None
+        self.decorate: Callable[[Any], PrimFunc] | None = None
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Callable[..., Any]) -> PrimFunc:
         """What the frame makes of a function that it decorates."""
         assert self.decorate is not None
         return self.decorate(function)
@@ -377,9 +387,9 @@ class ModuleFrame(Frame):
         self.functions: dict[str, Any] = {}
         self.attrs: dict[str, Any] | None = None
         self.global_infos: dict[str, Any] = {}
-        self.decorate: Callable[[Any], Any] | None = None
+        self.decorate: Callable[[Any], IRModule] | None = None
 
-    def __call__(self, cls: Any) -> Any:
+    def __call__(self, cls: type[Any]) -> IRModule:
         """What the frame makes of a class that it decorates."""
         assert self.decorate is not None
         return self.decorate(cls)

@@ -66,10 +66,10 @@ class GraphFunctionFrame(SequenceFrame):
         self.ret_struct_info: StructInfo | None = None
         self.result: Any = None
         self.made: GraphFunction | None = None
-        self.decorate: Callable[[Any], Any] | None = None
+        self.decorate: Callable[[Any], GraphFunction] | None = None
         self.symbols: dict[str, Var] = {}  # variables of sizes by name
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Callable[..., Any]) -> GraphFunction:
         """What the frame makes of a function that it decorates."""
         assert self.decorate is not None
         return self.decorate(function)

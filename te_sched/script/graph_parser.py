@@ -42,6 +42,7 @@ from te_sched.script.annotations import (
     Shape,
     Tensor,
     Tuple,
+    expanded,
     is_name,
     new_size,
     struct_info_of,
@@ -173,7 +174,7 @@ class GraphParser(StatementReader):
             return False
 
     def _annotation(self, node: Any) -> Any:
-        return self.value(self.source.expression(node))
+        return self._checked(node, expanded, self.value(self.source.expression(node)))
 
     def _resolved(self, given: Any) -> StructInfo:
         found: StructInfo = struct_info_of(given, self._size)

@@ -19,7 +19,7 @@ import linecache
 import sys
 from collections.abc import Callable, Collection, Mapping
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, overload
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.complete import complete
@@ -43,6 +43,7 @@ from te_sched.python_expressions import is_long
 from te_sched.relax.analysis.well_formed import first_fault
 from te_sched.script import frames
 from te_sched.script import words as T
+from te_sched.script.annotations import expanded
 from te_sched.script.evaluate import OpenModule, element_at, is_open
 from te_sched.script.frames import (
     CaseFrame,
@@ -259,6 +260,7 @@ class Parser(StatementReader):
             if known is None or isinstance(known, str):
                 raise
             value = known
+        value = self._checked(node, expanded, value)
         if isinstance(value, T.ScalarType | T.HandleType):
             return value()
         if isinstance(value, Buffer) and value.name:
@@ -599,6 +601,14 @@ class Macro:
 
 
 # Decorators
+
+
+@overload
+def macro(function: Callable[..., Any], /, *, hygienic: bool = True) -> Macro: ...
+
+
+@overload
+def macro(*, hygienic: bool = True) -> Callable[[Callable[..., Any]], Macro]: ...
 
 
 def macro(*args: Any, hygienic: bool = True) -> Any:

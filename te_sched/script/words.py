@@ -55,6 +55,10 @@ from te_sched.te.tensor import Array
 from te_sched.tir import intrinsics as _tir_intrinsics
 from te_sched.tir.constructors import Constructor as _Constructor
 
+_NO_WORDS = frozenset(globals()) | {"ScalarType", "HandleType", "BufferType", "Opened"}
+# What a frame gives that an assignment or `with` opens: a variable, a pointer, a buffer.
+Opened = Any
+
 # Types
 
 
@@ -693,7 +697,7 @@ def Else() -> CaseFrame:
     return CaseFrame("else")
 
 
-def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Wrapper:
+def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Opened:
     """A variable with a value."""
     bound = _ops.convert(value)
     if var is None:
@@ -743,7 +747,7 @@ def realize(region: Any, storage_scope: str | None = None, condition: Any = True
 
 def allocate(
     extents: Any, dtype: Any, scope: str = "global", condition: Any = None, annotations: Any = None
-) -> Wrapper:
+) -> Opened:
     """Memory; the value is the pointer to it."""
     sizes = tuple([_ops.convert(one) for one in extents])
     held = _ops.TRUE if condition is None else _condition(condition)
@@ -758,7 +762,7 @@ def _pointed(dtype: str) -> str:
     return _dtypes.with_lanes("int8", kind.lanes) if kind.code == "bool" else dtype
 
 
-def allocate_const(data: Any, dtype: Any, extents: Any, annotations: Any = None) -> Wrapper:
+def allocate_const(data: Any, dtype: Any, extents: Any, annotations: Any = None) -> Opened:
     """Constant memory with these elements."""
     sizes = tuple([_ops.convert(one) for one in extents])
     name = _type_name(dtype)
@@ -780,7 +784,7 @@ def decl_buffer(
     offset_factor: int = 0,
     buffer_type: str = "",
     axis_separators: Any = None,
-) -> Wrapper:
+) -> Opened:
     """A buffer: a view of the memory of `data`, or of memory that it allocates."""
     made = Buffer(
         shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type,
@@ -821,7 +825,7 @@ def _thread_axis(var: _E.Var, tag: str, domain: _E.Range | None = None) -> _E.It
     return _E.IterVar(domain, var, "ThreadIndex", tag)
 
 
-def launch_thread(thread: Any, extent: Any) -> Wrapper:
+def launch_thread(thread: Any, extent: Any) -> Opened:
     """An axis of threads of this extent."""
     size = _ops.convert(extent)
     if isinstance(thread, str):
@@ -1001,6 +1005,7 @@ def _intrinsic(function: Callable[..., _E.Call]) -> Callable[..., Expr]:
     names = [*inspect.signature(function).parameters]
     place = names.index("dtype") if "dtype" in names else None
 
+    @functools.wraps(function)
     def call(*args: Any, dtype: Any = None, **named: Any) -> Expr:
         values = [_argument(one) for one in args]
         rest = {name: _argument(one) for name, one in named.items()}
@@ -1114,3 +1119,5 @@ def reduce(
 
 
 bfloat16 = ScalarType("bfloat16")
+
+__all__ = sorted([name for name in globals() if name[0] != "_" and name not in _NO_WORDS])

@@ -43,6 +43,10 @@ class Constructor:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._build(*args, **kwargs)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._build)
+
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, self.kind)
 

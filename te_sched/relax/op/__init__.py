@@ -2,10 +2,9 @@
 
 import sys
 
+from te_sched import errors, signatures
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
-from te_sched.errors import GraphTypeError
 from te_sched.relax.op import builtin as builtin
-from te_sched.relax.op import calls as calls
 from te_sched.relax.op import grad as grad
 from te_sched.relax.op import image as image
 from te_sched.relax.op import inspect as inspect
@@ -146,9 +145,12 @@ from te_sched.relax.op.unary import sqrt as sqrt
 from te_sched.relax.op.unary import square as square
 from te_sched.relax.op.unary import tan as tan
 from te_sched.relax.op.unary import tanh as tanh
-from te_sched.signatures import check_arguments
 
-for _part in (sys.modules[__name__], builtin, grad, image, inspect, memory, nn, vm):
-    check_arguments(_part, error=GraphTypeError)
-
+_SELF = sys.modules[__name__]
+_GROUPS = ("builtin", "grad", "image", "inspect", "memory", "nn", "vm")
+for _part in (_SELF, builtin, grad, image, inspect, memory, nn, vm):
+    signatures.check_arguments(_part, error=errors.GraphTypeError)
+signatures.list_own_names(builtin, grad, image, inspect, memory, vm)
+signatures.list_names(nn)
+signatures.list_names(_SELF, *_GROUPS)
 _tell_of_absent_names(__name__)

@@ -8,8 +8,16 @@ from typing import Any
 
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import IntImm, Node
-from te_sched.ir.graph import Constant, DataTypeImm, GraphCall, PrimValue, as_expr
+from te_sched.ir.expr import Expr, IntImm, Node
+from te_sched.ir.graph import (
+    Constant,
+    DataTypeImm,
+    GraphCall,
+    GraphExpr,
+    GraphString,
+    PrimValue,
+    as_expr,
+)
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -19,7 +27,7 @@ from te_sched.ir.struct_info import (
     size_text,
 )
 from te_sched.ir.visitor import replace
-from te_sched.signatures import is_index, is_real
+from te_sched.signatures import is_index, is_real, is_sequence
 
 # The policies of an operator in mixed precision: it is computed with float16, or with the dtype of
 # its arguments; an operator without a policy has the dtypes that are written.
@@ -216,3 +224,27 @@ def as_float(value: Any, name: str) -> float:
             f"{name} is {repr_of(value)}", f"it is {kind_of(value)}", "give a number"
         )
     return float(value)
+
+
+# Arguments as values of the graph
+
+
+def as_shape(given: Any) -> Any:
+    """A list of sizes as a shape."""
+    return ShapeExpr(tuple(given)) if is_sequence(given) else given
+
+
+def as_number(given: Any) -> Any:
+    """An int or a size as a value of the graph."""
+    is_size = isinstance(given, int | Expr)
+    return PrimValue(given) if is_size else given
+
+
+def as_string(given: Any) -> Any:
+    """A str as a value of the graph."""
+    return GraphString(given) if isinstance(given, str) else given
+
+
+def as_dtype(given: Any) -> Any:
+    """The name of a dtype as a value of the graph."""
+    return given if isinstance(given, GraphExpr) else DataTypeImm(dtypes.spelled(given))

@@ -7,12 +7,10 @@ from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm
+from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import (
     DataTypeImm,
     GraphCall,
-    GraphExpr,
-    GraphString,
     GraphVar,
     PrimValue,
     Tuple,
@@ -26,10 +24,18 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.relax.op.arguments import Numbers, Shape, Value
-from te_sched.relax.op.common import allocated, argument_error, shape_of, tensor_of
+from te_sched.relax.op.common import (
+    allocated,
+    argument_error,
+    as_dtype,
+    as_number,
+    as_shape,
+    as_string,
+    shape_of,
+    tensor_of,
+)
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.runtime.registry import bring
-from te_sched.signatures import is_sequence
 
 
 def alloc_storage(
@@ -95,27 +101,6 @@ def view(
 def ensure_zero_offset(data: Value) -> GraphCall:
     """The tensor, copied if it begins inside of its memory."""
     return make_call("relax.memory.ensure_zero_offset", [data])
-
-
-def as_shape(given: Any) -> Any:
-    """A list of sizes as a shape."""
-    return ShapeExpr(tuple(given)) if is_sequence(given) else given
-
-
-def as_number(given: Any) -> Any:
-    """An int or a size as a value of the graph."""
-    is_size = isinstance(given, int | Expr)
-    return PrimValue(given) if is_size else given
-
-
-def as_string(given: Any) -> Any:
-    """A str as a value of the graph."""
-    return GraphString(given) if isinstance(given, str) else given
-
-
-def as_dtype(given: Any) -> Any:
-    """The name of a dtype as a value of the graph."""
-    return given if isinstance(given, GraphExpr) else DataTypeImm(dtypes.spelled(given))
 
 
 # Inference

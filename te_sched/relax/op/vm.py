@@ -7,8 +7,7 @@ from typing import Any
 from te_sched.ir.graph import GraphCall, Tuple
 from te_sched.ir.struct_info import ObjectStructInfo, StructInfo, TupleStructInfo
 from te_sched.relax.op.arguments import Arguments, Shape, Value
-from te_sched.relax.op.common import allocated
-from te_sched.relax.op.memory import as_dtype, as_number, as_shape, as_string
+from te_sched.relax.op.common import allocated, as_dtype, as_number, as_shape, as_string
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 

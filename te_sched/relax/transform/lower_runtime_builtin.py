@@ -16,7 +16,8 @@ from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import vm
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed
-from te_sched.relax.op.memory import DERIVES_VIEW, as_number
+from te_sched.relax.op.common import as_number
+from te_sched.relax.op.memory import DERIVES_VIEW
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.runtime.device import device
 
