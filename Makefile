@@ -22,6 +22,8 @@ DIST := $(VENV)/installed-dist
 PYTEST_FLAGS ?= -n auto --dist worksteal
 MINUTES ?= 10
 SEED ?= 1
+# A user's program for each storey; type checkers read them as they read a user's.
+USERS = $(wildcard tests/packaging/user_*.py)
 # Without tests (5), as where what they need is not installed, a file passes.
 ONE_FILE = $(BIN)/python -m pytest -q --no-header -p no:cacheprovider "$$0" || [ $$? -eq 5 ]
 export PYTHON
@@ -63,7 +65,8 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
-	$(BIN)/mypy --strict tests/packaging/user_program.py
+	$(BIN)/mypy --strict $(USERS)
+	$(BIN)/pyright --pythonpath $(BIN)/python $(USERS)
 
 layering: $(STAMP)
 	$(BIN)/lint-imports --no-logo --no-cache

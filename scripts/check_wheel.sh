@@ -16,7 +16,7 @@ sdist=$(echo "$PWD"/dist/*.tar.gz)
 
 outside=$(mktemp -d)
 trap 'rm -rf "$outside"' EXIT
-cp tests/packaging/user_program.py "$outside"
+cp tests/packaging/user_*.py "$outside"
 cd "$outside"
 export XDG_CACHE_HOME="$outside/cache" PYTHONPATH=
 
@@ -27,9 +27,9 @@ bin=$outside/venv/bin
 "$bin/te-sched" --version
 "$bin/te-sched" doctor
 
-step "A program, and its types under mypy --strict"
+step "A program, and the types of one for each storey under mypy --strict"
 "$bin/python" user_program.py
-"$python" -m mypy --strict --python-executable "$bin/python" user_program.py
+"$python" -m mypy --strict --python-executable "$bin/python" user_*.py
 
 step "The story of a schedule"
 "$bin/te-sched" explain "$sources/docs/images/gemm.py" -o report.html

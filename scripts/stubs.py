@@ -1,82 +1,117 @@
-"""Write the stubs of `T` and `R`, which type checkers and editors read: te_sched/script/*.pyi.
+"""Write the stubs of `T`, `R` and `tir`, which type checkers and editors read.
 
 python -m scripts.stubs            write the files
 python -m scripts.stubs --check    fail if one is out of date
 
-Most words are made by programs (`T.float32`, `T.exp`, `R.add`): a stub spells what Python finds.
-Must not know single words.
+Most of their names are made by programs (`T.float32`, `T.exp`, `R.add`): a stub spells what Python
+finds. Must not know single names.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import collections.abc
 import inspect
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from te_sched.ir.expr import Call, Expr  # noqa: E402
+from te_sched import tir  # noqa: E402
+from te_sched.ir.expr import Call, Expr, Var  # noqa: E402
+from te_sched.ir.stmt import PrimFunc  # noqa: E402
 from te_sched.ir.struct_info import GraphExpr  # noqa: E402
-from te_sched.script import decorators, parser, relax, tir  # noqa: E402
+from te_sched.script import decorators, parser  # noqa: E402
+from te_sched.script import relax as script_relax  # noqa: E402
+from te_sched.script import tir as script_tir  # noqa: E402
 from te_sched.script.annotations import Annotation  # noqa: E402
 from te_sched.script.graph_frames import MatchCastValue  # noqa: E402
 from te_sched.script.words import BufferType, HandleType, ScalarType  # noqa: E402
 from te_sched.tir.constructors import Constructor  # noqa: E402
 
-FOLDER = ROOT / "te_sched" / "script"
 _HEAD = '''\
 """{title}
 
-Made by `python -m scripts.stubs`. Words that are types and functions too (`{example}`) are Any,
-as no type checker has such types.
+Made by `python -m scripts.stubs`. Names of types that are functions too, such as {example}, are
+Any: no type checker has such types.
 """
 
 '''
-_TYPES_AND_FUNCTIONS = ScalarType | HandleType | BufferType | Annotation
-_Convert = Callable[[Any], Any]
+
+
+class Face(NamedTuple):
+    """A module with a stub."""
+
+    module: types.ModuleType
+    path: str
+    example: str
+    is_any: Callable[[Any], bool]  # whether a value is a type that is a function too
+    is_imported: Callable[[str, str], bool]  # whether checkers read a function in its module
+    result: Callable[[Any], Any]  # what checkers are told of the type of a result
 
 
 class Stub:
     """The text of a stub: lines, and the names that they import."""
 
-    def __init__(self, result: _Convert) -> None:
-        self.result = result  # what checkers are told of a result
+    def __init__(self, face: Face) -> None:
+        self.face = face
         self.imports: set[str] = set()
         self.lines: list[str] = []
 
-    def text(self, head: str) -> str:
+    def text(self) -> str:
         """The whole file."""
+        self.names(self.face.module, self.face.module.__all__)
+        title = (self.face.module.__doc__ or "").partition("\n")[0]
+        head = _HEAD.format(title=title, example=self.face.example)
         return head + "\n".join([*sorted(self.imports), "", *self.lines, ""])
 
     def names(self, module: Any, names: Iterable[str], indent: str = "") -> None:
         """The declarations of names of a module."""
         for name in names:
-            self._declare(module, name, getattr(module, name), indent)
+            self._declare(name, getattr(module, name), indent)
 
-    def _declare(self, module: Any, name: str, value: Any, indent: str) -> None:
-        home = sys.modules.get(str(getattr(value, "__module__", "")))
-        if isinstance(value, types.ModuleType):
-            self.lines += [f"{indent}class {name}:", f'{indent}    """{_first_line(value)}"""', ""]
-            self.names(value, value.__all__, f"{indent}    ")
-            self.lines.append("")
-        elif isinstance(value, _TYPES_AND_FUNCTIONS):
-            self.imports.add(f"from te_sched.script._types import {name} as {name}")
-        elif home in (decorators, parser):  # it has overloads
-            self.imports.add(f"from {home.__name__} import {name} as {name}")
-        elif isinstance(value, type):
-            self.imports.add(f"from {value.__module__} import {value.__name__} as {name}")
+    def _declare(self, name: str, value: Any, indent: str) -> None:
+        home, own = str(getattr(value, "__module__", "")), str(getattr(value, "__name__", ""))
+        if self.face.is_any(value):
+            self._export(f"{self._package()}._types", name, name)
+        elif isinstance(value, types.ModuleType):
+            self._module(name, value, indent)
+        elif isinstance(value, Constructor) and self.face.module is tir:
+            self._export(value.kind.__module__, own, name)
+        elif isinstance(value, type) or self.face.is_imported(home, own):
+            self._export(home, own, name)
         elif callable(value):
             self._function(name, value, indent, is_method=bool(indent))
         else:
             self._object(name, value)
+
+    def _package(self) -> str:
+        name = self.face.module.__name__
+        return name if hasattr(self.face.module, "__path__") else name.rpartition(".")[0]
+
+    def _export(self, module: str, own: str, name: str) -> None:
+        if own == name:  # then it is exported
+            self.imports.add(f"from {module} import {name} as {name}")
+        else:
+            self.lines.append(f"{name} = {self._imported(module, own)}")
+
+    def _module(self, name: str, value: types.ModuleType, indent: str) -> None:
+        """A module, or a group of words, whose functions are told otherwise than in its module."""
+        home, _, own = value.__name__.rpartition(".")
+        if self.face.module is tir:
+            self._export(home, own, name)
+            return
+        self.lines += [f"{indent}class {name}:", f'{indent}    """{_first_line(value)}"""', ""]
+        self.names(value, vars(value)["__all__"], f"{indent}    ")
+        self.lines.append("")
 
     def _object(self, name: str, value: Any) -> None:
         """An object with functions, such as T.axis."""
@@ -94,7 +129,7 @@ class Stub:
         if named in kinds and rest not in kinds:
             parameters.insert(kinds.index(named), "*")
         found = value.kind if isinstance(value, Constructor) else signature.return_annotation
-        result = self.spelled(self.result(_evaluated(found, owner)))
+        result = self.spelled(self.face.result(_evaluated(found, owner)))
         if is_method:
             self.lines.append(f"{indent}@staticmethod")
         self.lines.append(f"{indent}def {name}({', '.join(parameters)}) -> {result}:")
@@ -118,8 +153,7 @@ class Stub:
         if outer is typing.Annotated:
             return self.spelled(inner[0])
         if outer in (types.UnionType, typing.Union):
-            parts = [self.spelled(one) for one in inner]
-            return " | ".join(parts)
+            return " | ".join([self.spelled(one) for one in inner])
         if isinstance(hint, list):
             return f"[{', '.join(map(self.spelled, hint))}]"
         if outer is not None:
@@ -167,6 +201,13 @@ def _first_line(value: Any) -> str:
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
+@cache
+def _definitions(module: str) -> frozenset[str]:
+    """The names of functions that the text of a module defines."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return frozenset(one.name for one in tree.body if isinstance(one, ast.FunctionDef))
+
+
 def _expression(hint: Any) -> Any:
     return Expr if hint is Call else hint
 
@@ -177,16 +218,43 @@ def _graph_value(hint: Any) -> Any:
     return GraphExpr if is_value or hint is Any else hint
 
 
+def _is_decorator(home: str, own: str) -> bool:
+    return home in (decorators.__name__, parser.__name__)
+
+
+# Classes of nodes of which checkers see TVM's constructor, too.
+_TYPED = (PrimFunc, Var)
+_FACES = (
+    Face(
+        script_tir,
+        "te_sched/script/tir.pyi",
+        "T.int32",
+        lambda value: isinstance(value, ScalarType | HandleType | BufferType),
+        _is_decorator,
+        _expression,
+    ),
+    Face(
+        script_relax,
+        "te_sched/script/relax.pyi",
+        "R.Tensor",
+        lambda value: isinstance(value, Annotation),
+        _is_decorator,
+        _graph_value,
+    ),
+    Face(
+        tir,
+        "te_sched/tir/__init__.pyi",
+        "tir.For",
+        lambda value: isinstance(value, Constructor) and value.kind not in _TYPED,
+        lambda home, own: own in _definitions(home),
+        lambda hint: hint,
+    ),
+)
+
+
 def pages() -> dict[Path, str]:
     """The stubs by path."""
-    found = {}
-    for face, example, result in ((tir, "T.int32", _expression), (relax, "R.Tensor", _graph_value)):
-        stub = Stub(result)
-        stub.names(face, face.__all__)
-        title = (face.__doc__ or "").partition("\n")[0]
-        name = face.__name__.rpartition(".")[2]
-        found[FOLDER / f"{name}.pyi"] = stub.text(_HEAD.format(title=title, example=example))
-    return found
+    return {ROOT / face.path: Stub(face).text() for face in _FACES}
 
 
 def main() -> None:

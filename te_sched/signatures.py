@@ -199,7 +199,7 @@ def list_own_names(*modules: ModuleType) -> None:
 
 
 def _is_from(home: str, value: Any) -> bool:
-    """Whether a value of a module is from a package, or a constant; it is no module."""
+    """Whether a value of a module is from a package or a constant, and not a module."""
     if isinstance(value, ModuleType | type(annotations)):
         return False
     found = getattr(value, "__module__", None)

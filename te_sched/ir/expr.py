@@ -204,6 +204,18 @@ class Var(Expr):
         if type(self.name) is not str or not self.name.isascii():
             _check_text("a variable", self.name)
 
+    if TYPE_CHECKING:  # `tir.Var` is this class, with TVM's parameters
+
+        def __init__(
+            self,
+            name: str,
+            dtype: Any = "int32",
+            pointer: PointerType | None = None,
+            is_size: bool = False,
+            *,
+            span: object = None,
+        ) -> None: ...
+
     @property
     def type_annotation(self) -> PrimType | PointerType:
         """The type: of a number its dtype, of a pointer what it points to."""

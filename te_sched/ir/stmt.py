@@ -301,7 +301,8 @@ class PrimFunc(BaseFunc):
         return new
 
     if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
-
+        # `tir.PrimFunc` is this class, with the parameters of TVM's.
+        def __init__(self, params: Sequence[Any], body: Any, *args: Any, **named: Any) -> None: ...
         @property
         def struct_info(self) -> Any: ...
         def astext(self) -> str: ...

@@ -74,7 +74,7 @@ class Annotation:
 
 def expanded(annotation: Any) -> Any:
     """What an annotation stands for: `Annotated[kind, *arguments]` for `kind(*arguments)`, or for
-    its first argument if that is an annotation, as it must be where the kind is no word of scripts.
+    its first argument if that is an annotation or the kind is not a word of scripts.
 
     >>> from te_sched.script import tir as T
     >>> expanded(Annotated[T.Buffer, (4, 8), "float16"]).dtype

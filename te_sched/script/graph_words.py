@@ -26,6 +26,7 @@ from te_sched.runtime.device import cpu as cpu
 from te_sched.runtime.device import cuda as cuda
 from te_sched.runtime.device import device as _device
 from te_sched.script import graph_frames as _frames
+from te_sched.script.annotations import Callable_ as Callable  # noqa: F401
 from te_sched.script.annotations import Object as Object
 from te_sched.script.annotations import Prim as Prim
 from te_sched.script.annotations import Shape as Shape

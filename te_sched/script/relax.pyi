@@ -1,7 +1,7 @@
 """The names of TVMScript for graphs: `from te_sched.script import relax as R`.
 
-Made by `python -m scripts.stubs`. Words that are types and functions too (`R.Tensor`) are Any,
-as no type checker has such types.
+Made by `python -m scripts.stubs`. Names of types that are functions too, such as R.Tensor, are
+Any: no type checker has such types.
 """
 
 from builtins import bool as _bool
@@ -20,6 +20,7 @@ from te_sched.ir.struct_info import GraphExpr as _GraphExpr
 from te_sched.ir.struct_info import ShapeExpr as ShapeExpr
 from te_sched.relax.dpl.rewrite import PatternMatchingRewriter as _PatternMatchingRewriter
 from te_sched.runtime.device import Device as _Device
+from te_sched.script._types import Callable as Callable
 from te_sched.script._types import Object as Object
 from te_sched.script._types import Prim as Prim
 from te_sched.script._types import Shape as Shape

@@ -1,7 +1,7 @@
 """The names of TVMScript for functions of loops and blocks: `from te_sched.script import tir as T`.
 
-Made by `python -m scripts.stubs`. Words that are types and functions too (`T.int32`) are Any,
-as no type checker has such types.
+Made by `python -m scripts.stubs`. Names of types that are functions too, such as T.int32, are
+Any: no type checker has such types.
 """
 
 from builtins import float as _float

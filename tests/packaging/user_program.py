@@ -1,4 +1,4 @@
-"""A user's program under `mypy --strict`: asserts the types of all expressions."""
+"""A user's program of tensor expressions under `mypy --strict` and pyright: asserts all types."""
 
 from __future__ import annotations
 

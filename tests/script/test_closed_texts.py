@@ -32,13 +32,13 @@ REFUSED = {
     "T.comm_reducer(lambda x, y: x + y, [0]).identity[0].script": "cannot use the attribute script",
     # names and modules
     "T.os": r"scripts have no T\.os",
-    'T.np.load("x")': "the text of a script cannot use",
-    "T.inspect": "the text of a script cannot use",
-    'T.replace(A, name="b")': "the text of a script cannot use",
+    'T.np.load("x")': r"scripts have no T\.np",
+    "T.inspect": r"scripts have no T\.inspect",
+    'T.replace(A, name="b")': r"scripts have no T\.replace",
     "T.macro(lambda: 0)": "the text of a script cannot use",
-    "T.ScriptBuilder": "the text of a script cannot use",
-    "I.decorate_module": "the text of a script cannot use",
-    'R.py_print("x")': "the text of a script cannot use",
+    "T.ScriptBuilder": r"scripts have no T\.ScriptBuilder",
+    "I.decorate_module": r"scripts have no I\.decorate_module",
+    'R.py_print("x")': r"scripts have no R\.py_print",
     "R.rewriter(1)": "the text of a script cannot use",
     "R.nn.sys": "scripts have no R.nn.sys",
     'tvm.script.parse("x", None)': "the text of a script cannot use",
@@ -146,7 +146,7 @@ def test_values_by_name_have_their_public_attributes() -> None:
         ("c._hidden", "cannot use the attribute _hidden"),
         ("c.module.new_class", "cannot use the attribute new_class of a module"),
         ("np.ctypeslib", "cannot use the attribute ctypeslib of a module"),
-        ("T.inspect", "the text of a script cannot use"),
+        ("T.inspect", r"scripts have no T\.inspect"),
     ):
         with pytest.raises(ScriptError, match=fault):
             from_source(text.format(expression), names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.expr import Expr
@@ -14,7 +14,15 @@ from te_sched.relax.frontend.nn.effects import KVCache as KVCache
 Module = NNModule
 
 
-class Identity(NNModule):
+class _Layer(NNModule):
+    """A module that makes a tensor of tensors."""
+
+    if TYPE_CHECKING:  # a call is one of forward
+
+        def __call__(self, *args: Any, **kwargs: Any) -> NNTensor: ...
+
+
+class Identity(_Layer):
     """x"""
 
     def forward(self, x: NNTensor) -> NNTensor:
@@ -22,7 +30,7 @@ class Identity(NNModule):
         return x
 
 
-class ReLU(NNModule):
+class ReLU(_Layer):
     """max(x, 0)"""
 
     def forward(self, x: NNTensor) -> NNTensor:
@@ -30,7 +38,7 @@ class ReLU(NNModule):
         return op.relu(x)
 
 
-class SiLU(NNModule):
+class SiLU(_Layer):
     """x * sigmoid(x)"""
 
     def forward(self, x: NNTensor) -> NNTensor:
@@ -38,7 +46,7 @@ class SiLU(NNModule):
         return op.silu(x)
 
 
-class GELU(NNModule):
+class GELU(_Layer):
     """The Gaussian error linear unit."""
 
     def forward(self, x: NNTensor) -> NNTensor:
@@ -46,7 +54,7 @@ class GELU(NNModule):
         return op.gelu(x)
 
 
-class Linear(NNModule):
+class Linear(_Layer):
     """x @ weight.T + bias; `out_dtype` is that of the product and the bias."""
 
     def __init__(
@@ -79,7 +87,7 @@ class Linear(NNModule):
             self.bias.to(dtype)
 
 
-class _Convolution(NNModule):
+class _Convolution(_Layer):
     """What convolutions share: weight, bias, and their settings."""
 
     dimensions = 1
@@ -187,7 +195,7 @@ class ConvTranspose1D(_Convolution):
         return op.conv1d_transpose(x, self.weight, self.bias, *args)
 
 
-class LayerNorm(NNModule):
+class LayerNorm(_Layer):
     """Normalization over the last dimensions."""
 
     def __init__(
@@ -207,7 +215,7 @@ class LayerNorm(NNModule):
         return op.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class RMSNorm(NNModule):
+class RMSNorm(_Layer):
     """Normalization by the mean of squares."""
 
     def __init__(
@@ -228,7 +236,7 @@ class RMSNorm(NNModule):
         return y if self.bias is None else op.add(y, self.bias)
 
 
-class GroupNorm(NNModule):
+class GroupNorm(_Layer):
     """Normalization over groups of channels."""
 
     def __init__(
@@ -249,7 +257,7 @@ class GroupNorm(NNModule):
         return op.group_norm(x, self.num_groups, *args)
 
 
-class Embedding(NNModule):
+class Embedding(_Layer):
     """The rows of a table at places."""
 
     def __init__(self, num: Any, dim: Any, dtype: str | None = None) -> None:
@@ -279,7 +287,7 @@ def _activation(name: str | None) -> NNModule | None:
     return _ACTIVATIONS[name]()
 
 
-class TimestepEmbedding(NNModule):
+class TimestepEmbedding(_Layer):
     """Two linear layers for the embedding of a time."""
 
     def __init__(
@@ -309,7 +317,7 @@ class TimestepEmbedding(NNModule):
         return sample if self.post_act is None else self.post_act(sample)
 
 
-class Timesteps(NNModule):
+class Timesteps(_Layer):
     """Sines and cosines of a time."""
 
     def __init__(
@@ -324,7 +332,7 @@ class Timesteps(NNModule):
         return op.get_timestep_embedding(x, *args)
 
 
-class Attention(NNModule):
+class Attention(_Layer):
     """Attention of a diffusion model: [batch, length, query_dim]."""
 
     def __init__(
