@@ -153,7 +153,8 @@ class Stub:
         if outer is typing.Annotated:
             return self.spelled(inner[0])
         if outer in (types.UnionType, typing.Union):
-            return " | ".join([self.spelled(one) for one in inner])
+            parts = [self.spelled(one) for one in inner]
+            return "_Any" if "_Any" in parts else " | ".join(parts)
         if isinstance(hint, list):
             return f"[{', '.join(map(self.spelled, hint))}]"
         if outer is not None:
