@@ -72,6 +72,7 @@ class Commands(click.Group):
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise unknown_command(name, list(_COMMANDS))
+        ctx.obj = tuple(args)  # for commands that ask for --, which click removes
         if name != "run":  # whose program prints as in Python
             escape_output()
         return super().resolve_command(ctx, args)

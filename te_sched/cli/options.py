@@ -24,9 +24,31 @@ _COMMON = (
     ),
     click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program."),
 )
+
+
+def _check_arguments(
+    context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuse a second program, unless it is an argument after --."""
+    others = [word for word in given if word.endswith(".py")]
+    if others and "--" not in (context.obj or ()):
+        raise CommandError(
+            f"{context.command_path} takes one program, and also got {others[0]}",
+            "",
+            "run it for each program, or pass arguments of the program after --",
+        )
+    return given
+
+
 _OF_PROGRAMS = (
     click.argument("program", metavar="PROGRAM.py", type=click.Path()),
-    click.argument("arguments", metavar="[-- ARGS...]", nargs=-1, type=click.UNPROCESSED),
+    click.argument(
+        "arguments",
+        metavar="[-- ARGS...]",
+        nargs=-1,
+        type=click.UNPROCESSED,
+        callback=_check_arguments,
+    ),
     *_COMMON,
 )
 _OF_SEVERAL = (

@@ -94,7 +94,7 @@ def command(
     """
     if config.current().progress:
         click.echo(
-            f"te-sched: tuning {program}, {trials} trials; Ctrl-C ends it with the best until then",
+            f"te-sched: tuning {program}, {trials} trials; Ctrl-C ends the search early",
             err=True,
         )
     ran = execute(program, arguments, quiet, needs_schedules=name is None)

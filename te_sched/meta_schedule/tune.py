@@ -116,7 +116,10 @@ def tune_tasks(
     own = [one for one in parts if one is not builder and one is not runner]
     is_interrupted = False
     try:
-        with logging_to(folder / "tuning.log"), Count(_what(tasks), left, is_long=True) as bar:
+        with (
+            logging_to(folder / "tuning.log"),
+            Count(_what(tasks, left), left, is_long=True) as bar,
+        ):
             runner = parts[1]
             if bar.is_shown:
                 runner = Watched(runner, bar, has_one_task=len(tasks) == 1)
@@ -152,9 +155,10 @@ def tune_tasks(
     return found
 
 
-def _what(tasks: Sequence[TuneContext]) -> str:
-    """The name of a search."""
-    return f"tuning {tasks[0].task_name if len(tasks) == 1 else f'{len(tasks)} tasks'}"
+def _what(tasks: Sequence[TuneContext], trials: int) -> str:
+    """The name of a search; one trial only measures."""
+    named = tasks[0].task_name if len(tasks) == 1 else f"{len(tasks)} tasks"
+    return f"{'tuning' if trials > 1 else 'measuring'} {named}"
 
 
 def check_trials(name: str, count: Any) -> None:

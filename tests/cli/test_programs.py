@@ -299,3 +299,19 @@ def test_programs_may_recurse_deeply_and_nobody_after_them(te_sched_command, pro
     deep = program("import sys\n\nassert sys.getrecursionlimit() >= 20_000\n")
     assert te_sched_command("run", deep).exit_code == 0
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("command", ["lower", "schedules", "bench", "build", "tune", "graph"])
+def test_a_second_program_is_refused(te_sched_command, program, command):
+    """It would be an argument of the first one; after -- it is."""
+    path = program("gemm")
+    done = te_sched_command(command, path, "other.py")
+    assert done.exit_code == 2
+    assert f"te-sched {command} takes one program, and also got other.py" in done.stderr
+    assert "run it for each program" in done.stderr
+
+
+def test_a_program_may_be_an_argument(te_sched_command, program):
+    path = program("gemm")
+    assert te_sched_command("schedules", path, "--", "other.py").exit_code == 0
+    assert te_sched_command("schedules", path, "other").exit_code == 0

@@ -147,7 +147,7 @@ def test_progress_is_shown_at_once(te_sched_command, program):
     path = program(GEMM + SPACE)
     done = te_sched_command("tune", "--space", "space", "--trials", 2, "--seed", 1, path)
     lines = done.stderr.splitlines()
-    assert lines[0].startswith(f"te-sched: tuning {path}, 2 trials; Ctrl-C ends it")
+    assert lines[0].startswith(f"te-sched: tuning {path}, 2 trials; Ctrl-C ends the search")
     assert lines[1] == "a line of the program"
     assert any(line.startswith("tuning C: 2 of 2, best ") for line in lines)
     with te_sched.config(progress=False):
