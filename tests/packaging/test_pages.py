@@ -118,6 +118,19 @@ def test_pages_have_no_formulas():
     assert {name: found for name, found in formulas.items() if found} == {}
 
 
+def test_cells_of_tables_do_not_end_in_mid_sentence():
+    """As the first line of a docstring would, whose sentence goes on."""
+    cut = [
+        f"{page.relative_to(ROOT)}: {cell}"
+        for page, text in texts().items()
+        for line in re.sub(r"(?ms)^```.*?^```", "", text).splitlines()
+        if line.startswith("|")
+        for cell in re.split(r"(?<!\\)\|", line)[1:-1]
+        if re.search(r"(?:,|\b(?:a|an|the|and|or|with|that|which|from|(?<!they )are))\s*$", cell)
+    ]
+    assert cut == []
+
+
 def test_commands_exist():
     readme = (ROOT / "README.md").read_text()
     makefile = (ROOT / "Makefile").read_text()
