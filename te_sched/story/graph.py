@@ -22,6 +22,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.graph import GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 from te_sched.relax.pipeline import processor_passes
 from te_sched.relax.vm.build import build
@@ -64,10 +65,12 @@ class GraphReport:
         calls: Sequence[TimedCall],
         memory: Sequence[MemoryPoint],
         seconds: float,
+        unchanged: Sequence[str] = (),
     ) -> None:
         self.name, self.target = name, target
         self.stages, self.calls, self.memory = list(stages), list(calls), list(memory)
         self.seconds = seconds
+        self.unchanged = list(unchanged)  # the names of passes that changed nothing
 
     @property
     def peak(self) -> int:
@@ -173,7 +176,7 @@ def graph_report(
         )
     wanted = Target(target)
     arrays = _arguments(func, dict(sizes or {}), seed)
-    stages = _stages(module, wanted)
+    stages, unchanged = _stages(module, wanted)
     machine = VirtualMachine(build(module, wanted), nd.cpu(), profile=True)
     machine[function](*arrays)
     evaluator = machine.time_evaluator(function, nd.cpu(), number=1, repeat=5)
@@ -187,19 +190,22 @@ def graph_report(
         _timeline(fastest.calls),
         _memory(stages[-1].module.functions[function]),
         seconds,
+        unchanged,
     )
 
 
-def _stages(module: IRModule, target: Target) -> list[GraphStage]:
-    """The graph as it was given, and after each pass that changes it."""
-    stages = [GraphStage("as given", module, _calls(module))]
+def _stages(module: IRModule, target: Target) -> tuple[list[GraphStage], list[str]]:
+    """The graph as it was given, and after each pass that changes it; the names of the others."""
+    stages, unchanged = [GraphStage("as given", module, _calls(module))], []
     with target:
         for name, one in processor_passes():
             made = one(module)
-            if made is not module:
+            if made is module or structural_equal(made, module):
+                unchanged.append(name)
+            else:
                 stages.append(GraphStage(name, made, _calls(made)))
             module = made
-    return stages
+    return stages, unchanged
 
 
 def _calls(module: IRModule) -> dict[str, int]:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
+from itertools import pairwise
 from string import Template
 
 from te_sched.story.model import NOISE, StoryData, StoryStage, StoryStep
@@ -46,10 +47,11 @@ def page_html(story: StoryData) -> str:
     last = len(story.steps) - 1
     sections = []
     mended = _mended(story.steps)
+    like = _same_dataflow(story.steps)
     for step in story.steps:
         texts.add(step, figures_html(step.nest))
-        mend = mended.get(step.number)
-        sections.append(step_html(step, last, mend, stages, pictures, story.caches))
+        ends = mended.get(step.number), stages, pictures, story.caches, like.get(step.number)
+        sections.append(step_html(step, last, *ends))
     script = "\n".join(asset(name) for name in _SCRIPTS)
     return page_template("page.html").substitute(
         title=escape(story.title),
@@ -104,7 +106,8 @@ def _scale(steps: Iterable[StoryStep]) -> str:
     """What the columns of the list of steps are, if there are times."""
     first = next((step.timing.first for step in steps if step.timing.is_timed), None)
     is_timed = any(step.timing.is_timed for step in steps)
-    return ("time, speedup" + (f" over step {first}" if first else "")) if is_timed else ""
+    over = "" if first is None else f" over step {first}"
+    return f"time, speedup{over}" if is_timed else ""
 
 
 def _links(steps: tuple[StoryStep, ...]) -> Iterable[str]:
@@ -135,6 +138,15 @@ def _mended(steps: tuple[StoryStep, ...]) -> dict[int, int]:
         elif sound is not None:
             mended[step.number] = sound
     return mended
+
+
+def _same_dataflow(steps: tuple[StoryStep, ...]) -> dict[int, int]:
+    """Of steps whose dataflow is that of the step before, the first step that has it."""
+    like: dict[int, int] = {}
+    for before, step in pairwise(steps):
+        if step.dataflow and step.dataflow == before.dataflow:
+            like[step.number] = like.get(before.number, before.number)
+    return like
 
 
 def _badge(step: StoryStep, is_kept: bool) -> str:
@@ -220,9 +232,9 @@ def _row(stage: StoryStage) -> str:
     return (
         f'<tr><th scope="row"><code>{escape(stage.name)}</code></th><td>{escape(stage.kind)}</td>'
         f"<td><code>{escape(_type(stage))}</code></td>"
-        f'<td class="figure">{bytes_text(stage.nbytes)}</td>'
-        f"<td><code>{escape(stage.formula)}</code></td>"
-        f"<td>{declared}</td></tr>"
+        f'<td class="figure" data-column="size">{bytes_text(stage.nbytes)}</td>'
+        f'<td data-column="computes"><code>{escape(stage.formula)}</code></td>'
+        f'<td data-column="declared">{declared}</td></tr>'
     )
 
 

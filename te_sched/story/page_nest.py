@@ -24,10 +24,11 @@ _TERMS = {
 }
 _TABLE_HEADS = ("loop or buffer", *_HEADS, "accesses", "operations", "operations per byte")
 _BELOW = (
+    '<p class="note">Bytes of distinct elements that one iteration of a loop touches, with the '
+    "smallest cache that holds them, and those of the whole loop; reuse is how often each is "
+    "loaded or stored.</p>"
     '<details class="more only-script"><summary>Figures by loop and buffer</summary>'
-    '<p class="note">'
-    "Bytes of distinct elements that one iteration of a loop touches, and all of them; reuse is "
-    'how often each is loaded or stored.</p><div class="wide" tabindex="0" role="group" '
+    '<div class="wide" tabindex="0" role="group" '
     'aria-label="Figures by loop and buffer"></div></details>'
 )
 
@@ -36,7 +37,7 @@ Caches = tuple[tuple[str, int], ...]  # their names and bytes
 
 
 def nest_html(rows: tuple[LoopRow, ...], stages: StageIds, caches: Caches = ()) -> str:
-    """The tree of a nest, and an element for the table of its figures if there are any."""
+    """The tree of a nest; if it has figures, what they are, and an element for their table."""
     has_figures = any(row.figures is not None for row in rows)
     heads = "<span></span>" + "".join(
         f'<span title="{escape(_TERMS[head])}">{head}</span>' for head in _HEADS

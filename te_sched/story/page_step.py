@@ -39,15 +39,18 @@ def step_html(
     stages: StageIds,
     pictures: Pictures,
     caches: Caches,
+    like: int | None = None,
 ) -> str:
-    """A step of a story with steps 0 to `last`; `mended` is the step that repairs this one."""
+    """A step of a story with steps 0 to `last`; `mended` is the step that repairs this one, `like`
+    the first of the steps before it that have the same dataflow.
+    """
     number = step.number
     return (
         f'<article class="page" id="step-{number}" data-step="{number}" '
         f'data-position="Step {number} of {last}" aria-labelledby="step-{number}-title">\n'
         f"<header>{''.join(_head(step))}</header>\n"
         f"{''.join(_problem(one, mended) for one in step.problems)}"
-        f'<div class="panes">\n{"".join(_panes(step, stages, pictures, caches))}</div>\n'
+        f'<div class="panes">\n{"".join(_panes(step, stages, pictures, caches, like))}</div>\n'
         f"{_for_readers_without_script(step) if number == last else ''}</article>"
     )
 
@@ -89,7 +92,7 @@ def _timing(timing: Timing) -> str:
     said = f"<strong>{time_text(timing.milliseconds)}</strong>"
     if timing.median is not None and timing.highest is not None and timing.is_repeated:
         spread = f"median {time_text(timing.median)}, longest {time_text(timing.highest)}"
-        said += f" ({spread}, {timing.runs} runs)"
+        said += f" (the shortest of {timing.runs} runs; {spread})"
     more = filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
     return "".join([said, *(f", {escape(one)}" for one in more)])
 
@@ -113,10 +116,12 @@ def _problem(problem: Problem, mended: int | None) -> str:
     )
 
 
-def _panes(step: StoryStep, stages: StageIds, pictures: Pictures, caches: Caches) -> Iterable[str]:
+def _panes(
+    step: StoryStep, stages: StageIds, pictures: Pictures, caches: Caches, like: int | None
+) -> Iterable[str]:
     """The loops and changes of the step, over its program and code, which `texts.js` fills in."""
-    flow = _flow(step, pictures)
-    is_wide = pictures.is_wide(step.dataflow)
+    flow = _flow(step, pictures, like)
+    is_wide = pictures.is_wide(step.dataflow) and like is None
     if is_wide:
         yield flow
     if step.nest:
@@ -133,7 +138,8 @@ def _panes(step: StoryStep, stages: StageIds, pictures: Pictures, caches: Caches
         yield _pane(step, "output", "Generated code", _code_group(step, "output", stages))
 
 
-def _flow(step: StoryStep, pictures: Pictures) -> str:
+def _flow(step: StoryStep, pictures: Pictures, like: int | None) -> str:
+    """The dataflow, folded if it is that of the steps before."""
     if not step.dataflow:
         return ""
     picture = (
@@ -141,6 +147,8 @@ def _flow(step: StoryStep, pictures: Pictures) -> str:
         f'aria-labelledby="step-{step.number}-flow-title">'
         f"{pictures.picture(step.dataflow)}</div>"
     )
+    if like is not None:
+        picture = f"<details><summary>The same as at step {like}</summary>{picture}</details>"
     return _pane(step, "flow", "Dataflow", picture)
 
 

@@ -27,7 +27,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
 _WIDE = 700  # pixels
-_LEGIBLE = 0.66  # of the size that a picture was drawn for
+_LEGIBLE = 0.85  # of the size that a picture was drawn for
 _STAGES = re.compile(r' data-stages="([^"]*)"')
 # The parts of highlighted lines that have no color: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')

@@ -6,17 +6,17 @@ Must not know how candidates are found or measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from te_sched.meta_schedule.tuning import NO_FASTER, Trials, schedule_text
+from te_sched.story.charts import NARROW, ChartFrame, both_widths, legend
 from te_sched.story.page import asset, page_template, policy
-from te_sched.story.page_texts import factor_text, highlighted, time_text
+from te_sched.story.page_texts import highlighted, time_text
 from te_sched.views.highlight import css
 
-_WIDTH, _HEIGHT = 900, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 30, 40  # margins
+_APART = 30  # pixels between the names of lines
 _BOUNDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)  # of the spread, in terms of the best time
 _MOST_POINTS = 5000  # of a chart; more would only be slow
 
@@ -58,8 +58,8 @@ def _summary(trials: Trials) -> str:
     if trials.is_unscheduled_best:
         said = f"{NO_FASTER}, which takes {_time(best)}"
     elif plain is not None:
-        said += f"; the unscheduled program takes {_time(plain.mean)} "
-        said += f"({factor_text(plain.mean / best)})"
+        said += f", {plain.mean / best:.3g} times as fast as the unscheduled program"
+        said += f", which takes {_time(plain.mean)}"
     return f"<p>{said}.</p>"
 
 
@@ -71,19 +71,20 @@ def _section(anchor: str, title: str, body: str) -> str:
 class _Scale:
     """Positions in a chart: trials to the right, the logarithm of seconds upwards."""
 
+    frame: ChartFrame
     count: int
     low: float
     high: float
 
     def x(self, number: float) -> float:
         """The position of a trial, counted from 1."""
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (number - 0.5) / max(self.count, 1)
+        frame = self.frame
+        return frame.left + (frame.end - frame.left) * (number - 0.5) / max(self.count, 1)
 
     def y(self, seconds: float) -> float:
         """The position of a time."""
-        span = math.log(self.high / self.low)
-        share = math.log(seconds / self.low) / span
-        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share
+        share = math.log(seconds / self.low) / math.log(self.high / self.low)
+        return self.frame.floor - (self.frame.floor - self.frame.top) * share
 
 
 def _over_trials(trials: Trials) -> str:
@@ -93,34 +94,56 @@ def _over_trials(trials: Trials) -> str:
     times = [one for one in (*latencies, plain) if one is not None and 0 < one < math.inf]
     if not times:
         return ""
-    scale = _Scale(len(latencies), min(times) / 1.15, max(times) * 1.15)
-    parts = [*_grid(scale), *_points(latencies, scale), _best_line(latencies, scale)]
-    if plain is not None:
-        y = scale.y(plain)
-        parts.append(f'<path class="plain" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
-        parts.append(f'<text x="{_LEFT + 4}" y="{y - 5:.1f}">unscheduled {_time(plain)}</text>')
-    chart = (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        'aria-label="Time of each candidate, and the best until then">'
-        f"{''.join(parts)}</svg>"
-    )
-    note = "Points are candidates, crosses failures; the line is the best time until then."
-    body = f'<p class="note">{note}</p>{chart}'
+    low, high = min(times) / 1.15, max(times) * 1.15
+
+    def draw(width: int) -> str:
+        is_narrow = width == NARROW
+        left, right = (52, 84) if is_narrow else (70, 110)
+        frame = ChartFrame(width, 300 if is_narrow else 320, left, right, top=30, bottom=44)
+        return _chart(_Scale(frame, len(latencies), low, high), latencies, plain)
+
+    entries = [
+        ('<circle cx="12" cy="6" r="3.5"/>', "a candidate"),
+        ('<path class="best" d="M0 6H24"/>', "the best time until then"),
+        ('<circle class="won" cx="12" cy="6" r="3.5"/>', "the best of all"),
+    ]
+    if not all(0 < one < math.inf for one in latencies):
+        entries.append(('<text class="failed" x="8" y="10">&times;</text>', "a failure"))
+    body = legend(*entries) + both_widths(draw)
     return _section("over-trials", "Best time over the trials", body)
+
+
+def _chart(scale: _Scale, latencies: Sequence[float], plain: float | None) -> str:
+    frame = scale.frame
+    parts = [*_grid(scale), *_points(latencies, scale), _best_line(latencies, scale)]
+    lines = {}
+    if plain is not None:
+        parts.append(f'<path class="plain" d="M{frame.left} {scale.y(plain):.1f}H{frame.end}"/>')
+        lines["unscheduled"] = plain
+    valid = [one for one in latencies if 0 < one < math.inf]
+    if valid:
+        lines["best"] = min(valid)
+    parts += _names_of_lines(lines, scale)
+    return frame.svg("Time of each candidate, and the best until then", *parts)
+
+
+def _names_of_lines(lines: Mapping[str, float], scale: _Scale) -> Iterator[str]:
+    """The name and the time of each line, at its right end, below each other."""
+    last = -math.inf
+    for name, seconds in sorted(lines.items(), key=lambda line: -line[1]):
+        y = last = max(scale.y(seconds), last + _APART)
+        x = scale.frame.end + 6
+        yield (
+            f'<text x="{x}" y="{y - 2:.1f}">{name}</text>'
+            f'<text x="{x}" y="{y + 12:.1f}">{_time(seconds)}</text>'
+        )
 
 
 def _grid(scale: _Scale) -> Iterator[str]:
     for seconds in _ticks(scale.low, scale.high):
-        y = scale.y(seconds)
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_time(seconds)}</text>'
-    step = max(1, 10 ** math.floor(math.log10(max(scale.count, 1))) // 2)
-    for number in sorted({1, *range(step, scale.count + 1, step)}):
-        yield (
-            f'<text x="{scale.x(number):.1f}" y="{_HEIGHT - _BOTTOM + 18}" '
-            f'text-anchor="middle">{number}</text>'
-        )
-    yield f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 5}" text-anchor="end">trial</text>'
+        yield scale.frame.level(scale.y(seconds), _time(seconds))
+    yield f'<text x="4" y="{scale.frame.top - 16}">time of a call</text>'
+    yield from scale.frame.numbers(scale.count, scale.x, "trial")
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -136,8 +159,8 @@ def _points(latencies: Sequence[float], scale: _Scale) -> Iterator[str]:
         x = f"{scale.x(number):.1f}"
         if not 0 < seconds < math.inf:
             yield (
-                f'<text class="failed" x="{x}" y="{_TOP - 10}" text-anchor="middle">&times;'
-                f"<title>trial {number}: failed</title></text>"
+                f'<text class="failed" x="{x}" y="{scale.frame.top - 2}" text-anchor="middle">'
+                f"&times;<title>trial {number}: failed</title></text>"
             )
             continue
         kind = ' class="won"' if seconds == best else ""
@@ -155,7 +178,7 @@ def _best_line(latencies: Sequence[float], scale: _Scale) -> str:
             y, x = scale.y(seconds), scale.x(number)
             path += f"H{x:.1f}V{y:.1f}" if path else f"M{x:.1f} {y:.1f}"
             best = seconds
-    return f'<path class="best" d="{path}H{_WIDTH - _RIGHT}"/>' if path else ""
+    return f'<path class="best" d="{path}H{scale.frame.end}"/>' if path else ""
 
 
 def _spread(trials: Trials) -> str:
@@ -166,16 +189,17 @@ def _spread(trials: Trials) -> str:
     best, rows, low = valid[0], [], 1.0
     for high in (*_BOUNDS, math.inf):
         count = sum(low * best <= one < high * best for one in valid)
-        words = f"{low:g} to {high:g} times" if high < math.inf else f"{low:g} times and more"
-        width = 16 * count / len(valid)
+        words = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} and more"
+        width = 100 * count / len(valid)
         rows.append(
             f'<tr><th scope="row">{words}</th><td class="figure">{count}</td>'
-            f'<td class="count"><span style="width:{width:.2f}rem"></span></td></tr>'
+            f'<td class="count"><span style="width:{width:.1f}%"></span></td></tr>'
         )
         low = high
-    head = '<tr><th scope="col">time, of the best</th><th scope="col">candidates</th><th></th></tr>'
+    heads = ("times the best time", "candidates", "share of all")
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
     middle = f"<p>Median {_time(valid[len(valid) // 2])}, slowest {_time(valid[-1])}.</p>"
-    table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return _section("spread", "Spread of the candidates", middle + table)
 
 

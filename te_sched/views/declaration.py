@@ -13,14 +13,14 @@ from te_sched.te.operation import (
     TensorComputeOp,
 )
 from te_sched.te.tensor import Tensor
-from te_sched.views.notation import Notation
+from te_sched.views.notation import Notation, array_type
 
 _NOTATION = Notation()
 
 
 def type_text(tensor: Tensor) -> str:
     """ "float32[1024, n]"."""
-    return f"{tensor.dtype}[{', '.join(map(_NOTATION.text, tensor.shape))}]"
+    return array_type(tensor.dtype, tensor.shape, _NOTATION.text)
 
 
 def declaration(tensor: Tensor) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from te_sched.ir.visitor import parts_of, walk
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import PlaceholderOp, ScanOp
-from te_sched.views.notation import Notation
+from te_sched.views.notation import Notation, array_type, value_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _of_stage(stage: Stage, is_state: bool) -> GraphBox:
 
 
 def _type(tensor: Any) -> str:
-    return f"{tensor.dtype}[{', '.join(map(Notation().text, tensor.shape))}]"
+    return array_type(tensor.dtype, tensor.shape, Notation().text)
 
 
 def graph_of_blocks(functions: Iterable[PrimFunc]) -> Graph:
@@ -160,7 +160,8 @@ class _Bindings:
         if body is None:
             return
         for param in self.func.params:
-            self._box(param, "input", (param.name_hint, str(param.struct_info_), "input"), [])
+            labels = (param.name_hint, value_type(param.struct_info_), "input")
+            self._box(param, "input", labels, [])
         results = self._names(body.body)
         for block in body.blocks:
             for binding in block.bindings:
@@ -173,7 +174,7 @@ class _Bindings:
             self.boxes[var] = self._sources(value)
             return
         kind = "output" if any(one is var for one in results) else "stage"
-        labels = (called(value), str(var.struct_info_), var.name_hint)
+        labels = (called(value), value_type(var.struct_info_), var.name_hint)
         self._box(var, kind, labels, self._sources(value))
 
     def _box(self, var: Any, kind: str, labels: tuple[str, ...], reads: list[int]) -> None:

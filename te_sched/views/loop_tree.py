@@ -28,7 +28,7 @@ from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.lines import TreeLine, tree_html, tree_text
 from te_sched.views.loop_outcomes import serial_loops
-from te_sched.views.notation import Notation, shortened
+from te_sched.views.notation import Notation, array_type, shortened
 from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
 
@@ -154,7 +154,7 @@ class _Walk:
         return f"{self._name(buffer.data, buffer.name)}: {self._type(buffer.dtype, buffer.shape)}"
 
     def _type(self, dtype: str, extents: Sequence[Expr]) -> str:
-        return f"{dtype}[{', '.join(map(self.text, extents))}]"
+        return array_type(dtype, extents, self.text)
 
     def _name(self, item: Var, hint: str = "") -> str:
         if item not in self.names:

@@ -5,7 +5,7 @@ not know the positions of lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched.ir import dtypes, ops
@@ -13,6 +13,15 @@ from te_sched.ir import expr as E
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
 from te_sched.ir.intrinsic_table import BITWISE, INTRINSICS
 from te_sched.ir.stmt import BufferStore
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 from te_sched.ir.structural import structural_equal
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BITS, _SUM, _PRODUCT, _ATOM = range(9)
@@ -229,6 +238,34 @@ def _is_zero(value: Expr) -> bool:
 
 def _is_true(value: Expr) -> bool:
     return isinstance(value, IntImm) and value.value != 0
+
+
+def array_type(dtype: str, shape: Sequence[Expr] | None, text: Callable[[Any], str]) -> str:
+    """The type of an array: "float32[1024, n]"; "float32[...]" if its shape is not known."""
+    return f"{dtype}[{'...' if shape is None else ', '.join(map(text, shape))}]"
+
+
+def value_type(info: StructInfo | None) -> str:
+    """The type of a value of a graph: "float32[4, n]", "(float32[4], int64)", "shape (4, n)".
+
+    Sizes and dtypes that are not known are "?".
+    """
+    text = Notation().text
+    if isinstance(info, TensorStructInfo):
+        dtype = info.dtype or "?"
+        if isinstance(info.shape, ShapeExpr):
+            return array_type(dtype, info.shape.values, text)
+        if info.ndim < 0:
+            return array_type(dtype, None, text)
+        return f"{dtype}[{', '.join('?' * info.ndim)}]"
+    if isinstance(info, TupleStructInfo):
+        return f"({', '.join(map(value_type, info.fields))})"
+    if isinstance(info, ShapeStructInfo):
+        sizes = ["?"] * max(info.ndim, 0) if info.values is None else map(text, info.values)
+        return f"shape ({', '.join(sizes)})"
+    if isinstance(info, PrimStructInfo):
+        return info.dtype
+    return "function" if isinstance(info, FuncStructInfo) else "object"
 
 
 _Method = Callable[[Notation, Any], tuple[str, int]]

@@ -150,6 +150,8 @@ def test_the_compiled_program_is_a_tab_where_it_differs(open_page, make, names):
 
 def test_stages_are_highlighted_in_nest_picture_and_program(open_page, html):
     page = open_page(html, "#step-1")
+    for folded in page.locator(".current .flow summary").all():
+        folded.click()
     page.locator(".current .flow [data-s]").last.click()
     for pane in (".nest", ".program"):
         assert marked(page, pane), pane

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from te_sched import IRModule, relax, te, tir
 from te_sched.errors import DeclarationError, GraphError
+from te_sched.ir.structural import structural_equal
 from te_sched.story.graph import GraphReport, graph_report, size_of
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.graphs import graph_of_functions
@@ -60,6 +63,42 @@ def test_text_and_page(report: GraphReport, tmp_path: Any) -> None:
     for part in ("After each pass", "Timeline of a call", "Memory over time", "te-flow"):
         assert part in page
     assert "<script" not in page
+
+
+def test_types_are_those_of_arrays(report: GraphReport) -> None:
+    page = report.html()
+    assert "R.Tensor" not in page
+    assert ">float32[2, 16]<" in page
+    assert ">float32[n, 8]<" in dataflow_svg(model(tir.Var("n", "int64")))
+
+
+def test_passes_that_change_nothing_are_names_alone(report: GraphReport) -> None:
+    shown = [one.name for one in report.stages]
+    assert "DecomposeOpsForInference" in report.unchanged
+    assert not {*report.unchanged} & {"as given", "LegalizeOps", "FuseTIR"}
+    for before, after in pairwise(report.stages):
+        assert not structural_equal(before.module, after.module), after.name
+    page = report.html()
+    assert f"<summary>{len(report.unchanged)} passes changed nothing</summary>" in page
+    assert [name for name in shown if name not in page] == []
+
+
+def test_equal_pictures_are_shown_once(report: GraphReport) -> None:
+    page = report.html()
+    pictures = re.findall(r'(?s)<svg [^>]*class="te-flow".*?</svg>', page)
+    assert len(pictures) > 2
+    assert all(before != after for before, after in pairwise(pictures))
+    assert "The calls are the same after" in page
+
+
+def test_numbers_of_the_page_have_a_legend(report: GraphReport) -> None:
+    page = report.html()
+    heads = re.findall(r'<th scope="col">([^<]*)</th>', page)
+    assert page.count("<table>") == page.count("<thead>")
+    assert {*heads} == {"function", "calls", "call", "bytes"}
+    assert page.count("s since the call began</text>") == 2  # for screens and for phones
+    assert page.count(">128 B</text>") == 2
+    assert "at most 128 B" in page
 
 
 def test_symbolic_sizes_are_given_by_name() -> None:

@@ -17,7 +17,7 @@ import pytest
 from te_sched.story.model import Change, Line, LoopRow, Output, StoryStage, StoryStep, Timing
 from te_sched.story.page import page_html
 from te_sched.story.page_texts import bytes_text, count_text, factor_text, time_text
-from tests.story.page_sample import REFUSED, output, sample, step
+from tests.story.page_sample import PICTURE, REFUSED, output, sample, step
 
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
@@ -238,8 +238,25 @@ def test_problems_that_later_steps_mend_are_told_quietly():
 def test_wide_pictures_have_the_width_of_the_page():
     wide = '<svg width="900" height="40"></svg>'
     html = page_html(sample(steps=(step(0, "As declared", dataflow=wide),)))
-    assert 'style="min-width:594px"' in html
+    assert 'style="min-width:765px"' in html
     assert html.index('class="pane flow') < html.index('class="pane nest-pane')
+
+
+def test_a_dataflow_like_that_of_the_step_before_is_folded():
+    other = PICTURE.replace(">A<", ">B<")
+    flows = (PICTURE, PICTURE, PICTURE, other, other, "", other)
+    steps = tuple(step(number, "split", dataflow=one) for number, one in enumerate(flows))
+    html = page_html(sample(steps=steps))
+    folded = re.findall(r'id="step-(\d)-flow-title">Dataflow</h3><details><summary>([^<]*)<', html)
+    same = "The same as at step"
+    assert folded == [("1", f"{same} 0"), ("2", f"{same} 0"), ("4", f"{same} 3")]
+
+
+def test_figures_of_loops_are_explained_where_they_stand():
+    html = page_html(sample())
+    assert html.count("Bytes of distinct elements that one iteration") == html.count('class="heads')
+    plain = page_html(sample(steps=(step(0, "As declared", nest=()),)))
+    assert "Bytes of distinct elements" not in plain
 
 
 def test_last_step_is_whole_for_readers_without_scripts():

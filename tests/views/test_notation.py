@@ -1,11 +1,11 @@
 import pytest
 
-from te_sched import te, tir
+from te_sched import relax, te, tir
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import BufferLoad, FloatImm, IntImm
-from te_sched.views.notation import Notation, shortened
+from te_sched.views.notation import Notation, shortened, value_type
 
 i, j = te.var("i"), te.var("j")
 A = te.placeholder((8,), name="A")
@@ -90,3 +90,28 @@ def test_shared_parts_take_no_time():
     for _ in range(100):
         value = value * value
     assert "…" in text(value)
+
+
+n = tir.Var("n", "int64")
+
+
+@pytest.mark.parametrize(
+    ("info", "wanted"),
+    [
+        (relax.TensorStructInfo((4, n * 2)), "float32[4, n * 2]"),
+        (relax.TensorStructInfo((), "int8"), "int8[]"),
+        (relax.TensorStructInfo(dtype="float16", ndim=2), "float16[?, ?]"),
+        (relax.TensorStructInfo(dtype="float16"), "float16[...]"),
+        (relax.TensorStructInfo((4,), ""), "?[4]"),
+        (
+            relax.TupleStructInfo([relax.TensorStructInfo((4,)), relax.PrimStructInfo("int64")]),
+            "(float32[4], int64)",
+        ),
+        (relax.ShapeStructInfo([4, n]), "shape (4, n)"),
+        (relax.ShapeStructInfo(ndim=2), "shape (?, ?)"),
+        (relax.FuncStructInfo.opaque_func(), "function"),
+        (relax.ObjectStructInfo(), "object"),
+    ],
+)
+def test_types_of_values_of_graphs(info, wanted):
+    assert value_type(info) == wanted
