@@ -56,7 +56,6 @@ from te_sched import tir
 from te_sched.script import ir as I
 from te_sched.script import tir as T
 """
-PROGRAM_MARK = "\napply_trace(sch)\nlibrary = te_sched.build("  # of the programs of `as_python`
 _FOOT = """\
 sch = tir.Schedule(Module)
 apply_trace(sch)

@@ -3,6 +3,8 @@
 import json
 import re
 import runpy
+import subprocess
+import sys
 
 import pytest
 
@@ -153,6 +155,16 @@ def test_progress_is_shown_at_once(te_sched_command, program):
     with te_sched.config(progress=False):
         done = te_sched_command("tune", "--space", "space", "--trials", 1, path)
     assert done.stderr.startswith("a line of the program\n ID |")
+
+
+def test_progress_is_shown_before_the_search_is_loaded():
+    """Which takes longer than a second on a busy machine."""
+    program = (
+        "import sys; from te_sched.cli import tuning\n"
+        "print([name for name in sys.modules if name.startswith('te_sched.meta_schedule')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_nothing_faster_is_said_in_the_terminal(te_sched_command, program):
