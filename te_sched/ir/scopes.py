@@ -7,7 +7,6 @@ with scopes (`scoped`). The conditions inside expressions, such as that of a Sel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -28,10 +27,10 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
+from te_sched.ir.storage_scopes import StorageScope, default_scope, storage_scope
 from te_sched.ir.views import Views
 from te_sched.ir.visitor import PART_FIELDS
 
-OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads share
 _ZERO = IntImm(0)
 Region = tuple[tuple[Expr, Expr], ...]  # begin and extent by dimension
 
@@ -96,50 +95,23 @@ class Memory:
     is_argument: bool = False
     is_in_kernel: bool = False
 
+    @property
+    def storage(self) -> StorageScope:
+        """The properties of its storage scope."""
+        return storage_scope(self.scope)
+
 
 OF_THREADS = frozenset(("thread", "virtual"))
 
 
 def is_shared_by(loop: Loop, memory: Memory) -> bool:
     """Whether the threads of a loop share the memory, and synchronize its accesses."""
-    return (
-        loop.kind in OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
-    )
+    return loop.kind in OF_THREADS and loop not in memory.loops and memory.storage.is_of_team
 
 
 def whole(shape: Iterable[Expr]) -> Region:
     """The region of a whole shape."""
     return tuple([(_ZERO, extent) for extent in shape])
-
-
-# The ranks of storage scopes; a tag may follow, as in "shared.dyn", "global:tag" or "local.L0A".
-STORAGE_RANKS = ("global", "shared", "warp", "local", "wmma", "m16n8k8", "texture")
-_WITH_TAG = re.compile(rf"({'|'.join(STORAGE_RANKS)})(|[.:_-].*)", re.DOTALL)
-
-
-def rank_and_tag(scope: str) -> tuple[str, str] | None:
-    """The rank of a storage scope, and its tag with the separator; None for other text.
-
-    >>> rank_and_tag("shared.dyn"), rank_and_tag("sharde")
-    (('shared', '.dyn'), None)
-    """
-    found = _WITH_TAG.fullmatch(scope)
-    return None if found is None else (found[1], found[2])
-
-
-def rank_of(scope: str) -> str:
-    """The rank of a storage scope; the scope itself if it has none."""
-    found = rank_and_tag(scope)
-    return scope if found is None else found[0]
-
-
-def default_scope(thread: str) -> str:
-    """The storage scope of a stage without a declared one, from the innermost enclosing thread
-    axis: memory outside of threads is shared by them.
-    """
-    if not thread:
-        return "global"
-    return "shared" if thread.startswith("blockIdx") else "local"
 
 
 @dataclass(slots=True)
@@ -199,7 +171,7 @@ class Scope(NamedTuple):
         launched = [loop for loop in self.loops if loop.is_launched]
         scope = scope or default_scope(launched[-1].tag if launched else "")
         owners = self.loops
-        if scope.startswith(OF_BLOCK):
+        if storage_scope(scope).is_of_team:
             owners = tuple([loop for loop in owners if loop.kind != "thread"])
         return Memory(name, region, shape, dtype, owners, scope, is_in_kernel=bool(launched))
 

@@ -29,6 +29,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.roles import Role
+from te_sched.ir.storage_scopes import KERNEL_SCOPES, storage_scope
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import children, fields_with, parts_of, walk
 
@@ -93,7 +94,9 @@ LEVELS: dict[str, Level] = {
     "host": replace(
         _FINAL,
         gone_attributes=_FINAL.gone_attributes | {"thread_extent"},
-        gone_scopes=frozenset(["shared", "shared.dyn", "warp", "local"]),
+        gone_scopes=frozenset(
+            text for text in KERNEL_SCOPES if not storage_scope(text).is_fragment
+        ),
         is_closed=True,
     ),
     "kernel": _KERNEL,

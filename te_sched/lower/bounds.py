@@ -20,7 +20,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, ProducerLoad, Range, Var
-from te_sched.ir.scopes import rank_of
+from te_sched.ir.storage_scopes import StorageScope, default_scope, storage_scope, thread_level
 from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
@@ -44,31 +44,10 @@ from te_sched.te.tensor import Tensor
 # For each tensor and dimension, the sets of indices that its consumers read.
 Regions = dict[Tensor, list[list[IntervalSet]]]
 
-# Memory is as far from global memory as its rank; a thread of one rank shares memory of lower
-# ranks.
-_SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
-_SCOPE_OF_THREAD_RANK = {-1: 0, 0: 1, 1: 3}
-
-
-def thread_rank(tag: str) -> int:
-    """0 for block axes, 1 for threads of a block and virtual threads."""
-    return 0 if tag.startswith("blockIdx") else 1
-
 
 def is_private(scope: str, tag: str) -> bool:
     """Whether each thread of a tag has its own memory of a scope."""
-    return bool(scope) and not _spans(_rank_of_scope(scope), tag)
-
-
-def _rank_of_scope(scope: str) -> int:
-    return _SCOPE_RANK.get(rank_of(scope), _SCOPE_RANK["local"])
-
-
-def _spans(scope_rank: int, tag: str) -> bool:
-    """Whether threads of a tag share memory of a scope."""
-    if scope_rank == _SCOPE_RANK["warp"] and tag == "threadIdx.x":
-        return True  # the lanes of a warp share warp memory
-    return scope_rank <= thread_rank(tag)
+    return bool(scope) and not storage_scope(scope).is_common(tag)
 
 
 def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
@@ -179,7 +158,7 @@ class _Inference:
     def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
         """Add to `regions` the region that one consumer reads of a stage at its attach point."""
         spec = stage.attach_spec
-        scope_rank = self._scope_rank(stage)
+        scope = self._storage(stage)
         points = _attach_points(spec)
         outside = False  # whether the walk has passed the attach point
         sets: Sets = {}
@@ -189,7 +168,7 @@ class _Inference:
             bound = self.ranges[axis]
             if ops.is_const(bound.extent, 1):
                 sets[axis] = int_set.single_point(bound.min)
-            elif self._is_whole(axis, outside, scope_rank):
+            elif self._is_whole(axis, outside, scope):
                 sets[axis] = int_set.from_range(bound)
             else:
                 var = self.thread_of.get(axis, axis).var
@@ -197,7 +176,7 @@ class _Inference:
         relaxed: dict[Var, IntervalSet] = {}
         for axis in self.paths[consumer.op]:
             outside = outside or axis in points
-            if self._is_whole(axis, outside, scope_rank):
+            if self._is_whole(axis, outside, scope):
                 whole = int_set.from_range(self.ranges[axis])
                 relaxed[axis.var] = whole
                 if axis in self.thread_of:
@@ -241,22 +220,21 @@ class _Inference:
     def _tag(self, axis: IterVar) -> str:
         return self.thread_of.get(axis, axis).thread_tag
 
-    def _is_whole(self, axis: IterVar, outside: bool, scope_rank: int) -> bool:
+    def _is_whole(self, axis: IterVar, outside: bool, scope: StorageScope) -> bool:
         """Whether all values of a consumer's axis are needed, because the memory outlives or spans
         the axis.
         """
         tag = self._tag(axis)
         if tag in ("", "pipeline"):
             return not outside
-        return _spans(scope_rank, tag)
+        return scope.is_common(tag)
 
-    def _scope_rank(self, stage: Stage) -> int:
+    def _storage(self, stage: Stage) -> StorageScope:
         if stage.scope:
-            return _rank_of_scope(stage.scope)
+            return storage_scope(stage.scope)
         tags = [self._tag(axis) for axis in self.paths[stage.op]]
-        return _SCOPE_OF_THREAD_RANK[
-            max((thread_rank(tag) for tag in tags if tag not in ("", "pipeline")), default=-1)
-        ]
+        threads = [tag for tag in tags if tag not in ("", "pipeline")]
+        return storage_scope(default_scope(max(threads, key=thread_level, default="")))
 
 
 def _attach_points(spec: StageState) -> frozenset[IterVar]:

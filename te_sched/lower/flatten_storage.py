@@ -46,7 +46,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
-from te_sched.ir.scopes import default_scope, loop_of
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
@@ -58,6 +58,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
+from te_sched.ir.storage_scopes import default_scope
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier, mark_sizes

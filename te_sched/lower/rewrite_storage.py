@@ -30,7 +30,6 @@ vectors gets a vector type (`vectorize_storage`).
 from __future__ import annotations
 
 import bisect
-import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -46,8 +45,8 @@ from te_sched.ir import stmt as S
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, Expr, Range, Var
 from te_sched.ir.roles import EVERY_ROLE
-from te_sched.ir.scopes import rank_and_tag
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import AccessMapper, children, replace, variables_of, walk
 from te_sched.lower.statements import rebuilt
@@ -57,14 +56,8 @@ from te_sched.lower.vectorize_storage import vectorize_storage
 _SIZE_RANGE = 16
 # Up to this size, and always in these scopes, memory is in registers: sharing it has no effect.
 _REGISTER_BITS = 32
-# Matrix fragments, the tags of memory that is allocated as other memory is, and the alignment of
-# parts of memory with a tag.
-_FRAGMENTS = ("wmma", "m16n8k8")
-_SHARED_TAGS = (".dyn", ".workspace", ".vtcm")
-_TAGGED_BITS = 32
 # Attributes of statements whose accesses are not all seen.
 _UNKNOWN_SCOPES = ("extern_scope", "volatile_scope")
-_REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 
 
 def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -272,11 +265,12 @@ class _Plan:
         """Put the slots of a region in the same tagged scope into one arena."""
         arenas: dict[tuple[Stmt | None, str], _Slot] = {}
         for slot in self.slots:
-            if not _is_tagged(slot.scope) or not self._may_move(slot):
+            scope = storage_scope(slot.scope)
+            if not scope.has_own_memory or not self._may_move(slot):
                 continue
             arena = arenas.setdefault((slot.region, slot.scope), slot)
             made = [self.allocations[one.buffer_var] for one in slot.allocations]
-            align = math.lcm(_TAGGED_BITS, *[one.widest or 1 for one in made])
+            align = math.lcm(8 * scope.alignment, *[one.widest or 1 for one in made])
             slot.arena = arena
             slot.begin = math.ceil(arena.room / align) * align
             arena.room = slot.begin + slot.bits
@@ -419,19 +413,12 @@ def _element_bits(dtype: str) -> int:
 
 
 def _is_in_registers(scope: str, dtype: str, bits: int) -> bool:
-    rank, tag = rank_and_tag(scope) or (scope, "")
-    if _is_tagged(scope) or (tag and rank in ("global", "shared")):
+    storage = storage_scope(scope)
+    if storage.has_own_memory or (storage.tag and not storage.is_register):
         return False
-    if rank in _REGISTER_SCOPES or dtypes.parse(dtype).code == "handle":
+    if storage.is_register or dtypes.parse(dtype).code == "handle":
         return True
     return 0 < bits <= _REGISTER_BITS
-
-
-@functools.cache
-def _is_tagged(scope: str) -> bool:
-    """Whether a scope is memory of its own kind, by its tag."""
-    rank, tag = rank_and_tag(scope) or ("", "")
-    return bool(tag) and rank not in _FRAGMENTS and tag not in _SHARED_TAGS
 
 
 def _is_typed(func: PrimFunc) -> bool:
@@ -650,7 +637,8 @@ def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
     """A slot as an Allocate that is large enough for each of its allocations."""
     first = slot.allocations[0]
     if slot.room > slot.bits:
-        room = math.ceil(slot.room / _TAGGED_BITS) * _TAGGED_BITS
+        align = 8 * storage_scope(slot.scope).alignment
+        room = math.ceil(slot.room / align) * align
         elements = math.ceil(room / _element_bits(first.dtype))
         extents = (E.IntImm(elements, first.extents[0].dtype),)
         return S.Allocate(first.buffer_var, first.dtype, extents, ops.TRUE, body)

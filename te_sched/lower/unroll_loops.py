@@ -28,6 +28,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import BufferLoad, IntImm, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.statements import (
     NOTHING,
@@ -109,7 +110,7 @@ class _Unroller(Mapper):
         if not self.settings.unroll_local_access:
             return
         for access in nodes_of(leaf, _ACCESSES):
-            if access.buffer.scope().startswith("local"):
+            if storage_scope(access.buffer.scope()).owner == "thread":
                 for index in access.indices:
                     self.local_vars.update(nodes_of(index, _VARS))
 

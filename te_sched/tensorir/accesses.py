@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import Buffer, BufferRegion
-from te_sched.ir.scopes import STORAGE_RANKS, rank_and_tag
+from te_sched.ir.storage_scopes import STORAGE_RANKS, is_storage_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
 from te_sched.tensorir.handles import ATTRIBUTE, BUFFER_KINDS, BufferPlace
 from te_sched.tensorir.state import BlockKey
@@ -117,7 +117,7 @@ def allocating(schedule: ScheduleBase, key: BlockKey, buffer: Buffer, action: st
 
 def check_scope(scope: Any) -> str:
     """A storage scope, such as "shared" or "shared.dyn"."""
-    if isinstance(scope, str) and rank_and_tag(scope) is not None:
+    if isinstance(scope, str) and is_storage_scope(scope):
         return scope
     raise ScheduleError(
         f"there is no storage scope {repr_of(scope)}", "", f"use {', '.join(STORAGE_RANKS)}"

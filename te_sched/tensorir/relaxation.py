@@ -12,7 +12,7 @@ from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect,
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import GE, LT, BufferRegion, Expr, IntImm, Range, Var
-from te_sched.ir.scopes import rank_of
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.blocks import loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -143,19 +143,16 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
     return analyzer
 
 
-# Threads that share memory of a scope.
-_SHARED: dict[str, tuple[str, ...]] = {
-    "shared": ("threadIdx", "vthread"),
-    "warp": ("threadIdx.x",),
-}
-
-
 def sharing(index: BlockIndex, loops: Iterable[Var], scope: str) -> list[Var]:
-    """Those of some loops that are threads which have memory of a scope in common."""
-    tags = _SHARED.get(rank_of(scope), ())
-    found = []
-    for one in loops:
-        thread = index.loop(one).thread_binding
-        if thread is not None and tags and thread.thread_tag.startswith(tags):
-            found.append(one)
-    return found
+    """Those of some loops that are threads which have memory of a scope in common; none for global
+    memory, whose accesses by other threads do not count.
+    """
+    storage = storage_scope(scope)
+    if storage.owner == "device":
+        return []
+    threads = [(loop, index.loop(loop).thread_binding) for loop in loops]
+    return [
+        loop
+        for loop, thread in threads
+        if thread is not None and storage.is_common(thread.thread_tag)
+    ]

@@ -10,7 +10,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.calls import call_intrin
 from te_sched.ir.expr import IntImm, IterVar, Not, PointerType, Range, Var
 from te_sched.ir.ops import TRUE
-from te_sched.ir.scopes import Scope, default_scope, loop_of, scope_of, scoped
+from te_sched.ir.scopes import Scope, loop_of, scope_of, scoped
 from te_sched.ir.visitor import FIELD_ROLES, PART_FIELDS, parts_of
 from tests.lower.build import loop, store, temporary
 
@@ -128,14 +128,6 @@ def test_threads_have_memory_of_their_block_in_common(scope: str, owners: list[s
     memory = place.defined.memory[data]
     assert [one.tag for one in memory.loops] == owners
     assert memory.is_in_kernel
-
-
-def test_memory_without_a_scope_belongs_to_the_threads_round_it() -> None:
-    assert [default_scope(tag) for tag in ("", "blockIdx.x", "threadIdx.x")] == [
-        "global",
-        "shared",
-        "local",
-    ]
 
 
 def test_the_body_of_an_extern_operation_is_told() -> None:

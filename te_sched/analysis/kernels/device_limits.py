@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import BufferLoad, IntImm
 from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
+from te_sched.ir.storage_scopes import KERNEL_SCOPES
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import (
     HOST_ONLY,
@@ -41,9 +42,6 @@ _WITH_DYNAMIC = {
     **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
 }
 _LOCAL_BYTES = 512 * 1024  # per thread, including spilled registers
-# The scopes of memory in kernels.
-_FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
-_SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +124,12 @@ def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
 def _check_scopes(kernel: PrimFunc) -> None:
     for node in statements(kernel.body):
         scope = scope_of(node.buffer_var) if type(node) is Allocate else "local"
-        if scope not in _SCOPES:
+        if scope not in KERNEL_SCOPES:
             name = node.buffer_var.name
             raise BuildError(
                 f"scope {scope!r} of {wording().memory} {name} is not available in kernel "
                 f"{_name(kernel)!r}",
-                f"the scopes of a kernel are {', '.join(_SCOPES)}",
+                f"the scopes of a kernel are {', '.join(KERNEL_SCOPES)}",
                 f"set one of these scopes, or compute {name} outside of all kernels",
                 where=wording().subject(name),
             )

@@ -13,8 +13,9 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import BufferLoad, Call, Cast, IntImm, Ramp, Var
 from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.stmt import Allocate, BufferStore, PrimFunc
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import children, parts_of, walk
-from te_sched.lower.device.kernel import bytes_of, scope_of
+from te_sched.lower.device.kernel import bytes_of
 
 LIMITS = (
     *("max_local_memory_per_block", "max_shared_memory_per_block", "max_threads_per_block"),
@@ -113,7 +114,7 @@ class _Kernels:
         """Note the memory and the vectors of a statement itself."""
         if isinstance(node, Allocate):
             size = bytes_of(node)
-            scope = scope_of(node.buffer_var).partition(".")[0]
+            scope = storage_scope(node.buffer_var.scope).rank
             if scope in self.memory and isinstance(size, IntImm):
                 self.memory[scope] += size.value
             self.vector(node.dtype)

@@ -15,6 +15,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.scopes import scoped
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.device.kernel import LaunchAxis, scope_of, thread_axes
 from te_sched.wording import wording
@@ -66,7 +67,7 @@ class _Checker:
     def visit_store(self, node: BufferStore) -> None:
         if scope_of(node.buffer.data) == "global":
             self.visit_change(node)
-        if not scope_of(node.buffer.data).startswith("shared"):
+        if storage_scope(node.buffer.data.scope).owner != "block":
             return
         together = frozenset(self.threads) - self.threads_in(node.indices) - self.selected
         if not together:

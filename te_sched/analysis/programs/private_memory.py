@@ -29,9 +29,9 @@ class MemoryOwners:
     """
 
     def __init__(self, memory: Memory, accesses: Sequence[Access]) -> None:
-        self.are_warps = memory.scope.startswith("warp")
+        self.are_warps = memory.storage.rank == "warp"
         found: dict[Var, Loop] = {}
-        if memory.is_in_kernel and memory.scope.startswith(("warp", "local")):
+        if memory.is_in_kernel and memory.storage.rank in ("warp", "local"):
             found = {loop.var: loop for loop in self._writers(accesses)}
         axes = sorted(found.values(), key=lambda loop: loop.tag)
         self.axes = [loop for loop in axes if loop not in memory.loops]

@@ -11,13 +11,10 @@ from collections.abc import Mapping
 from te_sched.analysis.findings import Finding, broken_rule
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.ir.expr import Var
-from te_sched.ir.scopes import OF_BLOCK, Memory
+from te_sched.ir.scopes import Memory
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import launched
 from te_sched.wording import wording
-
-_OF_BLOCK = ("shared",)  # shared by all threads of a block; "warp" is not
-_OF_THREAD = ("local",)
 
 
 def judge_scopes(program: ProgramAccesses) -> list[Finding]:
@@ -40,13 +37,13 @@ def judge_scopes(program: ProgramAccesses) -> list[Finding]:
 
 def _outliving(memory: Memory, access: Access) -> Finding | None:
     """A finding about memory that is allocated outside of the kernels that use it."""
-    if memory.is_in_kernel or not memory.scope.startswith((*OF_BLOCK, *_OF_THREAD)):
+    if memory.is_in_kernel or memory.storage.owner not in ("block", "warp", "thread"):
         return None
     axes = [loop.tag for loop in access.loops if loop.kind in ("block", "thread")]
     if not axes:
         return None
     name = memory.name
-    whose = "a thread" if memory.scope.startswith(_OF_THREAD) else "a block"
+    whose = "a thread" if memory.storage.owner == "thread" else "a block"
     return broken_rule(
         name,
         f'{wording().memory} {name} in scope "{memory.scope}" is allocated outside of the kernels '
@@ -60,7 +57,7 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
 
 def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Finding | None:
     """A finding about memory of a virtual thread that is written outside of its loop."""
-    if not access.writes or not memory.scope.startswith(_OF_THREAD):
+    if not access.writes or memory.storage.owner != "thread":
         return None
     value = () if access.store is None else (access.store.value,)
     extents = [loop.extent for loop in access.loops]
@@ -81,7 +78,7 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
 
 def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None:
     """A finding about memory of a block of which each thread needs another region."""
-    if not memory.scope.startswith(_OF_BLOCK):
+    if memory.storage.owner != "block":
         return None
     parts = variables_of(*[end for bounds in memory.region for end in bounds])
     tags = sorted({threads[part] for part in parts if part in threads})

@@ -28,14 +28,13 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
-from te_sched.ir.scopes import OF_BLOCK, Loop
+from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import AttrStmt, BufferStore
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.lower.statements import statements
 
 _MOST = 64  # number of accesses to one memory that are compared
 _LIMIT = 1 << 15  # number of iterations and elements to evaluate
-_COMMON = ("global", "shared")  # scopes of memory that threads share
 _AXES = ("block", "thread")
 
 
@@ -73,7 +72,9 @@ def _is_common(program: ProgramAccesses, write: Access) -> bool:
     """Whether an access certainly stores into memory that threads share."""
     memory = program.memory.get(write.data)
     is_store = write.writes and write.is_sure and write.store is not None
-    return is_store and memory is not None and memory.scope.startswith(_COMMON)
+    if not is_store or memory is None:
+        return False
+    return memory.storage.owner in ("device", "block")
 
 
 def _unordered(program: ProgramAccesses) -> Iterator[Loop]:
@@ -81,7 +82,7 @@ def _unordered(program: ProgramAccesses) -> Iterator[Loop]:
     sharing = {
         loop
         for access in program.accesses
-        if access.data in program.memory and program.memory[access.data].scope.startswith(OF_BLOCK)
+        if access.data in program.memory and program.memory[access.data].storage.is_of_team
         for loop in access.loops
     }
     calling = {

@@ -32,7 +32,7 @@ from te_sched.arith.evaluate import Unevaluable
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
+from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import substitute, walk
 from te_sched.lower.assemble import schedule_ops
 from te_sched.lower.bounds import infer_bound
@@ -275,7 +275,7 @@ class _Judge:
         the earlier statements as well.
         """
         if loop in self.later:
-            return not (self.memory.is_argument or self.memory.scope.startswith(OF_BLOCK))
+            return not (self.memory.is_argument or self.memory.storage.is_of_team)
         return loop in self.memory.loops or (loop.kind == "thread" and _is_of_thread(self.memory))
 
     def _outside(self) -> list[Loop]:
@@ -303,7 +303,7 @@ def _is_of_thread(memory: Memory) -> bool:
     """Whether memory of a kernel is private to a thread, possibly one of other thread axes."""
     if memory.scope == "global":  # lowering will choose the scope
         return any(loop.kind == "thread" for loop in memory.loops)
-    return memory.is_in_kernel and not memory.scope.startswith(OF_BLOCK)
+    return memory.is_in_kernel and not memory.storage.is_of_team
 
 
 def _chooses_first(condition: Expr, threads: set[Var]) -> bool:

@@ -29,8 +29,9 @@ from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.shared_arguments import pairs_to_check
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, scope_of, thread_axes
+from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, thread_axes
 from te_sched.progress import progress
 
 # Which argument of an intrinsic points to what it writes.
@@ -305,7 +306,7 @@ class _Program:
                 elif not any(isinstance(part, E.BufferLoad) for part in walk(extent)):
                     known = compiler.expression(extent).run()
                     size *= 1 if isinstance(known, np.ndarray) else int(known)
-            if scope_of(node.buffer_var).startswith("shared"):
+            if storage_scope(node.buffer_var.scope).owner == "block":
                 shared += size
             else:
                 local += size

@@ -21,6 +21,7 @@ from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.lower.device.kernel import scope_of
 
 Do = Callable[[], Any]
@@ -198,7 +199,7 @@ def _assert(c: Compiler, node: S.AssertStmt) -> Do:
 def _allocate(c: Compiler, node: S.Allocate) -> Do:
     scope = scope_of(node.buffer_var)
     body = statement(c, node.body)
-    if scope.startswith("wmma."):
+    if storage_scope(scope).rank == "wmma":
         make = warps.allocate_fragment(c, node)
     elif scope in ("shared", "shared.dyn", "local", "global"):
         make = _memory(c, node, scope)
@@ -236,7 +237,7 @@ def new_memory(
 ) -> TrackedMemory:
     """Memory of a running kernel (of scope global: of the host's function)."""
     shape = machine.space.shape
-    kind = "shared" if scope.startswith("shared") else scope
+    kind = storage_scope(scope).rank
     inner = {"shared": shape[3:], "local": shape}.get(kind, ())
     if kind == "global" and machine.launch is None:  # not memory that all threads share
         kind, inner = "local", shape

@@ -20,6 +20,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.storage_scopes import barrier_of
 
 
 def _site(c: Compiler, node: E.Call, does: str) -> Site:
@@ -33,14 +34,15 @@ def _site(c: Compiler, node: E.Call, does: str) -> Site:
 
 def _barrier(c: Compiler, node: E.Call) -> ExprClosure:
     scope = node.args[0].value if isinstance(node.args[0], E.StringImm) else ""
-    if scope not in ("shared", "shared.dyn", "warp"):
+    waiting = barrier_of(scope)
+    if not waiting:
         raise c.unknown(f"a barrier of scope {scope!r}")
     machine, site = c.machine, _site(c, node, "wait at")
-    if scope == "warp":
+    if waiting == "warp":
         machine.has_warp_barriers = True
 
     def run() -> int:
-        if scope == "warp":
+        if waiting == "warp":
             _check_together(machine, site, machine.space.by_warp, axis=1)
             machine.warp_epoch += 1
             for memory in machine.memories.values():

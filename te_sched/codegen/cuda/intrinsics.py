@@ -24,6 +24,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 from te_sched.ir.intrinsics import fixed_point_product
+from te_sched.ir.storage_scopes import barrier_of
 
 _BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 _OTHER_NAMES = {"round": "rint"}  # CUDA's round takes halves away from zero
@@ -295,18 +296,14 @@ def _dot_of_four(out: KernelText, node: E.Call) -> list[Piece]:
 
 def _barrier(out: KernelText, node: E.Call) -> list[Piece]:
     scope = node.args[0].value if node.args and isinstance(node.args[0], E.StringImm) else ""
-    texts = {
-        "shared": "__syncthreads();",
-        "shared.dyn": "__syncthreads();",
-        "warp": "__syncwarp();",
-    }
-    if scope not in texts:
+    text = {"block": "__syncthreads();", "warp": "__syncwarp();"}.get(barrier_of(scope))
+    if text is None:
         raise out.error(
             f"a barrier of scope {scope!r} is not supported",
             "threads of different blocks cannot wait for each other",
             'use "shared" (a block) or "warp", or two kernels',
         )
-    out.do(texts[scope])
+    out.do(text)
     return []
 
 

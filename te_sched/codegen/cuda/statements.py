@@ -20,11 +20,11 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.calls import effect_of
 from te_sched.ir.intrinsic_table import Effect
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import scope_of
 
 DYNAMIC = "dynamic_shared"  # the array that all of shared.dyn is in
-_ALIGNMENT = 16  # bytes; of arrays in shared memory
 
 
 def _for(out: KernelText, node: S.For) -> None:
@@ -134,7 +134,7 @@ def _store(out: KernelText, node: S.BufferStore) -> None:
 
 def _allocate(out: KernelText, node: S.Allocate) -> None:
     var, scope = node.buffer_var, scope_of(node.buffer_var)
-    if scope.startswith("wmma."):
+    if storage_scope(scope).rank == "wmma":
         declare_fragments(out, node)
         out.execute(node.body)
         return
@@ -169,7 +169,7 @@ def _declare_array(out: KernelText, node: S.Allocate, scope: str, declared: str)
     count = max(1, math.prod(sizes) * dtypes.lanes(node.dtype))
     alignment = out.alignments.get(node.buffer_var, 0)
     if scope == "shared":
-        aligned = f"__align__({max(_ALIGNMENT, alignment)}) "
+        aligned = f"__align__({max(storage_scope(scope).alignment, alignment)}) "
         out.do(f"__shared__ {aligned}{declared}[{count}];")
     else:
         out.do((f"__align__({alignment}) " if alignment else "") + f"{declared}[{count}];")

@@ -25,6 +25,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import Mapper, walk
 from te_sched.lower.device.kernel import scope_of
 from te_sched.lower.statements import statements
@@ -35,7 +36,7 @@ _AROUND = frozenset((S.For, S.IfThenElse, S.LetStmt, S.AttrStmt, S.SeqStmt))
 
 def is_fragment(data: E.Var) -> bool:
     """Whether a pointer points to fragments."""
-    return scope_of(data).startswith("wmma.")
+    return storage_scope(data.scope).rank == "wmma"
 
 
 def uses_fragments(e: object) -> bool:

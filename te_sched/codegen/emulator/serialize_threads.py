@@ -37,12 +37,12 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.ops import TRUE
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.device.kernel import (
     BARRIER,
     WARP,
     LaunchAxis,
-    scope_of,
     thread_axes,
     thread_number,
 )
@@ -51,8 +51,11 @@ from te_sched.lower.statements import fresh_copy, sequence
 _SHUFFLES = frozenset(
     ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
 )
-_PRIVATE = ("local",)
 _WIDTHS = (1, 2, 4, 8, 16, 32)  # of the groups of lanes that shuffle
+
+
+def _is_private(data: E.Var) -> bool:
+    return storage_scope(data.scope).owner == "thread"
 
 
 def serialize_threads(kernel: S.PrimFunc) -> S.PrimFunc:
@@ -182,7 +185,7 @@ class _Serializer(Mapper):
         data = node.buffer_var
         if is_fragment(data):
             return self.fragment(node)
-        if scope_of(data) in _PRIVATE:
+        if _is_private(data):
             size: E.Expr = E.IntImm(1)
             for extent in node.extents:
                 size = ops.mul(size, extent)
@@ -242,7 +245,7 @@ class _Serializer(Mapper):
     def check_uniform(self, e: E.Expr, what: str) -> None:
         """Refuse a cut that not all threads reach."""
         for node in walk(self.outside(e)):
-            private = isinstance(node, E.BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
+            private = isinstance(node, E.BufferLoad) and _is_private(node.buffer.data)
             if private or (isinstance(node, E.Var) and node in self.differing):
                 raise self.error(
                     f"a barrier or shuffle inside of {what}, which differs between threads",
@@ -364,7 +367,7 @@ def _has_cut(node: S.Stmt) -> bool:
             return True
         if uses_fragments(part) or is_of_registers(part):
             return True
-        if type(part) is S.Allocate and scope_of(part.buffer_var) not in _PRIVATE:
+        if type(part) is S.Allocate and not _is_private(part.buffer_var):
             return True
     return False
 

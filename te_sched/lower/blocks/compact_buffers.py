@@ -23,8 +23,8 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
-from te_sched.ir.scopes import rank_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.storage_scopes import StorageScope, storage_scope
 from te_sched.ir.visitor import AccessMapper, replace, variables_of, walk
 from te_sched.lower.blocks.declarations import ALIGN, memory_extents
 from te_sched.lower.positions import aligned_strides
@@ -63,15 +63,6 @@ def alignments(root: Stmt) -> Alignments:
             pointer = pointers[int(place)]
             found.setdefault(pointer, {})[int(dim)] = int(factor), int(offset)
     return {pointer: dims for pointer, dims in found.items() if pointer in allocated}
-
-
-# The threads that share memory, by scope.
-THREADS_SHARING: dict[str, tuple[str, ...]] = {
-    "global": ("blockIdx", "threadIdx", "vthread", "cthread"),
-    "shared": ("threadIdx", "vthread", "cthread"),
-    "warp": ("threadIdx",),
-    "wmma": ("threadIdx",),
-}
 
 
 class _Compaction(AccessMapper):
@@ -149,19 +140,18 @@ class _Compaction(AccessMapper):
         self, buffers: Sequence[Buffer], body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
     ) -> None:
         """Determine the accessed regions of buffers within their lifetime."""
-        by_threads: dict[tuple[str, ...], list[Buffer]] = {}
+        by_level: dict[int, list[Buffer]] = {}
         for buffer in buffers:
-            common = THREADS_SHARING.get(rank_of(buffer.scope()), ())
-            by_threads.setdefault(common, []).append(buffer)
-        for common, some in by_threads.items():
-            relaxed = self._relaxed(common)
+            by_level.setdefault(storage_scope(buffer.scope()).level, []).append(buffer)
+        for some in by_level.values():
+            relaxed = self._relaxed(storage_scope(some[0].scope()))
             for buffer, sets in accessed_sets(body, some, relaxed, views, self.analyzer).items():
                 if not buffer.strides:
                     self.regions[buffer] = self._region(buffer, sets)
 
-    def _relaxed(self, common: tuple[str, ...]) -> dict[Var, IntervalSet]:
-        """The enclosing threads that share memory."""
-        return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
+    def _relaxed(self, scope: StorageScope) -> dict[Var, IntervalSet]:
+        """The enclosing threads that have memory of a scope in common."""
+        return {var: from_range(r) for tag, var, r in self.threads if scope.is_common(tag)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
         return tuple([self._range(one, size) for one, size in zip(sets, buffer.shape, strict=True)])

@@ -47,6 +47,7 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
+from te_sched.ir.storage_scopes import BLOCK_SCOPES, barrier_of
 from te_sched.ir.visitor import replace, substitute, walk
 from te_sched.lower.device.kernel import (
     BARRIER,
@@ -61,12 +62,10 @@ from te_sched.lower.device.packed_indices import Packed, packed
 from te_sched.lower.statements import sequence, statements
 from te_sched.wording import wording
 
-_SHARED = ("shared", "shared.dyn")
-
 
 def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with the barriers that its accesses to shared memory require."""
-    shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
+    shared = [node.buffer_var for node in allocations(kernel.body, *BLOCK_SCOPES)]
     axes, body = thread_axes(kernel)
     planner = _planner(kernel, axes, shared, settings)
     return kernel if planner is None else with_work(kernel, planner.plan(body).body)
@@ -78,7 +77,7 @@ def synchronize(func: PrimFunc, scope: str, settings: Lowering = AS_TVM) -> Prim
     Its launches may be anywhere. Allocations of dynamic shared memory may overlap, since they are
     placed later. Only the scopes of shared memory have barriers here.
     """
-    if scope not in _SHARED:
+    if scope not in BLOCK_SCOPES:
         return func
     shared = [node.buffer_var for node in allocations(func.body, scope)]
     launches = [
@@ -468,7 +467,7 @@ def _is_barrier(node: Stmt) -> bool:
     if type(node) is not Evaluate or not isinstance(node.value, Call):
         return False
     scope = node.value.args[0] if node.value.op == BARRIER else None
-    return isinstance(scope, StringImm) and scope.value != "warp"
+    return isinstance(scope, StringImm) and barrier_of(scope.value) != "warp"
 
 
 _PLANS: dict[type, Callable[[_Planner, Any], _Plan]] = {

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from te_sched.ir.storage_scopes import StorageScope
+
 UNKNOWN = 1 << 40  # the bound of a value of which none is known
 
 
@@ -33,9 +35,13 @@ class LoopLevel:
         self.touched = 0
         self.touches: dict[Any, int] = {}
 
-    def varies(self, depth: int, tags: tuple[str, ...]) -> bool:
-        """Whether it is among the loops from a depth inwards and the threads with some tags."""
-        return self.depth >= depth or (bool(tags) and self.tag.startswith(tags))
+    def varies(self, depth: int, scope: StorageScope | None) -> bool:
+        """Whether it is among the loops from a depth inwards and the threads that have memory of a
+        scope in common.
+        """
+        if self.depth >= depth:
+            return True
+        return scope is not None and bool(self.tag) and scope.is_common(self.tag)
 
 
 class NonlinearTerm(NamedTuple):
@@ -142,22 +148,22 @@ def _digit(a: IndexSum, divisor: int) -> tuple[int, IndexSum, IndexSum] | None:
     return None
 
 
-def bounds(a: IndexSum, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int, int]:
-    """The least and the largest value over the loops from a depth inwards, and threads with `tags`;
-    the other loops are in their first iteration."""
+def bounds(a: IndexSum, depth: int = 0, scope: StorageScope | None = None) -> tuple[int, int]:
+    """The least and the largest value over the loops from a depth inwards, and threads that have
+    memory of a scope in common; the other loops are in their first iteration."""
     low = last = a.base
     for term, scale in a.terms.items():
         if type(term) is NonlinearTerm:
-            ends = [scale * one for one in _part_bounds(term, depth, tags)]
+            ends = [scale * one for one in _part_bounds(term, depth, scope)]
             low, last = low + min(ends), last + max(ends)
-        elif term.varies(depth, tags):  # type: ignore[union-attr]
+        elif term.varies(depth, scope):  # type: ignore[union-attr]
             span = scale * (term.extent - 1)  # type: ignore[union-attr]
             low, last = (low, last + span) if scale > 0 else (low + span, last)
     return low, last
 
 
-def _part_bounds(one: NonlinearTerm, depth: int, tags: tuple[str, ...]) -> tuple[int, int]:
-    inside = [bounds(operand, depth, tags) for operand in one.operands]
+def _part_bounds(one: NonlinearTerm, depth: int, scope: StorageScope | None) -> tuple[int, int]:
+    inside = [bounds(operand, depth, scope) for operand in one.operands]
     if one.kind == "//":
         return inside[0][0] // one.divisor, inside[0][1] // one.divisor
     if one.kind == "%":
@@ -230,12 +236,12 @@ def _value(one: NonlinearTerm, loop: LoopLevel | None) -> int:
     return sum(inside)
 
 
-def moved(a: IndexSum, low: int, depth: int, tags: tuple[str, ...]) -> IndexSum:
+def moved(a: IndexSum, low: int, depth: int, scope: StorageScope | None) -> IndexSum:
     """A sum in which the loops that `bounds` holds fixed are in their first iteration, less a
     number."""
     base, terms = a.base - low, {}
     for term, scale in a.terms.items():
-        if any([loop.varies(depth, tags) for loop in loops_of(IndexSum(0, {term: 1}))]):
+        if any([loop.varies(depth, scope) for loop in loops_of(IndexSum(0, {term: 1}))]):
             terms[term] = scale
         elif type(term) is NonlinearTerm:
             base += scale * _value(term, None)

@@ -20,9 +20,8 @@ from te_sched.ir import stmt as S
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Cast, Expr, IntImm, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
-from te_sched.ir.scopes import rank_of
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import children
-from te_sched.lower.blocks.compact_buffers import THREADS_SHARING
 from te_sched.meta_schedule.feature_extractor.index_sums import (
     UNKNOWN,
     IndexSum,
@@ -140,15 +139,15 @@ def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
         if any([loop is not around[0] for loop in around]):
             break
         depth += 1
-    tags = THREADS_SHARING.get(rank_of(buffer.scope()), ())
+    scope = storage_scope(buffer.scope())
     extents, lows = [], []
     for dim, size in enumerate(program.shape(buffer)):
-        ends = [bounds(one.indices[dim], depth, tags) for _, one in uses]
+        ends = [bounds(one.indices[dim], depth, scope) for _, one in uses]
         lows.append(min([low for low, _ in ends]))
         extents.append(min(size, max(1, max([last for _, last in ends]) - lows[-1] + 1)))
     for _, one in uses:
         pairs = zip(one.indices, lows, strict=True)
-        one.indices = tuple([moved(index, low, depth, tags) for index, low in pairs])
+        one.indices = tuple([moved(index, low, depth, scope) for index, low in pairs])
     program.shapes[buffer] = tuple(extents)
     program.depths[buffer] = depth
 

@@ -21,6 +21,7 @@ from te_sched.ir.dtypes import bits
 from te_sched.ir.expr import BufferLoad, BufferRegion, Expr, IntImm, IterVar, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore
+from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import substitute, walk
 from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, split_factor
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
@@ -87,7 +88,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
             reuse_write,
         )
         for name, reuse in (("reuse_read", self.reuse_read), ("reuse_write", self.reuse_write)):
-            if reuse is None or reuse.req != "must" or not reuse.scope.startswith("shared"):
+            if reuse is None or reuse.req != "must" or storage_scope(reuse.scope).owner != "block":
                 raise DeclarationError(
                     f"{name} of MultiLevelTilingTensorCore is {repr_of(reuse)}",
                     "fragments are copied from and to shared memory",

@@ -22,7 +22,7 @@ from te_sched.errors import (
 )
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
-from te_sched.ir.scopes import STORAGE_RANKS, rank_and_tag
+from te_sched.ir.storage_scopes import STORAGE_RANKS, is_storage_scope
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At, draw_loops
@@ -247,7 +247,7 @@ def check_scope(scope: Any, called: str, where: Where, is_empty_allowed: bool = 
     """A storage scope, checked."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
-    if not isinstance(scope, str) or rank_and_tag(scope) is None:
+    if not isinstance(scope, str) or not is_storage_scope(scope):
         raise ScheduleError(
             f"unknown storage scope {brief(scope)} in {called}",
             help=f"use one of {', '.join(STORAGE_RANKS)}, with a tag after a dot where it has one"

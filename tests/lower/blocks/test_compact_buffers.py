@@ -124,6 +124,38 @@ def test_shared_memory_of_virtual_threads_is_common() -> None:
     assert "decl_buffer((8, 16)" in str(again)
 
 
+# Shapes as TVM 0.19 prints them: 32 rows where the threads have the memory in common.
+@pytest.mark.parametrize(
+    ("scope", "thread", "rows"),
+    [
+        ("warp", "threadIdx.x", 32),
+        ("warp", "threadIdx.y", 1),
+        ("warp", "blockIdx.x", 1),
+        ("wmma.accumulator", "threadIdx.x", 1),
+        ("wmma.accumulator", "threadIdx.y", 1),
+        ("shared.dyn", "threadIdx.y", 32),
+        ("global", "blockIdx.x", 32),
+    ],
+)
+def test_threads_keep_the_part_that_they_do_not_have_in_common(
+    scope: str, thread: str, rows: int
+) -> None:
+    @T.prim_func
+    def tiles(A: T.Buffer((32, 4), "float32"), C: T.Buffer((32, 4), "float32")):
+        for t in T.thread_binding(32, thread=thread):
+            with T.block("tile"):
+                T.reads(A[t, 0:4])
+                T.writes(C[t, 0:4])
+                B = T.alloc_buffer((32, 4), scope=scope)
+                for j in range(4):
+                    B[t, j] = A[t, j]
+                for j in range(4):
+                    C[t, j] = B[t, j]
+
+    compact = transform.CompactBufferAllocation()(te_sched.IRModule({"tiles": tiles}))
+    assert f"alloc_buffer(({rows}, 4)" in str(compact)
+
+
 def test_memory_with_other_views_stays() -> None:
     @T.prim_func
     def aliased(C: T.Buffer((8,), "int32")):
