@@ -22,9 +22,9 @@ import te_sched
 from te_sched import config, transform
 from te_sched.analysis import check
 from te_sched.config import AS_TVM
+from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.bounds import infer_bound
-from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES
 from te_sched.lower.device.split_kernels import split_kernels
 from te_sched.lower.passes import Pass

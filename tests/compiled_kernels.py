@@ -9,8 +9,8 @@ from unittest import mock
 
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.target import Target
+from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import IRModule
-from te_sched.lower.device.kernel import is_kernel
 from te_sched.runtime.cuda_module import CudaModule, architecture_of
 
 _make = CudaModule.__init__

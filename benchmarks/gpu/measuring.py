@@ -18,7 +18,7 @@ import te_sched
 from benchmarks.gpu.device import Gpu
 from benchmarks.gpu.moving import Arrays, operands
 from te_sched.codegen.cuda import nvrtc
-from te_sched.lower.device.kernel import thread_axes
+from te_sched.ir.kernel import thread_axes
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 _TOLERANCE = 1e-4  # relative to the largest element

@@ -13,7 +13,7 @@ from typing import Any
 
 import te_sched
 from te_sched.ir.expr import IntImm
-from te_sched.lower.device.kernel import thread_axes
+from te_sched.ir.kernel import thread_axes
 from tests.golden import corpus
 
 HERE = Path(__file__).resolve().parent.parent / "data" / "tvm_cuda"

@@ -40,12 +40,12 @@ from te_sched.driver.plan import Step, Work
 from te_sched.errors import SourceLocation, Subject
 from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
+from te_sched.ir.kernel import is_kernel
 from te_sched.ir.op import RULES
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.initialize_empty import initialize_empty
 from te_sched.lower.blocks.pipeline import passes_of
-from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.lower_constants import lower_constants

@@ -48,6 +48,7 @@ NAMES = (Op, GlobalVar)  # names, which stand among the expressions of graphs
 CHILD_FIELDS = fields_with(*CHILDREN) | dict.fromkeys(NAMES, ())
 _LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # the parts of statements
+_PARTS_LAST_FIRST = {kind: fields[::-1] for kind, fields in PART_FIELDS.items()}
 
 
 def replace(node: _N, /, **changes: Any) -> _N:
@@ -110,6 +111,20 @@ def walk(node: Any) -> Iterator[Any]:
                 stack += reversed(value)
             elif value is not None:
                 stack.append(value)
+
+
+def statements(root: S.Stmt) -> Iterator[Any]:
+    """The statement and those below it, parents first, in program order; no expressions."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for name in _PARTS_LAST_FIRST[type(node)]:
+            part = getattr(node, name)
+            if type(part) is tuple:
+                stack += reversed(part)
+            elif part is not None:
+                stack.append(part)
 
 
 def reads_data(e: Expr) -> bool:

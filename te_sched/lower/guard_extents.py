@@ -19,8 +19,7 @@ from te_sched.ir.expr import And, Call, Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import StatementMapper, reads_data, replace, variables_of
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import StatementMapper, reads_data, replace, statements, variables_of
 
 
 def guard_extents(func: PrimFunc) -> PrimFunc:

@@ -18,8 +18,8 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Expr, IterVar, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt, While
-from te_sched.ir.visitor import StatementMapper, replace, variables_of
-from te_sched.lower.statements import fresh_copy, statements
+from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
+from te_sched.lower.statements import fresh_copy
 
 
 def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

@@ -53,11 +53,12 @@ from te_sched.ir.visitor import (
     AccessMapper,
     StatementMapper,
     replace,
+    statements,
     substitute,
     variables_of,
     walk,
 )
-from te_sched.lower.statements import fresh_copy, has_attribute, sequence, statements
+from te_sched.lower.statements import fresh_copy, has_attribute, sequence
 
 _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"

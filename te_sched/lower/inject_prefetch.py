@@ -52,8 +52,8 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, children, substitute, walk
-from te_sched.lower.statements import has_attribute, statements
+from te_sched.ir.visitor import StatementMapper, children, statements, substitute, walk
+from te_sched.lower.statements import has_attribute
 
 CACHE_LINE_BYTES = 64
 _READ, _KEEP_IN_ALL_CACHES, _DATA = IntImm(0), IntImm(3), IntImm(1)

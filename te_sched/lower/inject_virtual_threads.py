@@ -33,15 +33,8 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, walk
-from te_sched.lower.statements import (
-    HEADS,
-    fresh_copy,
-    has_attribute,
-    rebuilt,
-    sequence,
-    statements,
-)
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, statements, substitute, walk
+from te_sched.lower.statements import HEADS, fresh_copy, has_attribute, rebuilt, sequence
 
 # This number of virtual threads, or more, become a loop.
 _LOOP_FROM = 16

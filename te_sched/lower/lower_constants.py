@@ -14,8 +14,8 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import AllocateConst
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.stmt import Allocate, BufferStore, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper
-from te_sched.lower.statements import sequence, statements
+from te_sched.ir.visitor import StatementMapper, statements
+from te_sched.lower.statements import sequence
 
 MOST_ELEMENTS = 4096
 

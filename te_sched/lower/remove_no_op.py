@@ -38,17 +38,10 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.ir.visitor import StatementMapper, replace, statements, walk
 from te_sched.lower.dataflow.dead_stores import dead_stores
 from te_sched.lower.dataflow.known_values import WORK, KnownValues
-from te_sched.lower.statements import (
-    NOTHING,
-    is_nothing,
-    keeps_memory,
-    mentions,
-    sequence,
-    statements,
-)
+from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, mentions, sequence
 
 
 def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

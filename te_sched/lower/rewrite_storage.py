@@ -44,6 +44,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, Expr, Range, Var
+from te_sched.ir.kernel import memory_scope
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
@@ -325,7 +326,7 @@ class _Plan:
             if (
                 slot is not None
                 and source not in kept
-                and slot.scope == _scope(allocate)
+                and slot.scope == memory_scope(allocate.buffer_var)
                 and slot.region is self.region
                 and slot.dtype == allocate.dtype
                 and slot.bits == _constant_bits(allocate)
@@ -336,7 +337,7 @@ class _Plan:
 
     def _find_slot(self, allocate: Allocate) -> _Slot:
         bits = _constant_bits(allocate)
-        scope = _scope(allocate)
+        scope = memory_scope(allocate.buffer_var)
         slot = None
         if not _is_in_registers(scope, allocate.dtype, bits):
             slot = self._find_free(allocate, scope, bits)
@@ -391,10 +392,6 @@ def _is_region(stmt: Stmt) -> bool:
     if type(stmt) is S.For:
         return stmt.kind == "parallel"
     return type(stmt) is S.AttrStmt and stmt.key in S.THREAD_KEYS
-
-
-def _scope(allocate: Allocate) -> str:
-    return allocate.buffer_var.scope or "global"
 
 
 def _constant_bits(allocate: Allocate) -> int:

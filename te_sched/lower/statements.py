@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from te_sched.arith.structural_equality import all_same
@@ -23,27 +23,13 @@ from te_sched.ir.visitor import (
     Substitute,
     fields_with,
     replace,
+    statements,
     variables_of,
 )
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
 HEADS = fields_with(Role.CHILD)  # the expressions of a statement outside of its inner statements
-_PARTS = {kind: names[::-1] for kind, names in PART_FIELDS.items()}  # the last first
-
-
-def statements(root: Stmt) -> Iterator[Any]:
-    """The statement and those below it, parents first, in program order; no expressions."""
-    stack: list[Any] = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        for name in _PARTS[type(node)]:
-            part = getattr(node, name)
-            if type(part) is tuple:
-                stack += reversed(part)
-            elif part is not None:
-                stack.append(part)
 
 
 def repeated(root: Stmt) -> set[Stmt]:

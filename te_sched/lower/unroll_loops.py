@@ -29,14 +29,13 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import BufferLoad, IntImm, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
-from te_sched.ir.visitor import Mapper, replace, substitute
+from te_sched.ir.visitor import Mapper, replace, statements, substitute
 from te_sched.lower.statements import (
     NOTHING,
     fresh_copy,
     is_nothing,
     nodes_of,
     sequence,
-    statements,
     stores_and_calls,
 )
 

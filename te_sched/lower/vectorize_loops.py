@@ -30,8 +30,16 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var, lanes_of
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, parts_of, replace, substitute
-from te_sched.lower.statements import rebuilt, statements
+from te_sched.ir.visitor import (
+    AccessMapper,
+    Mapper,
+    StatementMapper,
+    parts_of,
+    replace,
+    statements,
+    substitute,
+)
+from te_sched.lower.statements import rebuilt
 
 # Calls whose arguments may be vectors.
 VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)

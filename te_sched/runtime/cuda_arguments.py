@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from te_sched.ir import dtypes
 from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, Ramp, StringImm, Var
+from te_sched.ir.kernel import LAUNCH
 from te_sched.ir.stmt import BufferStore, IRModule, PrimFunc
 from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import LAUNCH
 
 _WIDEST = 16  # bytes of the widest load
 _FRAGMENT = 32  # bytes: what addresses of the tensor cores' matrices are multiples of

@@ -19,10 +19,10 @@ from te_sched.codegen.llvm.entry import WRITTEN
 from te_sched.errors import CallError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var
+from te_sched.ir.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper
 from te_sched.locks import new_lock
-from te_sched.lower.device.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.lower.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
 from te_sched.runtime.callbacks import ctype_of

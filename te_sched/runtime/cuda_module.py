@@ -26,10 +26,10 @@ from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError, repr_of
+from te_sched.ir.kernel import HOST_ONLY, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule
 from te_sched.locks import new_lock
-from te_sched.lower.device.kernel import HOST_ONLY, is_kernel
 from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_arguments import alignments_of_arguments

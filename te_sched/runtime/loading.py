@@ -14,11 +14,11 @@ from te_sched.analysis.schedules.sizes import Size
 from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError, kind_of
 from te_sched.ir.expr import Buffer, Call, Node, StringImm, Var
+from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.shared_arguments import SharedArguments
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import LAUNCH, is_kernel
 from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from te_sched.runtime.libraries import read_tar, unpack, unreadable, unseal
 from te_sched.runtime.loader import load_code

@@ -19,9 +19,9 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.kernel import bytes_of
 from te_sched.ir.scopes import Loop, loop_of, scoped
 from te_sched.ir.visitor import children, parts_of
-from te_sched.lower.device.kernel import bytes_of
 from te_sched.story.footprint import ArrayReference, Box, Unknown, distinct, executions
 from te_sched.story.model import Figures, Traffic
 

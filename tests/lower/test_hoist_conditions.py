@@ -11,8 +11,8 @@ from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
 from te_sched.ir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import statements
 from te_sched.lower.hoist_conditions import hoist_conditions
-from te_sched.lower.statements import statements
 from tests.lower.build import (
     allocate,
     block,

@@ -10,9 +10,9 @@ from te_sched import te
 from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.stmt import BufferStore, PrimFunc
+from te_sched.ir.visitor import statements
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.simplify import simplify
-from te_sched.lower.statements import statements
 from te_sched.script import tir as T
 from tests.lower.build import (
     allocate,

@@ -8,8 +8,8 @@ from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IterVar
 from te_sched.ir.stmt import For, IfThenElse, SeqStmt
+from te_sched.ir.visitor import statements
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
-from te_sched.lower.statements import statements
 from tests.lower.build import (
     allocate,
     attribute,

@@ -10,8 +10,8 @@ import pytest
 from te_sched import config
 from te_sched.errors import InternalError, LoweringError
 from te_sched.ir.stmt import BufferRealize, For, IRModule, PrimFunc
+from te_sched.ir.visitor import statements
 from te_sched.lower.pipeline import lower, pass_names, scheduled_loops
-from te_sched.lower.statements import statements
 from tests.schedule.programs import chain
 
 PHASES = range(4)

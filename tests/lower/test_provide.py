@@ -11,8 +11,8 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.expr import BufferLoad, CommReducer, FloatImm, IntImm, Var
 from te_sched.ir.stmt import LetStmt
+from te_sched.ir.visitor import statements
 from te_sched.lower.provide import combine_into, first_reduction_level
-from te_sched.lower.statements import statements
 from tests.lower.build import temporary
 from tests.lower.structure import structure
 from tests.schedule.programs import product

@@ -7,7 +7,7 @@ from typing import Any
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.visitor import children
+from te_sched.ir.visitor import children, statements
 from te_sched.lower.statements import (
     fresh_copy,
     has_attribute,
@@ -17,7 +17,6 @@ from te_sched.lower.statements import (
     rebuilt,
     repeated,
     sequence,
-    statements,
     stores_and_calls,
 )
 from tests.lower.build import (

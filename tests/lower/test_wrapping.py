@@ -15,7 +15,7 @@ from te_sched.driver import functions_for_processor
 from te_sched.errors import AccessError, BuildError
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import Allocate
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import statements
 
 N = 16
 # Of two values and what makes constants of their type.

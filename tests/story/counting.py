@@ -10,7 +10,7 @@ import numpy as np
 from te_sched.arith.evaluate import evaluate
 from te_sched.ir import stmt as S
 from te_sched.ir.occurrences import occurrences_of
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import statements
 
 Touch = tuple[str, tuple[int, ...], bool]  # buffer, element, whether it is written
 

@@ -12,7 +12,7 @@ from te_sched import te, tir
 from te_sched.codegen.target import Target
 from te_sched.driver import functions_for_processor
 from te_sched.ir import stmt as S
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import statements
 from te_sched.views.loop_tree import loop_tree, tree_text
 
 

@@ -46,8 +46,8 @@ from te_sched.ir.stmt import (
     Stmt,
     While,
 )
-from te_sched.ir.visitor import StatementMapper, replace, variables_of
-from te_sched.lower.statements import sequence, statements
+from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
+from te_sched.lower.statements import sequence
 from te_sched.wording import by_name
 
 

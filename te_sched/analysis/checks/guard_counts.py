@@ -19,8 +19,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import Allocate, AssertStmt, BufferRealize, For, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, walk
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import StatementMapper, statements, walk
 from te_sched.wording import wording
 
 _WIDEST = ("int64", "uint64")  # the widest types, in which assertions compute

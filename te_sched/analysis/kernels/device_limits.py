@@ -10,21 +10,20 @@ from dataclasses import dataclass
 
 from te_sched.errors import BuildError, Subject
 from te_sched.ir.expr import BufferLoad, IntImm
-from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
-from te_sched.ir.storage_scopes import KERNEL_SCOPES
-from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import (
+from te_sched.ir.kernel import (
     HOST_ONLY,
     allocations,
     block_size,
     bytes_of,
     dynamic_offsets,
     is_kernel,
-    scope_of,
+    memory_scope,
     static_shared_bytes,
     thread_axes,
 )
-from te_sched.lower.statements import statements
+from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
+from te_sched.ir.storage_scopes import KERNEL_SCOPES
+from te_sched.ir.visitor import statements, walk
 from te_sched.wording import wording
 
 # The largest extents, by tag; the same on every CUDA device since compute capability 3.
@@ -123,7 +122,7 @@ def _check_threads(kernel: PrimFunc, limits: DeviceLimits) -> None:
 
 def _check_scopes(kernel: PrimFunc) -> None:
     for node in statements(kernel.body):
-        scope = scope_of(node.buffer_var) if type(node) is Allocate else "local"
+        scope = memory_scope(node.buffer_var) if type(node) is Allocate else "local"
         if scope not in KERNEL_SCOPES:
             name = node.buffer_var.name
             raise BuildError(
@@ -137,7 +136,7 @@ def _check_scopes(kernel: PrimFunc) -> None:
 
 def _check_shared(kernel: PrimFunc, limits: DeviceLimits) -> None:
     for node in statements(kernel.body):
-        scope = scope_of(node.buffer_var) if type(node) is Allocate else "shared.dyn"
+        scope = memory_scope(node.buffer_var) if type(node) is Allocate else "shared.dyn"
         if scope != "shared.dyn" and not isinstance(bytes_of(node), IntImm):
             raise BuildError(
                 f"size of {wording().memory} {node.buffer_var.name} in kernel {_name(kernel)!r} is "
@@ -209,7 +208,7 @@ def _stages(kernel: PrimFunc) -> list[Subject]:
     names = {
         node.buffer.name: None
         for node in statements(kernel.body)
-        if type(node) is BufferStore and scope_of(node.buffer.data) == "global"
+        if type(node) is BufferStore and memory_scope(node.buffer.data) == "global"
     }
     first, *others = names or [_name(kernel)]
     memory = wording().memory

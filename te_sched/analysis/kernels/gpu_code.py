@@ -11,11 +11,11 @@ from typing import Any
 from te_sched.errors import DeclarationError, did_you_mean
 from te_sched.ir import dtypes
 from te_sched.ir.expr import BufferLoad, Call, Cast, IntImm, Ramp, Var
+from te_sched.ir.kernel import bytes_of
 from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.stmt import Allocate, BufferStore, PrimFunc
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import children, parts_of, walk
-from te_sched.lower.device.kernel import bytes_of
 
 LIMITS = (
     *("max_local_memory_per_block", "max_shared_memory_per_block", "max_threads_per_block"),

@@ -13,11 +13,11 @@ from te_sched.analysis.programs.accesses import reads_own
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, LT, BufferLoad, Expr, IntImm, Var
+from te_sched.ir.kernel import LaunchAxis, memory_scope, thread_axes
 from te_sched.ir.scopes import scoped
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import children, walk
-from te_sched.lower.device.kernel import LaunchAxis, scope_of, thread_axes
 from te_sched.wording import wording
 
 
@@ -65,7 +65,7 @@ class _Checker:
         return found
 
     def visit_store(self, node: BufferStore) -> None:
-        if scope_of(node.buffer.data) == "global":
+        if memory_scope(node.buffer.data) == "global":
             self.visit_change(node)
         if storage_scope(node.buffer.data.scope).owner != "block":
             return
@@ -127,7 +127,7 @@ class _Checker:
             node = stack.pop()
             if isinstance(node, Var):
                 found |= self.depends.get(node, frozenset())
-            own = isinstance(node, BufferLoad) and scope_of(node.buffer.data) != "global"
+            own = isinstance(node, BufferLoad) and memory_scope(node.buffer.data) != "global"
             if own and not through_memory:
                 continue
             stack.extend(below for below in children(node) if isinstance(below, Expr))

@@ -13,11 +13,10 @@ from te_sched.analysis.checks.guard_counts import guard_counts, is_countable
 from te_sched.analysis.kernels.device_limits import DeviceLimits
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
+from te_sched.ir.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import Allocate, AssertStmt, Evaluate, IRModule, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, substitute
-from te_sched.lower.device.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import StatementMapper, statements, substitute
 from te_sched.wording import wording
 
 

@@ -16,11 +16,11 @@ from te_sched.arith.forms import Forms
 from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
+from te_sched.ir.kernel import launched
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, Substitute, variables_of, walk
-from te_sched.lower.device.kernel import launched
 
 _ONE = IntImm(1)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from te_sched.ir.blocks import AllocateConst
 from te_sched.ir.expr import IntImm
+from te_sched.ir.kernel import bytes_of, memory_scope
 from te_sched.ir.stmt import Allocate, Stmt
 from te_sched.ir.visitor import parts_of, walk
-from te_sched.lower.device.kernel import bytes_of, scope_of
 
 
 def allocated_bytes(root: Stmt) -> dict[str, int]:
@@ -20,7 +20,7 @@ def allocated_bytes(root: Stmt) -> dict[str, int]:
         for scope, size in allocated_bytes(part).items():
             most[scope] = max(most.get(scope, 0), size)
     if isinstance(root, Allocate):
-        scope = scope_of(root.buffer_var)
+        scope = memory_scope(root.buffer_var)
         most[scope] = most.get(scope, 0) + _size(root)
     return most
 

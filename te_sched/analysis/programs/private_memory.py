@@ -15,9 +15,9 @@ from dataclasses import replace
 from te_sched.analysis.programs.accesses import Access
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.kernel import WARP
 from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import variables_of
-from te_sched.lower.device.kernel import WARP
 
 _ONE = IntImm(1)
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from te_sched.analysis.findings import Finding, broken_rule
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.ir.expr import Var
+from te_sched.ir.kernel import launched
 from te_sched.ir.scopes import Memory
 from te_sched.ir.visitor import variables_of
-from te_sched.lower.device.kernel import launched
 from te_sched.wording import wording
 
 

@@ -21,7 +21,7 @@ from te_sched.ir.expr import Buffer
 from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.shared_arguments import SharedArguments
 from te_sched.ir.stmt import AttrStmt, For, PrimFunc
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import statements
 
 _IN_ORDER = ("serial", "unrolled")
 # Annotations and attributes by which loads move before the stores of earlier iterations.

@@ -30,8 +30,7 @@ from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import AttrStmt, BufferStore
-from te_sched.ir.visitor import children, variables_of, walk
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import children, statements, variables_of, walk
 
 _MOST = 64  # number of accesses to one memory that are compared
 _LIMIT = 1 << 15  # number of iterations and elements to evaluate

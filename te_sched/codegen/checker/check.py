@@ -28,10 +28,10 @@ from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.kernel import LAUNCH, TAGS, is_kernel, thread_axes
 from te_sched.ir.shared_arguments import pairs_to_check
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, thread_axes
 from te_sched.progress import progress
 
 # Which argument of an intrinsic points to what it writes.

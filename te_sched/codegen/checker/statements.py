@@ -21,8 +21,8 @@ from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.kernel import memory_scope
 from te_sched.ir.storage_scopes import storage_scope
-from te_sched.lower.device.kernel import scope_of
 
 Do = Callable[[], Any]
 _NOBODY: Any = object()  # a mask that holds nowhere; None is one that holds everywhere
@@ -197,7 +197,7 @@ def _assert(c: Compiler, node: S.AssertStmt) -> Do:
 
 
 def _allocate(c: Compiler, node: S.Allocate) -> Do:
-    scope = scope_of(node.buffer_var)
+    scope = memory_scope(node.buffer_var)
     body = statement(c, node.body)
     if storage_scope(scope).rank == "wmma":
         make = warps.allocate_fragment(c, node)

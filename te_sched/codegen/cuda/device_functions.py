@@ -19,8 +19,8 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
+from te_sched.ir.kernel import BARRIER, WARP, is_kernel, thread_axes, thread_number
 from te_sched.ir.visitor import Mapper, walk
-from te_sched.lower.device.kernel import BARRIER, WARP, is_kernel, thread_axes, thread_number
 
 _EXTERN = ("tir.call_extern", "tir.call_pure_extern")
 _FAST = ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")

@@ -25,14 +25,14 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.printer.origins import mark_lines
-from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import (
+from te_sched.ir.kernel import (
     DYNAMIC_ALIGNMENT,
     block_size,
     dynamic_offsets,
     thread_axes,
 )
+from te_sched.ir.printer.origins import mark_lines
+from te_sched.ir.visitor import walk
 
 _WIDTH = 100
 _FRAGMENT_ALIGNMENT = 32  # bytes; what fragments are loaded from
@@ -43,7 +43,7 @@ _WRITERS = Writers(
 
 @walks_deeply("print kernels", BuildError)
 def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cuda") -> str:
-    """The CUDA C++ source of kernels (see `te_sched.lower.device.kernel`), in their order.
+    """The CUDA C++ source of kernels (see `te_sched.ir.kernel`), in their order.
 
     Raises
     ------

@@ -20,9 +20,9 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.calls import effect_of
 from te_sched.ir.intrinsic_table import Effect
+from te_sched.ir.kernel import memory_scope
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
-from te_sched.lower.device.kernel import scope_of
 
 DYNAMIC = "dynamic_shared"  # the array that all of shared.dyn is in
 
@@ -133,7 +133,7 @@ def _store(out: KernelText, node: S.BufferStore) -> None:
 
 
 def _allocate(out: KernelText, node: S.Allocate) -> None:
-    var, scope = node.buffer_var, scope_of(node.buffer_var)
+    var, scope = node.buffer_var, memory_scope(node.buffer_var)
     if storage_scope(scope).rank == "wmma":
         declare_fragments(out, node)
         out.execute(node.body)

@@ -16,9 +16,9 @@ from te_sched.codegen.calls import array_of
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
+from te_sched.ir.kernel import thread_axes, with_work
 from te_sched.ir.ops import TRUE
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.device.kernel import thread_axes, with_work
 from te_sched.lower.statements import sequence
 
 DEFAULT_LIMIT = 1_000_000_000

@@ -14,9 +14,9 @@ from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
 from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, walk
-from te_sched.lower.device.kernel import LAUNCH, is_kernel
 from te_sched.lower.statements import fresh_copy
 
 

@@ -25,10 +25,9 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.kernel import memory_scope
 from te_sched.ir.storage_scopes import storage_scope
-from te_sched.ir.visitor import Mapper, walk
-from te_sched.lower.device.kernel import scope_of
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import Mapper, statements, walk
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32"}
 _AROUND = frozenset((S.For, S.IfThenElse, S.LetStmt, S.AttrStmt, S.SeqStmt))
@@ -113,7 +112,7 @@ class Fragments:
             raise self.error(f"fragment {var} has no memory, or no constant m, n, k")
         buffer, size, dtype = self.rooms[var]
         m, n, k = self.shapes[var]
-        use = scope_of(var).removeprefix("wmma.")
+        use = memory_scope(var).removeprefix("wmma.")
         rows, columns = {"matrix_a": (m, k), "matrix_b": (k, n)}.get(use, (m, n))
         start = ops.add(ops.mul(self.warp, size), ops.mul(number, rows * columns))
         return _Place(buffer, start, rows, columns, dtype)

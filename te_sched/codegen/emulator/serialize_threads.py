@@ -36,16 +36,16 @@ from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.ops import TRUE
-from te_sched.ir.storage_scopes import storage_scope
-from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.device.kernel import (
+from te_sched.ir.kernel import (
     BARRIER,
     WARP,
     LaunchAxis,
     thread_axes,
     thread_number,
 )
+from te_sched.ir.ops import TRUE
+from te_sched.ir.storage_scopes import storage_scope
+from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
 from te_sched.lower.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(

@@ -25,10 +25,9 @@ from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffe
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import StorageScope, storage_scope
-from te_sched.ir.visitor import AccessMapper, replace, variables_of, walk
+from te_sched.ir.visitor import AccessMapper, replace, statements, variables_of, walk
 from te_sched.lower.blocks.declarations import ALIGN, memory_extents
 from te_sched.lower.positions import aligned_strides
-from te_sched.lower.statements import statements
 
 
 def compact_buffers(

@@ -17,8 +17,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer, whole_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Allocate, BufferRealize, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import Mapper, replace, statements
 
 ALIGN = "buffer_dim_align"
 

@@ -16,8 +16,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, IfThenElse, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, replace, variables_of
-from te_sched.lower.statements import statements
+from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
 from te_sched.tensorir.blocks import bound_kinds
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.primitives.reductions import initialization

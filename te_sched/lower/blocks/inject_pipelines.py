@@ -25,8 +25,8 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute
-from te_sched.lower.statements import NOTHING, fresh_copy, sequence, statements
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, statements, substitute
+from te_sched.lower.statements import NOTHING, fresh_copy, sequence
 
 _STAGE, _ORDER = "software_pipeline_stage", "software_pipeline_order"
 _KEYS = (_STAGE, _ORDER, "software_pipeline_async_stages")

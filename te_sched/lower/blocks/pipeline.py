@@ -5,6 +5,7 @@ from __future__ import annotations
 from te_sched.ir.ops import is_const
 from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import For, PrimFunc
+from te_sched.ir.visitor import statements
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
@@ -17,7 +18,6 @@ from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
 from te_sched.lower.simplify import simplify
-from te_sched.lower.statements import statements
 
 _UNIFY = (Pass(unify_threads, "opaque", 0),)
 BLOCK_PASSES = (

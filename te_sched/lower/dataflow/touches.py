@@ -27,9 +27,9 @@ from te_sched.ir.stmt import (
     ProducerStore,
     Stmt,
 )
-from te_sched.ir.visitor import parts_of, walk
+from te_sched.ir.visitor import parts_of, statements, walk
 from te_sched.lower.dataflow.elements import Elements
-from te_sched.lower.statements import HEADS, statements
+from te_sched.lower.statements import HEADS
 
 _UNKNOWN_MEMORY = (Block, BlockRealize, ProducerStore, ProducerRealize)
 _ORDERED = ("serial", "unrolled")

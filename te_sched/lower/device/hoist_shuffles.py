@@ -18,6 +18,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import BuildError
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Var
+from te_sched.ir.kernel import thread_axes
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import (
     Allocate,
@@ -31,7 +32,6 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Mapper, StatementMapper, replace, variables_of, walk
-from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.statements import sequence
 
 SHUFFLE = "tir.tvm_warp_shuffle"

@@ -34,6 +34,15 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, Ramp, Range, StringImm, Var
+from te_sched.ir.kernel import (
+    BARRIER,
+    LaunchAxis,
+    allocations,
+    barrier,
+    memory_scope,
+    thread_axes,
+    with_work,
+)
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
@@ -48,18 +57,9 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.storage_scopes import BLOCK_SCOPES, barrier_of
-from te_sched.ir.visitor import replace, substitute, walk
-from te_sched.lower.device.kernel import (
-    BARRIER,
-    LaunchAxis,
-    allocations,
-    barrier,
-    scope_of,
-    thread_axes,
-    with_work,
-)
+from te_sched.ir.visitor import replace, statements, substitute, walk
 from te_sched.lower.device.packed_indices import Packed, packed
-from te_sched.lower.statements import sequence, statements
+from te_sched.lower.statements import sequence
 from te_sched.wording import wording
 
 
@@ -372,7 +372,7 @@ class _Planner:
         for node in walk(e):
             if isinstance(node, Var) and node in self.differing:
                 return False
-            if isinstance(node, BufferLoad) and scope_of(node.buffer.data) != "global":
+            if isinstance(node, BufferLoad) and memory_scope(node.buffer.data) != "global":
                 return False
             if isinstance(node, Call) and node.op.startswith(("tir.call_extern", "tir.tvm_warp")):
                 return False

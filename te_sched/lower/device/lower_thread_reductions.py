@@ -36,6 +36,16 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
+from te_sched.ir.kernel import (
+    TAGS,
+    WARP,
+    LaunchAxis,
+    barrier,
+    lane_mask,
+    memory_scope,
+    thread_axes,
+    with_work,
+)
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
@@ -47,18 +57,8 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute
-from te_sched.lower.device.kernel import (
-    TAGS,
-    WARP,
-    LaunchAxis,
-    barrier,
-    lane_mask,
-    scope_of,
-    thread_axes,
-    with_work,
-)
-from te_sched.lower.statements import has_attribute, sequence, statements
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, statements, substitute
+from te_sched.lower.statements import has_attribute, sequence
 from te_sched.wording import wording
 
 _SCOPE = "reduce_scope"
@@ -183,7 +183,7 @@ class _Lowering(StatementMapper):
             type(store) is BufferStore
             and type(store.value) is BufferLoad
             and store.value.buffer.data in self.told
-            and scope_of(store.buffer.data) == "local"
+            and memory_scope(store.buffer.data) == "local"
             and self.stores[store.buffer.data] == 1
             for store in leaves
         )

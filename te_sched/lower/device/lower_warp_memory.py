@@ -23,12 +23,11 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Select, Var
+from te_sched.ir.kernel import WARP, allocations, lane_mask, thread_axes
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, replace, statements, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
-from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_axes
 from te_sched.lower.guards import note_range
-from te_sched.lower.statements import statements
 
 _MOST = 4  # the number of registers of another lane from which a lane may select
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from te_sched import config
 from te_sched.config import Config
+from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.lower.device.bound_memory import bound_memory
 from te_sched.lower.device.insert_barriers import insert_barriers
-from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.lower_thread_reductions import lower_thread_reductions
 from te_sched.lower.device.lower_warp_memory import lower_warp_memory
 from te_sched.lower.device.split_kernels import split_kernels

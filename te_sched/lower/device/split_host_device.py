@@ -22,6 +22,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
+from te_sched.ir.kernel import KERNEL_CONVENTION, allocations, bytes_of
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -31,9 +32,16 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, StatementMapper, replace, substitute, variables_of, walk
-from te_sched.lower.device.kernel import KERNEL_CONVENTION, allocations, bytes_of
-from te_sched.lower.statements import NOTHING, fresh_copy, sequence, statements
+from te_sched.ir.visitor import (
+    Mapper,
+    StatementMapper,
+    replace,
+    statements,
+    substitute,
+    variables_of,
+    walk,
+)
+from te_sched.lower.statements import NOTHING, fresh_copy, sequence
 from te_sched.lower.unbound_variables import free_variables
 
 _DEVICE_KEYS = ("thread_extent", "pipeline_exec_scope", "device_scope")

@@ -15,6 +15,13 @@ from typing import Any
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.kernel import (
+    KERNEL_CONVENTION,
+    LAUNCH,
+    dynamic_offsets,
+    memory_scope,
+    thread_axes,
+)
 from te_sched.ir.shared_arguments import same_memory
 from te_sched.ir.stmt import (
     Allocate,
@@ -27,13 +34,6 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import StatementMapper
-from te_sched.lower.device.kernel import (
-    KERNEL_CONVENTION,
-    LAUNCH,
-    dynamic_offsets,
-    scope_of,
-    thread_axes,
-)
 from te_sched.lower.device.split_host_device import device_function
 from te_sched.lower.unbound_variables import arguments_of, free_variables, unbound_error
 
@@ -81,7 +81,7 @@ class _Splitter(StatementMapper):
         return Evaluate(Call("int32", LAUNCH, launch))
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        if (scope := scope_of(node.buffer_var)) != "global":
+        if (scope := memory_scope(node.buffer_var)) != "global":
             raise BuildError(
                 f"cannot allocate {node.buffer_var.name} of scope {scope} outside of a kernel, in "
                 f"function {self.name!r}",

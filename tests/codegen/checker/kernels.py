@@ -10,8 +10,8 @@ import numpy as np
 from te_sched.ir import builder, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.kernel import BARRIER, LAUNCH, barrier
 from te_sched.ir.visitor import Mapper, replace, walk
-from te_sched.lower.device.kernel import BARRIER, LAUNCH, barrier
 
 TAGS = {"bx": "blockIdx.x", "tx": "threadIdx.x", "ty": "threadIdx.y"}
 

@@ -11,7 +11,7 @@ import pytest
 from te_sched.codegen.checker import ViolationKind, check_program
 from te_sched.ir import expr as E
 from te_sched.ir import ops
-from te_sched.lower.device.kernel import BARRIER
+from te_sched.ir.kernel import BARRIER
 from tests.codegen.checker import kernels as k
 
 

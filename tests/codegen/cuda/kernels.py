@@ -11,7 +11,7 @@ from te_sched.codegen.cuda import print_kernels
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.lower.device.kernel import is_kernel
+from te_sched.ir.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 
 TRUE = E.IntImm(1, "bool")

@@ -10,13 +10,13 @@ import te_sched
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import statements
 from te_sched.lower.blocks.declarations import (
     declare_buffers,
     drop_declarations,
     has_declarations,
     realize_buffers,
 )
-from te_sched.lower.statements import statements
 from te_sched.script import tir as T
 
 

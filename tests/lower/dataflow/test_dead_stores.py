@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import statements
 from te_sched.lower.dataflow.dead_stores import dead_stores
-from te_sched.lower.statements import statements
 from tests.lower.dataflow.test_known_values import parsed
 
 

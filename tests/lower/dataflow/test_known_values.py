@@ -9,8 +9,8 @@ import pytest
 from te_sched import script
 from te_sched.config import AS_TVM
 from te_sched.ir.stmt import BufferStore, IfThenElse, PrimFunc
+from te_sched.ir.visitor import statements
 from te_sched.lower.dataflow.known_values import KnownValues
-from te_sched.lower.statements import statements
 
 HEAD = """
 from te_sched.script import tir as T

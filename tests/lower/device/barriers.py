@@ -9,10 +9,10 @@ import numpy as np
 
 from te_sched.codegen.checker import check_program
 from te_sched.ir.expr import Call
+from te_sched.ir.kernel import BARRIER, is_kernel
 from te_sched.ir.stmt import Evaluate, IRModule, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper
-from te_sched.lower.device.kernel import BARRIER, is_kernel
-from te_sched.lower.statements import sequence, statements
+from te_sched.ir.visitor import Mapper, statements
+from te_sched.lower.statements import sequence
 
 
 def _is_barrier(node: Stmt) -> bool:

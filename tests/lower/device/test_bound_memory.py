@@ -9,8 +9,8 @@ import pytest
 from te_sched.ir.expr import Var
 from te_sched.ir.ops import TRUE, convert, minimum
 from te_sched.ir.stmt import Allocate, PrimFunc
+from te_sched.ir.visitor import statements
 from te_sched.lower.device.bound_memory import bound_memory
-from te_sched.lower.statements import statements
 from tests.lower.build import EFFECT, function, loop, temporary, thread
 
 n, bx, i = Var("n"), Var("bx"), Var("i")

@@ -8,9 +8,9 @@ import te_sched
 from te_sched import te
 from te_sched.config import Config
 from te_sched.errors import InternalError
+from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.device import pipeline
-from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES, device_passes
 
 VERIFIED = Config(verify_passes=True)

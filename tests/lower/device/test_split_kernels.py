@@ -7,8 +7,8 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.errors import BuildError
+from te_sched.ir.kernel import block_size, is_kernel, thread_axes
 from te_sched.ir.stmt import IRModule
-from te_sched.lower.device.kernel import block_size, is_kernel, thread_axes
 from te_sched.lower.device.split_kernels import split_kernels
 from te_sched.lower.device.unify_threads import unify_threads
 

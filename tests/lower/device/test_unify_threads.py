@@ -6,8 +6,8 @@ import pytest
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Var
+from te_sched.ir.kernel import thread_axes
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.lower.device.kernel import thread_axes
 from te_sched.lower.device.unify_threads import unify_threads
 from tests.lower.build import allocate, block, function, loop, read, store, temporary, thread
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, PrimFunc, Stmt
-from te_sched.lower.statements import statements
+from te_sched.ir.storage_scopes import storage_scope
+from te_sched.ir.visitor import statements
 
 TAGS = (
     *("blockIdx.x", "blockIdx.y", "blockIdx.z"),
@@ -34,7 +35,7 @@ HOST_ONLY = "tir.is_host_func"  # the attribute of functions on memory of the ho
 BARRIER = "tir.tvm_storage_sync"
 KERNEL_CONVENTION = 2  # TVM's code of the calling convention of kernels
 WARP = 32  # lanes
-DYNAMIC_ALIGNMENT = 128  # bytes; between allocations in dynamic shared memory
+DYNAMIC_ALIGNMENT = storage_scope("shared.dyn").alignment  # bytes; between allocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def launched(root: Stmt) -> dict[Var, str]:
     }
 
 
-def scope_of(data: Var) -> str:
+def memory_scope(data: Var) -> str:
     """The storage scope of the memory at a pointer."""
     return data.scope or "global"
 
@@ -108,7 +109,7 @@ def scope_of(data: Var) -> str:
 def allocations(root: Stmt, *scopes: str) -> Iterator[Allocate]:
     """The allocations of some storage scopes in a statement, in program order."""
     for node in statements(root):
-        if type(node) is Allocate and scope_of(node.buffer_var) in scopes:
+        if type(node) is Allocate and memory_scope(node.buffer_var) in scopes:
             yield node
 
 

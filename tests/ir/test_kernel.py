@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.stmt import Stmt
-from te_sched.lower.device.kernel import (
+from te_sched.ir.kernel import (
     KERNEL_CONVENTION,
     TAGS,
     LaunchAxis,
@@ -20,6 +19,7 @@ from te_sched.lower.device.kernel import (
     static_shared_bytes,
     thread_axes,
 )
+from te_sched.ir.stmt import Stmt
 from tests.lower.build import EFFECT, allocate, function, temporary, thread
 
 n, bx, tx = Var("n"), Var("bx"), Var("tx")
