@@ -9,8 +9,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 
-def load_pickled(data: bytes, classes: Mapping[str, Collection[str]]) -> Any:
-    """The object that pickle wrote; `classes` has the names of its classes by their modules.
+def load_pickled(
+    data: bytes, classes: Mapping[str, Collection[str]], moved: Mapping[str, str] = {}
+) -> Any:
+    """The object that pickle wrote; `classes` has the names of its classes by their modules,
+    `moved` the present modules of classes by those of older data.
 
     Raises
     ------
@@ -20,7 +23,7 @@ def load_pickled(data: bytes, classes: Mapping[str, Collection[str]]) -> Any:
     (1, 'a')
     """
     try:
-        return _Reader(io.BytesIO(data), classes).load()
+        return _Reader(io.BytesIO(data), classes, moved).load()
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # whatever a class raises for the arguments that the data has
@@ -28,11 +31,17 @@ def load_pickled(data: bytes, classes: Mapping[str, Collection[str]]) -> Any:
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, classes: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self,
+        file: io.BytesIO,
+        classes: Mapping[str, Collection[str]],
+        moved: Mapping[str, str],
+    ) -> None:
         super().__init__(file)
-        self._classes = classes
+        self._classes, self._moved = classes, moved
 
     def find_class(self, module: str, name: str) -> Any:
+        module = self._moved.get(module, module)
         if name not in self._classes.get(module, ()):
             raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
         found = getattr(importlib.import_module(module), name, None)

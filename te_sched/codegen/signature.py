@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from te_sched.analysis.schedules.sizes import ATTRIBUTE, NOT_NEGATIVE, Size
 from te_sched.errors import BuildError, Subject, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir.argument_sizes import ATTRIBUTE, NOT_NEGATIVE, Size
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import walk
 from te_sched.lower.unbound_variables import missing_arguments

@@ -14,6 +14,7 @@ from typing import Any
 from te_sched.codegen.target_tags import kind_and_options
 from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
 from te_sched.ir import struct_info
+from te_sched.ir.device_limits import MAX_THREADS, SHARED_BYTES, WARP
 from te_sched.signatures import checked
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
@@ -41,10 +42,10 @@ _KEYS = {"llvm": ("cpu",), "cuda": ("cuda", "gpu")}
 _ALIASES = {"cpu": "llvm", "gpu": "cuda"}
 # What a GPU allows where the target does not say.
 _GPU_DEFAULTS = {
-    "max_num_threads": 1024,
-    "max_threads_per_block": 1024,
-    "thread_warp_size": 32,
-    "max_shared_memory_per_block": 49152,
+    "max_num_threads": MAX_THREADS,
+    "max_threads_per_block": MAX_THREADS,
+    "thread_warp_size": WARP,
+    "max_shared_memory_per_block": SHARED_BYTES,
 }
 # TVM's limits for other kinds, where they differ.
 _LIMITS = {

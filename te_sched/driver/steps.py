@@ -14,7 +14,7 @@ from te_sched.analysis.checks.guard_counts import counted_sizes, guard_counts
 from te_sched.analysis.checks.sanitize import sanitize
 from te_sched.analysis.findings import RULE, Findings
 from te_sched.analysis.judge import check_program, functions_of
-from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_limits
+from te_sched.analysis.kernels.device_limits import check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.block_instances import judge_blocks
@@ -27,18 +27,14 @@ from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums, warn_of_extrema
-from te_sched.analysis.schedules.sizes import (
-    ATTRIBUTE,
-    Size,
-    check_extents,
-    check_sizes,
-    symbolic_sizes,
-)
+from te_sched.analysis.schedules.sizes import check_extents, check_sizes, symbolic_sizes
 from te_sched.config import Config, current
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, Work
 from te_sched.errors import SourceLocation, Subject
 from te_sched.ir import verify
+from te_sched.ir.argument_sizes import ATTRIBUTE, Size
+from te_sched.ir.device_limits import DeviceLimits
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.kernel import is_kernel
 from te_sched.ir.op import RULES

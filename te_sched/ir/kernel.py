@@ -21,20 +21,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from te_sched.ir import dtypes, ops
+from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import statements
 
-TAGS = (
-    *("blockIdx.x", "blockIdx.y", "blockIdx.z"),
-    *("threadIdx.x", "threadIdx.y", "threadIdx.z"),
-)
 LAUNCH = "tir.launch_kernel"
 HOST_ONLY = "tir.is_host_func"  # the attribute of functions on memory of the host
 BARRIER = "tir.tvm_storage_sync"
 KERNEL_CONVENTION = 2  # TVM's code of the calling convention of kernels
-WARP = 32  # lanes
 DYNAMIC_ALIGNMENT = storage_scope("shared.dyn").alignment  # bytes; between allocations
 
 

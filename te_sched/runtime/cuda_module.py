@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from te_sched import files
-from te_sched.analysis.schedules.sizes import ATTRIBUTE as SIZES
 from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
@@ -26,6 +25,7 @@ from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError, repr_of
+from te_sched.ir.argument_sizes import ATTRIBUTE as SIZES
 from te_sched.ir.kernel import HOST_ONLY, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule

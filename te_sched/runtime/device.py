@@ -13,6 +13,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.ir.device_limits import LARGEST_EXTENTS, MAX_THREADS, SHARED_BYTES, TAGS, WARP
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.signatures import checked_as
 
@@ -38,10 +39,12 @@ _FACTS = frozenset(
 
 # Attributes of an emulated device: the limits of every CUDA device since compute capability 7.
 _EMULATED_FACTS = {
-    "max_threads_per_block": 1024,
-    "max_shared_memory_per_block": 49152,
-    "max_thread_dimensions": "[1024, 1024, 64]",
-    "warp_size": 32,
+    "max_threads_per_block": MAX_THREADS,
+    "max_shared_memory_per_block": SHARED_BYTES,
+    "max_thread_dimensions": str(
+        [LARGEST_EXTENTS[tag] for tag in TAGS if tag.startswith("threadIdx")]
+    ),
+    "warp_size": WARP,
     "compute_version": "8.0",
     "device_name": "emulated by the processor",
     "multi_processor_count": 1,

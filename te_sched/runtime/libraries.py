@@ -47,13 +47,15 @@ _CLASSES = {
             "IRModule",
         )
     ),
+    "te_sched.ir.argument_sizes": frozenset(("Size",)),
     "te_sched.ir.dtypes": frozenset(("DType", "ScalableLanes")),
     "te_sched.ir.op": frozenset(("Op",)),
     "te_sched.ir.shared_arguments": frozenset(("SharedArguments",)),
     "te_sched.ir.struct_info": frozenset(("VDevice", "DummyGlobalInfo")),
-    "te_sched.analysis.schedules.sizes": frozenset(("Size",)),
     "te_sched.codegen.target": frozenset(("Target", "TargetKind")),
 }
+# The present modules of classes, by those in files of older versions.
+_MOVED = {"te_sched.analysis.schedules.sizes": "te_sched.ir.argument_sizes"}
 _LENGTH = 8  # bytes of the number that tells how long the program is
 
 
@@ -199,7 +201,7 @@ def unpack(data: bytes, where: str) -> Any:
     begin = start + len(_MAGIC) + _LENGTH
     length = int.from_bytes(data[begin - _LENGTH : begin], "little")
     try:
-        loaded = load_pickled(data[begin : begin + length], _CLASSES)
+        loaded = load_pickled(data[begin : begin + length], _CLASSES, _MOVED)
     except pickle.UnpicklingError as error:
         raise unreadable(where, f"it cannot be read by this te_sched: {error}") from None
     if not isinstance(loaded, tuple) or len(loaded) != 2:

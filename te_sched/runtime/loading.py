@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
-from te_sched.analysis.schedules.sizes import ATTRIBUTE as SIZES
-from te_sched.analysis.schedules.sizes import Size
 from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError, kind_of
+from te_sched.ir.argument_sizes import ATTRIBUTE as SIZES
+from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Buffer, Call, Node, StringImm, Var
 from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED

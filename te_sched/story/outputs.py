@@ -13,10 +13,10 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda import kernel_lines
 from te_sched.codegen.llvm.compile import show_functions
 from te_sched.codegen.target import Target
+from te_sched.ir.argument_sizes import ATTRIBUTE
 from te_sched.ir.expr import IterVar
 from te_sched.ir.printer.origins import lines_of_statements, origin_of, script_lines
 from te_sched.ir.stmt import (

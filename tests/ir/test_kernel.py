@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched.ir.device_limits import TAGS
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.kernel import (
     KERNEL_CONVENTION,
-    TAGS,
     LaunchAxis,
     allocations,
     block_size,

@@ -20,6 +20,8 @@ import te_sched
 from te_sched import config, te
 from te_sched.driver import steps
 from te_sched.errors import CallError, TeSchedError
+from te_sched.ir.argument_sizes import Size
+from te_sched.ir.expr import Var
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import csource, libraries, load_module
@@ -211,6 +213,18 @@ def test_forged_names_are_refused(module: str, name: str, tmp_path: Path) -> Non
 def test_names_of_other_modules_in_a_listed_module_are_refused() -> None:
     with pytest.raises(pickle.UnpicklingError, match="is not a class of this module"):
         load_pickled(b"cte_sched.ir.stmt\nVar\n.", {"te_sched.ir.stmt": {"Var"}})
+
+
+def test_classes_that_moved_are_read_from_files_of_older_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = Size("dimension 0 of A", Var("n"))
+    monkeypatch.setattr(Size, "__module__", "te_sched.analysis.schedules.sizes")
+    data = libraries.packed(size)
+    assert b"te_sched.analysis.schedules.sizes" in data
+    monkeypatch.undo()
+    read = libraries.unpack(data, "here")
+    assert (type(read), read.what) == (Size, size.what)
 
 
 def test_damaged_pickles_are_refused(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from te_sched.analysis.checks.access_context import AccessContext, Need, is_inde
 from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.evaluate import Execution, Points, TooMany, variables_in
-from te_sched.analysis.schedules.sizes import Size
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
 from te_sched.ir import dtypes, ops
+from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop

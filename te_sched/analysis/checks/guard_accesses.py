@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from te_sched.analysis.checks.bounds import Bounds
 from te_sched.analysis.checks.check_builder import Check, check_of, check_over, unless_empty
 from te_sched.analysis.findings import Findings
-from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import Subject
+from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.occurrences import data_read_by, occurrences_of
 from te_sched.ir.stmt import (

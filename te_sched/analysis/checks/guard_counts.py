@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from functools import reduce
 
 from te_sched.analysis.checks.check_builder import widen
-from te_sched.analysis.schedules.sizes import Size, within_types
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
+from te_sched.ir.argument_sizes import Size, within_types
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, StringImm
 from te_sched.ir.stmt import Allocate, AssertStmt, BufferRealize, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, statements, walk

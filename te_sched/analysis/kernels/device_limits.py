@@ -6,9 +6,8 @@ driver. Must not know how kernels are made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from te_sched.errors import BuildError, Subject
+from te_sched.ir.device_limits import LOCAL_BYTES, DeviceLimits
 from te_sched.ir.expr import BufferLoad, IntImm
 from te_sched.ir.kernel import (
     HOST_ONLY,
@@ -25,40 +24,6 @@ from te_sched.ir.stmt import Allocate, BufferStore, IRModule, PrimFunc
 from te_sched.ir.storage_scopes import KERNEL_SCOPES
 from te_sched.ir.visitor import statements, walk
 from te_sched.wording import wording
-
-# The largest extents, by tag; the same on every CUDA device since compute capability 3.
-_LARGEST = {
-    "blockIdx.x": 2**31 - 1,
-    "blockIdx.y": 65535,
-    "blockIdx.z": 65535,
-    "threadIdx.x": 1024,
-    "threadIdx.y": 1024,
-    "threadIdx.z": 64,
-}
-# Shared memory of a block in bytes, including dynamic shared memory (scope shared.dyn).
-_WITH_DYNAMIC = {
-    **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
-    **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
-}
-_LOCAL_BYTES = 512 * 1024  # per thread, including spilled registers
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceLimits:
-    """The limits of a target's GPU: threads and bytes of shared memory in a block."""
-
-    arch: str = "sm_80"
-    threads: int = 1024
-    shared_bytes: int = 49152
-
-    @property
-    def all_shared_bytes(self) -> int:
-        """The bytes of shared memory in a block, including dynamic shared memory."""
-        return _WITH_DYNAMIC.get(self.arch.rstrip("af"), self.shared_bytes)
-
-    def longest(self, tag: str) -> int:
-        """The largest extent of a thread axis."""
-        return _LARGEST[tag]
 
 
 def check_device_limits(program: IRModule, limits: DeviceLimits) -> None:
@@ -177,11 +142,11 @@ def _check_local(kernel: PrimFunc) -> None:
         if isinstance(size := bytes_of(node), IntImm)
     ]
     total = sum(size for size, _ in sizes)
-    if total > _LOCAL_BYTES:
+    if total > LOCAL_BYTES:
         most, largest = max(sizes)
         raise BuildError(
             f"kernel {_name(kernel)!r} has {total} bytes of registers per thread, "
-            f"a thread has at most {_LOCAL_BYTES}",
+            f"a thread has at most {LOCAL_BYTES}",
             f"{largest} takes {most}",
             f"compute fewer elements of {largest} at a time: split the loop around it by a smaller "
             "factor, or compute it further inside",

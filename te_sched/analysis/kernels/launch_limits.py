@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from te_sched.analysis.checks.check_builder import widen
 from te_sched.analysis.checks.guard_counts import guard_counts, is_countable
-from te_sched.analysis.kernels.device_limits import DeviceLimits
 from te_sched.ir import ops
+from te_sched.ir.device_limits import DeviceLimits
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.kernel import LAUNCH, is_kernel, static_shared_bytes, thread_axes
 from te_sched.ir.ops import const

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from te_sched.analysis.programs.accesses import Access
 from te_sched.ir import ops
+from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import Expr, IntImm, Var
-from te_sched.ir.kernel import WARP
 from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import variables_of
 

@@ -6,8 +6,8 @@ statements.
 
 from __future__ import annotations
 
-from te_sched.analysis.schedules.sizes import Size
 from te_sched.errors import BuildError
+from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.lower.bounds import infer_bound

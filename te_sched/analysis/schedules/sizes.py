@@ -13,43 +13,21 @@ are too large (`check_extents`). Must not know statements.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes, ops
+from te_sched.ir.argument_sizes import NOT_NEGATIVE, Size, within_types
 from te_sched.ir.choices import choice_of
-from te_sched.ir.expr import Add, Cast, Expr, IntImm, Max, Min, Mul, Reduce, Sub
-from te_sched.ir.visitor import walk
+from te_sched.ir.expr import Expr, IntImm, Max, Min, Reduce
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tensor import Tensor
 
-ATTRIBUTE = "te_sched.sizes"  # the attribute of a function that holds its symbolic sizes
-
 LENGTH = "a loop that a split makes has at least one iteration"
-NOT_NEGATIVE = "an extent is 0 or more"
 NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one value to choose from"
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """An extent or index, its name for messages ("axis k of B"), its lower bound and the reason.
-
-    It is not checked if one of `loops`, the extents of the enclosing loops, is 0. `most` is the
-    upper bound. A `needed` size must be determined by the arguments of the call, which then checks
-    it.
-    """
-
-    what: str
-    extent: Expr
-    least: int | Expr = 0
-    why: str = NOT_NEGATIVE
-    loops: tuple[Expr, ...] = ()
-    most: int | None = None
-    needed: bool = False
 
 
 def symbolic_sizes(schedule: Schedule) -> list[Size]:
@@ -59,16 +37,6 @@ def symbolic_sizes(schedule: Schedule) -> list[Size]:
         if not isinstance(size.extent, IntImm):
             found.setdefault((size.extent, size.least), size)
     return [one for size in found.values() for one in (size, *within_types(size))]
-
-
-def within_types(size: Size) -> Iterator[Size]:
-    """Intermediate values of a size, bounded by the ranges of their dtypes."""
-    for part in walk(size.extent):
-        if type(part) in (Add, Sub, Mul, Cast) and dtypes.is_integral(part.dtype):
-            low, high = ops.int_limits(part.dtype)
-            why = f"{part.dtype} holds {low} to {high}"
-            what = size.what if part is size.extent else f"a term of {size.what}"
-            yield Size(what, part, low, why, size.loops, high)
 
 
 def check_sizes(schedule: Schedule) -> None:

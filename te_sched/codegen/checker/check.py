@@ -28,7 +28,8 @@ from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.kernel import LAUNCH, TAGS, is_kernel, thread_axes
+from te_sched.ir.device_limits import MAX_THREADS, TAGS
+from te_sched.ir.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.ir.shared_arguments import pairs_to_check
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
@@ -40,7 +41,6 @@ _POINTERS = {
     **{f"tir.atomic_{name}": 0 for name in ("add", "max", "min", "exch", "cas")},
 }
 _BATCH_BYTES = 256 << 20
-_MOST_THREADS = 1024
 _MOST_STEPS = 20_000_000
 
 
@@ -235,10 +235,10 @@ class _Program:
             for tags in (TAGS[:3], TAGS[3:])
         )
         threads, blocks = int(np.prod(block)), int(np.prod(grid, dtype=np.int64))
-        if threads > _MOST_THREADS:
+        if threads > MAX_THREADS:
             raise BuildError(
                 f"kernel {name!r} has {threads} threads in a block, which has at most "
-                f"{_MOST_THREADS}",
+                f"{MAX_THREADS}",
                 help="split by smaller factors before binding to threadIdx",
             )
         if min(*grid, *block) < 1:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-_WARP = 32
+from te_sched.ir.device_limits import WARP
+
 _REGISTERS = 65536
 _REGISTER_UNIT = 256  # granularity of register allocation, per warp
 
@@ -41,13 +42,13 @@ def estimate(threads: int, shared_bytes: int, registers: int | None) -> dict[str
 def _estimate(
     limits: _Multiprocessor, threads: int, shared_bytes: int, registers: int | None
 ) -> dict[str, Any]:
-    warps = -(-threads // _WARP)
+    warps = -(-threads // WARP)
     fits = {"blocks": limits.blocks, "threads": limits.warps // warps}
     taken = -(-(shared_bytes + limits.reserved) // limits.unit) * limits.unit
     if shared_bytes:
         fits["shared memory"] = limits.shared // taken
     if registers:
-        of_warp = -(-registers * _WARP // _REGISTER_UNIT) * _REGISTER_UNIT
+        of_warp = -(-registers * WARP // _REGISTER_UNIT) * _REGISTER_UNIT
         fits["registers"] = _REGISTERS // of_warp // warps
     limited_by = min(fits, key=lambda name: fits[name])
     blocks = fits[limited_by]

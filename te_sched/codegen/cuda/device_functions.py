@@ -18,8 +18,9 @@ from te_sched.errors import BuildError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.device_limits import WARP
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
-from te_sched.ir.kernel import BARRIER, WARP, is_kernel, thread_axes, thread_number
+from te_sched.ir.kernel import BARRIER, is_kernel, thread_axes, thread_number
 from te_sched.ir.visitor import Mapper, walk
 
 _EXTERN = ("tir.call_extern", "tir.call_pure_extern")

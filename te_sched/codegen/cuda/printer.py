@@ -25,12 +25,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.kernel import (
-    DYNAMIC_ALIGNMENT,
-    block_size,
-    dynamic_offsets,
-    thread_axes,
-)
+from te_sched.ir.kernel import DYNAMIC_ALIGNMENT, block_size, dynamic_offsets, thread_axes
 from te_sched.ir.printer.origins import mark_lines
 from te_sched.ir.visitor import walk
 

@@ -24,7 +24,7 @@ from te_sched.codegen.cuda.pieces import UNARY, Piece, call, element, offset
 from te_sched.codegen.cuda.writer import CallWriter, KernelText
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.kernel import WARP
+from te_sched.ir.device_limits import WARP
 
 _PREFIX = "nvcuda::wmma::"
 _SHAPED = ("tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync")

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from te_sched import config
 from te_sched.analysis.checks.guard_accesses import guard_accesses
-from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.emulator.count_steps import DEFAULT_LIMIT, count_steps
 from te_sched.codegen.emulator.serialize_threads import serialize_threads
+from te_sched.ir.argument_sizes import ATTRIBUTE
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt

@@ -28,7 +28,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.kernel import WARP
+from te_sched.ir.device_limits import WARP
 from te_sched.lower.statements import sequence
 
 NewExchange = Callable[[str, int], E.Buffer]

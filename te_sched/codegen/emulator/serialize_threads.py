@@ -36,13 +36,8 @@ from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.kernel import (
-    BARRIER,
-    WARP,
-    LaunchAxis,
-    thread_axes,
-    thread_number,
-)
+from te_sched.ir.device_limits import WARP
+from te_sched.ir.kernel import BARRIER, LaunchAxis, thread_axes, thread_number
 from te_sched.ir.ops import TRUE
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk

@@ -24,6 +24,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.device_limits import TAGS, WARP
 from te_sched.ir.expr import (
     EQ,
     Buffer,
@@ -36,16 +37,7 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
-from te_sched.ir.kernel import (
-    TAGS,
-    WARP,
-    LaunchAxis,
-    barrier,
-    lane_mask,
-    memory_scope,
-    thread_axes,
-    with_work,
-)
+from te_sched.ir.kernel import LaunchAxis, barrier, lane_mask, memory_scope, thread_axes, with_work
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,

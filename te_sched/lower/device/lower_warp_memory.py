@@ -22,8 +22,9 @@ from te_sched.arith.detect import detect_linear_equation
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
+from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Select, Var
-from te_sched.ir.kernel import WARP, allocations, lane_mask, thread_axes
+from te_sched.ir.kernel import allocations, lane_mask, thread_axes
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, statements, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles

@@ -15,13 +15,7 @@ from typing import Any
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Call, StringImm
-from te_sched.ir.kernel import (
-    KERNEL_CONVENTION,
-    LAUNCH,
-    dynamic_offsets,
-    memory_scope,
-    thread_axes,
-)
+from te_sched.ir.kernel import KERNEL_CONVENTION, LAUNCH, dynamic_offsets, memory_scope, thread_axes
 from te_sched.ir.shared_arguments import same_memory
 from te_sched.ir.stmt import (
     Allocate,

@@ -18,8 +18,9 @@ from __future__ import annotations
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError, Subject
+from te_sched.ir.device_limits import TAGS
 from te_sched.ir.expr import BufferLoad, Expr, IterVar, Range, Var
-from te_sched.ir.kernel import TAGS, LaunchAxis, launched
+from te_sched.ir.kernel import LaunchAxis, launched
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, statements, variables_of, walk
