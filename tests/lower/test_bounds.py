@@ -9,7 +9,8 @@ import pytest
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Range
-from te_sched.lower.bounds import attach_path, infer_bound, thread_rank
+from te_sched.ir.storage_scopes import thread_level
+from te_sched.lower.bounds import attach_path, infer_bound
 from tests.arith.brute import show
 from tests.schedule.programs import chain, product
 
@@ -76,7 +77,7 @@ def test_attach_path_is_innermost_first() -> None:
 
 
 def test_blocks_are_outside_of_threads() -> None:
-    assert [*map(thread_rank, ("blockIdx.x", "threadIdx.y", "vthread"))] == [0, 1, 1]
+    assert [*map(thread_level, ("blockIdx.x", "threadIdx.y", "vthread"))] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint64", "int64"])
