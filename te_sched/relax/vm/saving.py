@@ -112,8 +112,9 @@ def _plain_constant(value: Any) -> list[Any]:
         return ["shape", list(value)]
     if isinstance(value, TypeName):
         return ["dtype", value.name]
-    if isinstance(value, str | int | float):
-        return ["value", value]
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return ["value", kind(value)]  # of no other class: GlobalVar, numpy.float64
     raise CallError(
         f"cannot save a constant that is {kind_of(value)}",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import subprocess
 import sys
 import time
@@ -16,16 +17,19 @@ import te_sched
 from te_sched import config, relax
 from te_sched.codegen.target import Target
 from te_sched.driver import steps
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, TeSchedError
 from te_sched.instrument import PassInstrument
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import ATTRIBUTES, CHANGED_BY_PROGRAMS, RULES, Op, register_op_attr
+from te_sched.ir.stmt import GlobalVar
 from te_sched.relax.vm import built_graphs
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.executable import Executable
+from te_sched.relax.vm.saving import as_plain, from_plain
 from te_sched.runtime.fingerprint import environment
 from te_sched.script import tir as T
 from te_sched.transform import PassContext, module_pass
+from te_sched.unpickling import load_pickled
 
 CPU = te_sched.cpu()
 WEIGHT = np.arange(12, dtype="float32").reshape(4, 3)
@@ -57,6 +61,20 @@ def layer(weight=WEIGHT, rows=2):
             product = builder.emit(relax.op.matmul(x, relax.const(weight)))
             found = builder.emit_output(relax.op.nn.relu(product))
         builder.emit_func_output(found)
+    return builder.get()
+
+
+
+def checked_sizes():
+    """A product whose inner sizes only a call can compare: a constant names the function."""
+    sizes = [te_sched.tir.Var(name, "int64") for name in "nm"]
+    a, b = [
+        relax.Var(name, relax.TensorStructInfo(shape, "float32"))
+        for name, shape in (("a", [2, sizes[0]]), ("b", [sizes[1], 3]))
+    ]
+    builder = relax.BlockBuilder()
+    with builder.function("main", [a, b]):
+        builder.emit_func_output(builder.emit(relax.op.matmul(a, b)))
     return builder.get()
 
 
@@ -103,6 +121,25 @@ def test_interpreted_functions_and_those_without_loops_are_found(lowered):
         same = relax.Function([x], x).with_attr("global_symbol", "main")
         assert relax.VirtualMachine(relax.build(same), CPU)["main"](np.ones(2, "f")).shape == (2,)
     assert len(lowered) == 2
+
+
+def test_executables_that_compare_sizes_are_found(lowered):
+    inputs = np.ones((2, 4), "float32"), np.ones((4, 3), "float32")
+    for _ in range(2):
+        machine = relax.VirtualMachine(relax.build(checked_sizes()), CPU)
+        np.testing.assert_array_equal(machine["main"](*inputs).numpy(), np.full((2, 3), 4.0))
+        with pytest.raises(TeSchedError, match="3") as caught:
+            machine["main"](inputs[0], inputs[1][:3])
+        assert "main" in str(caught.value)
+    assert len(lowered) == 1
+
+
+@pytest.mark.parametrize("value", [GlobalVar("main"), np.float64(0.5), True, 3, "text"])
+def test_constants_are_saved_without_classes(value):
+    kept = pickle.dumps(as_plain(Bytecode([], [value]), {}, False))
+    (found,) = from_plain(load_pickled(kept, {}))[0].constants
+    assert found == value
+    assert type(found) in (bool, int, float, str)
 
 
 def test_another_process_gives_the_same_name_before_and_after_a_build():
