@@ -1065,6 +1065,11 @@ def reinterpret(*args: Any, dtype: Any = None) -> Expr:
     return _intrinsics.reinterpret(_type_name(dtype), value)
 
 
+def large_uint_imm(low: Any, high: Any) -> Expr:
+    """A number of uint64 that int64 does not hold, as its halves of 32 bits."""
+    return _E.Call("uint64", "tir.large_uint_imm", _arguments((low, high)))
+
+
 def call_intrin(dtype: Any, op: str, *args: Any) -> Expr:
     """The call of an intrinsic by its name."""
     return _E.Call(_type_name(dtype), op, _arguments(args))

@@ -98,6 +98,24 @@ def covers(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegi
     return False
 
 
+def exceeds(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:
+    """Whether a block accesses elements that another one, `key`, provably does not write, in some
+    iterations of their common loops.
+    """
+    common = {*index.around(key)} & {*index.around(other)}
+    analyzer = bound_loops(index, loops_around(index, key), Analyzer())
+    needed = _inside(index, other, region, common)
+    return all(
+        any(
+            (a.min is not None and b.min is not None and analyzer.can_prove(b.min < a.min))
+            or (a.max is not None and b.max is not None and analyzer.can_prove(b.max > a.max))
+            for a, b in zip(_inside(index, key, own, common), needed, strict=True)
+        )
+        for own in index.block(key).writes
+        if own.buffer is region.buffer
+    )
+
+
 def _inside(index: BlockIndex, key: BlockKey, region: BufferRegion, common: set[Key]) -> Sets:
     """A region of a block over all iterations of the loops that are not common ones."""
     return relaxed(index, key, region, [v for v in loops_around(index, key) if v not in common])

@@ -8,6 +8,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
+from te_sched.ir.expr import IntImm
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import (
     check_rank,
@@ -111,6 +112,8 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
                 extents[letter] = extent
             elif not ops.is_const(extent, 1):  # which is broadcast
                 check_same(extent, known, "einsum", f"extent of {letter}")
+                if isinstance(extent, IntImm):  # a call makes the symbolic one equal
+                    extents[letter] = extent
     over = {
         letter: te.reduce_axis((0, extent), letter)
         for letter, extent in extents.items()

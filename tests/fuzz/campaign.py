@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.fuzz import blocks, hostile, models, shapes, special
+from tests.fuzz import blocks, hostile, models, shapes, special, tensorir
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
 from tests.fuzz.judge import Verdict
@@ -157,7 +157,7 @@ def save(folder: pathlib.Path, case: Case, verdict: Verdict) -> pathlib.Path:
 
 def _script(case: Case, note: str, verdict: Verdict) -> str:
     scripts = {"hostile": hostile.script, "blocks": blocks.script, "models": models.script}
-    scripts |= {"special": special.script, "shapes": shapes.script}
+    scripts |= {"special": special.script, "shapes": shapes.script, "tensorir": tensorir.script}
     own = scripts.get(case.kind)
     if own is not None:
         return "\n".join([*(f"# {line}" for line in note.splitlines()), *own(case), ""])

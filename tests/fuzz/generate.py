@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz import blocks, hostile, models, shapes, special
+from tests.fuzz import blocks, hostile, models, shapes, special, tensorir
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
 from tests.fuzz.extremes import Extremes, bind_threads
@@ -101,5 +101,6 @@ _GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
     "models": models.generate,
     "special": special.generate,
     "shapes": shapes.generate,
+    "tensorir": tensorir.generate,
 }
 KINDS = tuple(_GENERATORS)

@@ -21,7 +21,7 @@ import numpy as np
 import te_sched
 from te_sched import config, te, tir
 from te_sched.errors import InternalError, TeSchedError
-from tests.fuzz import blocks, hostile, models, shapes, special, words
+from tests.fuzz import blocks, hostile, models, shapes, special, tensorir, words
 from tests.fuzz.case import BUILD, FILE, Case
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
 from tests.schedule.programs import snapshot
@@ -119,6 +119,8 @@ def judge(case: Case) -> Verdict:
         return Verdict(*special.problem(case))
     if case.kind == "shapes":
         return Verdict(*shapes.problem(case))
+    if case.kind == "tensorir":
+        return Verdict(*tensorir.problem(case))
     run = _Run(case)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.fuzz import models, shapes
+from tests.fuzz import models, shapes, tensorir
 from tests.fuzz.case import Case
 from tests.peer.differential.minimize import candidates, without_lines
 from tests.peer.differential.program import Dim, Program, Value
@@ -37,6 +37,9 @@ def _candidates(case: Case) -> Iterator[Case]:
         return
     if case.kind == "shapes":
         yield from shapes.smaller(case)
+        return
+    if case.kind == "tensorir":
+        yield from tensorir.smaller(case)
         return
     if case.target == "llvm" and case.kind != "sizes":
         for place in range(len(case.calls)):

@@ -24,7 +24,7 @@ from tests.sampling import sampled
 COUNTS = {
     **{"legal": 5, "illegal": 15, "calls": 12, "gpu": 2, "hostile": 40, "blocks": 40},
     **{"values": 12, "kernels": 6, "sizes": 12, "indices": 8, "models": 3, "special": 9},
-    "shapes": 20,
+    **{"shapes": 20, "tensorir": 20},
 }
 SEED = 2_000_000
 

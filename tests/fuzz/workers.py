@@ -79,7 +79,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env={**os.environ, "TE_SCHED_CACHE": "0"},
+                env={**os.environ, "TE_SCHED_CACHE": "0", "PYTHONDONTWRITEBYTECODE": ""},
             )
             threading.Thread(
                 target=_forward, args=(self._process.stdout, self._lines), daemon=True

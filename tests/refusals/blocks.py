@@ -629,6 +629,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "instances access the same elements of B, those of B\\[vi:vi \\+ 3\\]",
     ),
     (
+        OTHERS["padded"],  # else C[0] and C[9] would not be written
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "some of its instances may read B\\[vi - 1\\], which no producer writes",
+    ),
+    (
         OTHERS["window sum"],
         lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
         "instances access the same elements of B, those of B\\[vi \\+ vk\\]",

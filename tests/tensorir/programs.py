@@ -73,6 +73,14 @@ def _block(name: str, extents: str, binding: str, body: str, kinds: str = "") ->
 
 
 OTHERS = {
+    "padded": function(
+        "A:8 C:10",
+        """
+B = T.alloc_buffer((8,), "float32")
+"""
+        + _block("B", "8", "", "B[vi] = A[vi] * 2.0")
+        + _block("C", "10", "", "C[vi] = T.if_then_else(0 < vi and vi < 9, B[vi - 1], 1.0)"),
+    ),
     "twice": function(
         "A:8 B:8", _block("B", "8", "", "B[vi] = A[vi]") + _block("B", "8", "", "B[vi] = A[vi]")
     ),

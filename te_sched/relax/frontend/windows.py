@@ -5,16 +5,18 @@ Must not know the format of a model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from te_sched.ir import ops
+from te_sched import te
+from te_sched.ir import dtypes, ops
 from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.topi.utils import ravel_index
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +43,61 @@ def begun_inside(
     axes = list(range(2, len(shape)))
     ones = [1] * len(axes)
     return builder.emit(R.strided_slice(pool, axes, [0] * len(axes), sizes[2:], ones, True))
+
+
+def places_of_maxima(
+    kernel: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> Callable[[Any, Any], Any]:
+    """A function of tensor expressions that finds the places of the maxima of windows, as torch.
+
+    A place counts the elements of the spatial dimensions. It is that of the first maximum, or of
+    the last NaN where there is one.
+    """
+
+    def place(data: Any, best: Any) -> Any:
+        extents = [ops.cast("int64", one) for one in data.shape[2:]]
+        is_float = dtypes.is_float(data.dtype)
+
+        def over() -> list[Any]:
+            return [te.reduce_axis((0, size), name="r") for size in kernel]
+
+        def window(index: Sequence[Any], axes: Sequence[Any]) -> tuple[Any, Any, Any]:
+            """Whether an element of a window exists, the element, and its place."""
+            spots = [
+                ops.cast("int64", i * step - pad + axis.var * gap)
+                for i, step, pad, axis, gap in zip(
+                    index[2:], strides, padding, axes, dilation, strict=True
+                )
+            ]
+            bounds = [ops.greater_equal(one, 0) for one in spots]
+            bounds += [ops.less(one, size) for one, size in zip(spots, extents, strict=True)]
+            inside = te.all(*bounds)
+            value = te.if_then_else(inside, data(*index[:2], *spots), te.const(0, data.dtype))
+            return inside, value, ravel_index(spots, extents)
+
+        def first(*index: Any) -> Any:
+            axes = over()
+            inside, value, at = window(index, axes)
+            is_best = te.all(inside, ops.equal(value, best(*index)))
+            return te.min(te.select(is_best, at, te.max_value("int64")), axis=axes)
+
+        def last(*index: Any) -> Any:
+            axes = over()
+            inside, value, at = window(index, axes)
+            is_nan = te.all(inside, te.isnan(value))
+            return te.max(te.select(is_nan, at, te.const(-1, "int64")), axis=axes)
+
+        found = te.compute(best.shape, first, name="first")
+        if not is_float:
+            return found
+        nans = te.compute(best.shape, last, name="nan")
+        return te.compute(
+            best.shape,
+            lambda *index: te.select(te.isnan(best(*index)), nans(*index), found(*index)),
+            name="places",
+        )
+
+    return place
 
 
 def resampled(

@@ -43,7 +43,15 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, always_holds, bound_loops, joined, relaxed, sharing
+from te_sched.tensorir.relaxation import (
+    Sets,
+    always_holds,
+    bound_loops,
+    exceeds,
+    joined,
+    relaxed,
+    sharing,
+)
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -138,6 +146,8 @@ class MovementPrimitives(ScheduleBase):
         needed = self._needed(key, target, others, is_producer)
         realize = self.realize(key)
         self._check_apart(key, target, needed, is_producer)
+        if not is_producer:
+            self._check_executed(key, target, needed, others)
         domains = _domains(realize.block, needed, is_producer)
         made = self._instance(realize, target, domains, bool(keeps_units))
         links: dict[Block, Block] = {}
@@ -287,6 +297,27 @@ class MovementPrimitives(ScheduleBase):
                         "move the other block below a loop of this one, with "
                         + ("reverse_compute_at" if is_producer else "compute_at"),
                     )
+
+    def _check_executed(
+        self, key: BlockKey, target: Var, needed: Mapping[Buffer, Sets], others: Sequence[BlockKey]
+    ) -> None:
+        """Refuse a consumer with instances that read nothing that its producers write, as those of
+        a padding, B[v] = A[v - 1] if v > 0 else 0: no iteration of the loop would execute them.
+        """
+        block = self.block(key)
+        own = {axis.var for axis in block.iter_vars}
+        for region in block.reads:
+            if region.buffer not in needed or not own & variables_of(region):
+                continue
+            makers = stated_blocks(self, others)
+            if all(exceeds(self, one, key, region) for one in makers):
+                raise _refused(
+                    self,
+                    key,
+                    target,
+                    f"some of its instances may read {region}, which no producer writes",
+                    "move the producers below a loop of this block, with compute_at",
+                )
 
     def _instance(
         self,

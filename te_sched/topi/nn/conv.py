@@ -12,6 +12,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
+from te_sched.ir.expr import IntImm
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
 from te_sched.topi.utils import (
@@ -90,9 +91,13 @@ def conv(
     bordered, out, place = _windows(data, data_layout, window, stride, padding, dilation, kind)
     out |= {"N": of_data["N"], "C": of_kernel["O"]}
 
+    # Of two sizes that are only equal in a call, that of the data bounds reads of the padded data.
+    channels = of_kernel["I"]
+    if not isinstance(channels, IntImm):
+        channels = simplify(ops.floordiv(of_data["C"], groups))
     names = dict(zip(space if rank < 5 else "DHW", ("y", "x", "z"), strict=False))
     over = {d: te.reduce_axis((0, of_kernel[d]), f"r{names[d]}") for d in space}
-    over["I"] = te.reduce_axis((0, of_kernel["I"]), "rc")
+    over["I"] = te.reduce_axis((0, channels), "rc")
     dtype = data.dtype if out_dtype is None else out_dtype
 
     def element(*i: Any) -> Any:
@@ -100,7 +105,7 @@ def conv(
         read = {**place(index, over), "N": index["N"], "C": over["I"].var}
         if groups > 1:
             per_group = simplify(ops.floordiv(of_kernel["O"], groups))
-            read["C"] = ops.floordiv(index["C"], per_group) * of_kernel["I"] + over["I"]
+            read["C"] = ops.floordiv(index["C"], per_group) * channels + over["I"]
         value = bordered(*[read[d] for d in data_layout])
         weight = kernel(*[index["C"] if d == "O" else over[d] for d in weights])
         order = [over[d] for d in _reduction_order(data_layout, weights)]

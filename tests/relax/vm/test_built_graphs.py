@@ -64,7 +64,6 @@ def layer(weight=WEIGHT, rows=2):
     return builder.get()
 
 
-
 def checked_sizes():
     """A product whose inner sizes only a call can compare: a constant names the function."""
     sizes = [te_sched.tir.Var(name, "int64") for name in "nm"]

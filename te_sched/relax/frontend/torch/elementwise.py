@@ -5,6 +5,7 @@ Tensors of different dtypes, and numbers, are converted as torch does.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -577,7 +578,23 @@ for _name, _make in (
     ROWS[_name] = TorchRow(_reduction(_make))
 
 
+def _in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule whose partial results are float32 where the numbers have 16 bits, as in torch."""
+
+    @functools.wraps(rule)
+    def wide(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+        if (wanted := kwargs.pop("dtype", None)) is not None:
+            x = imp.cast(x, dtype_of(wanted))
+        dtype = imp.dtype(x)
+        if dtype not in ("float16", "bfloat16"):
+            return rule(imp, x, *args, **kwargs)
+        return imp.cast(rule(imp, imp.cast(x, "float32"), *args, **kwargs), dtype)
+
+    return wide
+
+
 @row("var")
+@_in_float32
 def _var(
     imp: Importer,
     x: Any,
@@ -607,6 +624,7 @@ def _var(
 
 
 @row("std")
+@_in_float32
 def _std(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
     return imp.emit(R.sqrt(_var(imp, x, *args, **kwargs)))
 
@@ -652,6 +670,7 @@ ROWS["cumsum"], ROWS["cumprod"] = TorchRow(_scan("cumsum")), TorchRow(_scan("cum
 
 
 @row("norm", "linalg_vector_norm")
+@_in_float32
 def _norm(
     imp: Importer, x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.windows import begun_inside, resampled
+from te_sched.relax.frontend.windows import begun_inside, places_of_maxima, resampled
 
 
 def _several(given: Any, count: int) -> list[Any]:
@@ -307,6 +308,7 @@ def _pool_arguments(imp: Importer, m: Any) -> dict[str, Any]:
         "ceil_mode",
         "count_include_pad",
         "divisor_override",
+        "return_indices",
     )
     return {name: getattr(m, name) for name in names if hasattr(m, name)}
 
@@ -320,69 +322,55 @@ def _max_pool(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
+    return_indices: bool,
 ) -> Any:
+    """The largest elements of windows; a pair of them and their places if `return_indices`."""
     x, is_single = _unbatched(imp, x, rank)
     kernel, pads = _several(kernel_size, rank), _several(padding, rank)
     steps = _several(stride, rank) if stride else kernel
+    gaps = _several(dilation, rank)
     call = getattr(R.nn, f"max_pool{rank}d")(
         x,
         pool_size=kernel,
         strides=steps,
         padding=pads,
-        dilation=_several(dilation, rank),
+        dilation=gaps,
         ceil_mode=ceil_mode,
         layout=_LAYOUTS[rank][0],
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
-    return imp.emit(R.squeeze(y, [0])) if is_single else y
+    found = [y]
+    if return_indices:
+        places = places_of_maxima(kernel, steps, pads, gaps)
+        found.append(imp.builder.emit_te(places, x, y, primfunc_name_hint="max_pool_places"))
+    found = [imp.emit(R.squeeze(one, [0])) for one in found] if is_single else found
+    return tuple(found) if return_indices else found[0]
 
 
-@row("max_pool1d", MaxPool1d=_pool_arguments)
-def _max_pool1d(
-    imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    return _max_pool(imp, 1, x, kernel_size, stride, padding, dilation, ceil_mode)
+def _max_pool_rule(rank: int, returns_indices: bool = False) -> Callable[..., Any]:
+    def rule(
+        imp: Importer,
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = returns_indices,
+    ) -> Any:
+        sizes = (kernel_size, stride, padding, dilation)
+        return _max_pool(imp, rank, x, *sizes, ceil_mode, return_indices or returns_indices)
+
+    return rule
 
 
-@row("max_pool2d", "boolean_dispatch", MaxPool2d=_pool_arguments)
-def _max_pool2d(
-    imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    return _max_pool(imp, 2, x, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@row("max_pool3d", MaxPool3d=_pool_arguments)
-def _max_pool3d(
-    imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    return _max_pool(imp, 3, x, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@row("max_pool2d_with_indices")
-def _max_pool2d_with_indices(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
-    return (_max_pool2d(imp, x, *args, **kwargs), None)
+for _rank in (1, 2, 3):
+    _others = ("boolean_dispatch",) if _rank == 2 else ()
+    row(f"max_pool{_rank}d", *_others, **{f"MaxPool{_rank}d": _pool_arguments})(
+        _max_pool_rule(_rank)
+    )
+    row(f"max_pool{_rank}d_with_indices")(_max_pool_rule(_rank, True))
 
 
 def _avg_pool(
@@ -496,6 +484,10 @@ def _adaptive_avg_pool3d(imp: Importer, x: Any, output_size: Any) -> Any:
     return _adaptive(imp, 3, x, output_size)
 
 
+def _maxima(imp: Importer, m: Any) -> dict[str, Any]:
+    return {"output_size": m.output_size, "return_indices": m.return_indices}
+
+
 def _adaptive_max(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
     """The largest element of each part of every dimension."""
     first = imp.info(x).ndim - rank
@@ -522,11 +514,19 @@ def _adaptive_max(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
 
 for _rank in (1, 2, 3):
 
-    def _rule(imp: Importer, x: Any, output_size: Any, rank: int = _rank, **_: Any) -> Any:
+    def _rule(
+        imp: Importer,
+        x: Any,
+        output_size: Any,
+        return_indices: bool = False,
+        *,
+        rank: int = _rank,
+    ) -> Any:
         found = _adaptive_max(imp, rank, x, output_size)
-        return (found, None) if hasattr(imp.node.target, "overloadpacket") else found
+        is_pair = return_indices or hasattr(imp.node.target, "overloadpacket")
+        return (found, None) if is_pair else found
 
-    row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _output_size})(_rule)
+    row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _maxima})(_rule)
 
 
 # Norms

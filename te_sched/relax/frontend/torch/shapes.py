@@ -438,7 +438,7 @@ def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
 def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     """x[index], of a tensor, a tuple, or a shape."""
     if not isinstance(x, GraphExpr):
-        return x[index]
+        return _part(imp, x, index)
     if not imp.is_tensor(x):
         return imp.emit(TupleGetItem(x, index))
     rank = imp.info(x).ndim
@@ -455,6 +455,18 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     if any(one != slice(None) for one in others):
         x = _by_slices(imp, x, others)  # torch takes single elements and slices first
     return _by_tensors(imp, x, [one if imp.is_tensor(one) else None for one in kept])
+
+
+def _part(imp: Importer, values: Any, index: Any) -> Any:
+    """An element of what another node gives; None of those that are not computed, nor used."""
+    found = values[index]
+    if found is None and imp.node.users:
+        raise GraphError(
+            f"result {index} of {imp.node.args[0]} is not computed",
+            "the importer translates the first result of this operator alone",
+            f"use its result 0, or compute result {index} by other operators",
+        )
+    return found
 
 
 def _as_indices(imp: Importer, item: Any) -> Any:

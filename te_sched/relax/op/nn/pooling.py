@@ -176,10 +176,10 @@ def _infer_pool(call: GraphCall, builder: Any, count: int) -> StructInfo:
     for at in range(count):
         reach = ops.multiply(attrs.dilation[at], ops.subtract(attrs.pool_size[at], 1))
         padded = ops.add(sizes[2 + at], ops.add(attrs.padding[at], attrs.padding[at + count]))
+        if attrs.ceil_mode:  # the last window may end after the data
+            padded = ops.add(padded, ops.subtract(attrs.strides[at], 1))
         check_at_least(call, builder, padded, ops.add(reach, 1), "the padded size of the data")
         steps = ops.subtract(ops.subtract(padded, reach), 1)
-        if attrs.ceil_mode:
-            steps = ops.add(steps, ops.subtract(attrs.strides[at], 1))
         found.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
     return _result(builder, data, found, whole, attrs.out_layout)
 

@@ -38,6 +38,13 @@ def exact_builder(builder: BlockBuilder) -> BlockBuilder:
     return builder
 
 
+def _of_all(operator: str, rule: LegalizeFunc) -> None:
+    """Use a rule for all types."""
+    library = rule_of(Op.get(operator))
+    assert library is not None, operator
+    _EXACT[library] = rule
+
+
 def _of_floats(operator: str, rule: LegalizeFunc) -> None:
     """Use a rule where the first argument is a tensor of floats."""
     library = rule_of(Op.get(operator))
@@ -67,7 +74,9 @@ def _place_of(extremum: TEFunc) -> TEFunc:
         def place(indices: Any, over: Any) -> Any:
             value = data(*indices)
             kept = [0 if at in axes else one for at, one in enumerate(indices)]
-            is_best = te.any(value.equal(best(*kept)), te.isnan(value))
+            is_best = value.equal(best(*kept))
+            if dtypes.is_float(data.dtype):
+                is_best = te.any(is_best, te.isnan(value))
             at = ravel_index([one.var for one in over], extents)
             return te.min(te.select(is_best, at, te.max_value(at.dtype)), axis=over)
 
@@ -76,8 +85,9 @@ def _place_of(extremum: TEFunc) -> TEFunc:
     return statistical.place_of(find)
 
 
-_of_floats("relax.argmax", statistical.reduction(_place_of(topi.max), "argmax"))
-_of_floats("relax.argmin", statistical.reduction(_place_of(topi.min), "argmin"))
+# Those of `topi` begin with place -1, which stays where all integers are the least or the largest.
+_of_all("relax.argmax", statistical.reduction(_place_of(topi.max), "argmax"))
+_of_all("relax.argmin", statistical.reduction(_place_of(topi.min), "argmin"))
 
 
 # Windows
@@ -109,9 +119,13 @@ def _floor_divide(a: Any, b: Any) -> Any:
     rest = _remainder(a, b, dtype)
     zero, half, one = [te.const(value, "float64") for value in (0.0, 0.5, 1.0)]
     inverse = ops.div(one, b)
-    quotient = ops.mul(ops.sub(a, rest), inverse)  # whole, but for rounding
+    whole = ops.sub(a, rest)
+    # The inverse of a denormal number is infinite; those of float32 are not denormal here.
+    quotient = ops.div(whole, b) if dtype == "float64" else ops.mul(whole, inverse)
     less = ops.cast("float64", _differs(rest, b))
     floored = te.floor(ops.add(ops.sub(quotient, less), half))
+    sign = ops.mul(te.copysign(one, a), te.copysign(one, b))
+    floored = te.select(ops.equal(floored, zero), te.copysign(zero, sign), floored)
     return ops.cast(dtype, te.select(ops.equal(b, zero), ops.mul(a, inverse), floored))
 
 

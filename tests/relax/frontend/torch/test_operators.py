@@ -217,6 +217,69 @@ def test_operators_of_tensors_of_any_size(function) -> None:
     check(function, A, importers=["dynamic"])
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_places_of_maxima(rank, dtype) -> None:
+    """Those of the first maximum, or of the last NaN, in all of the spatial dimensions."""
+    rng = np.random.default_rng(rank)
+    values = rng.integers(-3, 4, (1, 2, 9, 7, 6)[: rank + 2]).astype(dtype)
+    if dtype == "float32":
+        values[rng.random(values.shape) < 0.1] = np.nan
+        values[rng.random(values.shape) < 0.1] = -np.inf
+    elif rank < 2:
+        return  # torch has no max_pool1d of integers
+    x, name = torch.from_numpy(values), f"max_pool{rank}d"
+    pool, layer = getattr(F, name), getattr(torch.nn, f"MaxPool{rank}d")
+    options = {"dilation": 2, "ceil_mode": True, "return_indices": True}
+    model = layer(3, 2, 1, **options)
+    exported = Model(lambda x: pool(x[0], 3, 2, 1, **options))
+    for mod, wanted in (
+        (from_fx(torch.fx.symbolic_trace(torch.nn.Sequential(model)), infos([x])), model(x)),
+        (from_exported_program(torch.export.export(exported, (x,))), exported(x)),
+    ):
+        for one, other in zip(run(mod, [x]), wanted, strict=True):
+            np.testing.assert_array_equal(one, other.numpy())
+
+
+@pytest.mark.parametrize("pool", [F.avg_pool2d, F.max_pool2d])
+def test_last_window_may_end_after_the_data(pool) -> None:
+    check(lambda x: pool(x, (1, 2), ceil_mode=True), torch.rand(2, 1, 2, 1))
+    check(lambda x: pool(x, (2, 3), ceil_mode=True), torch.rand(1, 2, 1, 2))
+
+
+def test_places_of_extrema_that_are_limits() -> None:
+    x = torch.tensor([[True, True], [True, False], [False, False]])
+    check(lambda x: (x.min(dim=1)[1], x.max(dim=1)[1], x.min(dim=0)[0]), x)
+    for dtype in (torch.int8, torch.uint8, torch.int32, torch.int64):
+        limits = torch.iinfo(dtype)
+        y = torch.tensor([[limits.max] * 3, [limits.min] * 3], dtype=dtype)
+        check(lambda y: (y.argmin(1), y.argmax(1), y.min(1)[1], y.max(1)[1]), y)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_partial_results_of_norms_are_wide(dtype) -> None:
+    x = torch.tensor([[100.0, 20.0, -30.0], [0.001, 0.0, 0.0]], dtype=dtype)
+    functions = [lambda x: x.norm(3, 1), lambda x: x.norm(2, 1), lambda x: x.std(1)]
+    functions.append(lambda x: torch.linalg.vector_norm(x, 3, 1, dtype=torch.float32))
+    for function in functions:
+        mod = from_exported_program(torch.export.export(Model(function), (x,)))
+        (found,), wanted = run(mod, [x]), function(x).numpy()
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=2e-3)
+
+
+def test_denormal_divisors() -> None:
+    x = torch.tensor([5e-309, -5e-309, 1e300, 7.0, -7.0], dtype=torch.float64)
+    check(lambda x: (x // x, x // 5e-309, x // -2.0, x % x), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_zeros_of_quotients_have_signs(dtype) -> None:
+    x = torch.tensor([0.0, -0.0, 0.0, -0.0, 1.0, -1.0], dtype=dtype)
+    y = torch.tensor([3.0, 3.0, -3.0, -3.0, 3.0, -3.0], dtype=dtype)
+    check(lambda x, y: 1 / (x // y), x, y)
+
+
 def test_layers_of_instances() -> None:
     for layer in (torch.nn.InstanceNorm2d(2), torch.nn.InstanceNorm2d(2, affine=True)):
         mod = from_fx(torch.fx.symbolic_trace(torch.nn.Sequential(layer)), infos([IMAGE]))
@@ -357,6 +420,11 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (lambda x: x.split(2), (N,), "cannot split a dimension of size n"),
         (lambda x: torch.unbind(x), (N, 2), "cannot unbind a dimension of size n"),
         (lambda x: x.select(0, "a"), (2, 2), "the index of an element is 'a'"),
+        (
+            lambda x: torch.ops.aten.adaptive_max_pool2d(x, [2, 2])[1],
+            (1, 4, 4),
+            "result 1 of .* is not computed",
+        ),
         (lambda x: x[1:, x], (2, 2), "expected a tensor of integers"),
         (lambda x: x.is_sparse, (2,), "attribute is_sparse"),
         (lambda x: x[x > 0], (2,), "selected by conditions"),
