@@ -523,7 +523,9 @@ for _rank in (1, 2, 3):
         rank: int = _rank,
     ) -> Any:
         found = _adaptive_max(imp, rank, x, output_size)
-        is_pair = return_indices or hasattr(imp.node.target, "overloadpacket")
+        target = imp.node.target
+        is_aten = hasattr(target, "overloadpacket") or hasattr(target, "overloads")
+        is_pair = return_indices or is_aten
         return (found, None) if is_pair else found
 
     row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _maxima})(_rule)

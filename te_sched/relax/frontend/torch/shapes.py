@@ -438,7 +438,7 @@ def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
 def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     """x[index], of a tensor, a tuple, or a shape."""
     if not isinstance(x, GraphExpr):
-        return _part(imp, x, index)
+        return _result(imp, x, index)
     if not imp.is_tensor(x):
         return imp.emit(TupleGetItem(x, index))
     rank = imp.info(x).ndim
@@ -457,7 +457,7 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     return _by_tensors(imp, x, [one if imp.is_tensor(one) else None for one in kept])
 
 
-def _part(imp: Importer, values: Any, index: Any) -> Any:
+def _result(imp: Importer, values: Any, index: Any) -> Any:
     """An element of what another node gives; None of those that are not computed, nor used."""
     found = values[index]
     if found is None and imp.node.users:
