@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import SourceLocation, Subject, TeSchedError
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType, StageState
+from te_sched.te.operation import Operation
+from te_sched.te.tensor import Tensor
 from te_sched.trace.entries import Entry
 
 if TYPE_CHECKING:
@@ -41,9 +43,31 @@ class At:
 def _stage(stage: StageState) -> Subject:
     if stage.is_group:
         return Subject("stage", "", "a group")
-    name, place = stage.op.name, stage.origin_op.place
-    declared = f" (declared at {place})" if place.file else ""
-    return Subject("stage", name, f"stage {name}{declared}")
+    name, declared = stage.op.name, _declaration(stage)
+    return Subject("stage", name, f"stage {name}{f' ({declared})' if declared else ''}")
+
+
+def _declaration(stage: StageState) -> str:
+    """ "declared at a.py:3", or "cache_write at a.py:9 of C, declared at a.py:3" of a stage that a
+    primitive made.
+    """
+    op, made = stage.origin_op, ""
+    while (entry := _maker(stage, op)) is not None:
+        source: Any = entry.arguments["tensor"]
+        op = (source[0] if isinstance(source, list | tuple) else source).op
+        made = made or (f"{entry.method} at {entry.place} of " if entry.place.file else "")
+    origin = f"{made}{op.name}" if made else ""
+    declared = f"declared at {op.place}" if op.place.file else ""
+    return ", ".join(filter(None, (origin, declared)))
+
+
+def _maker(stage: StageState, op: Operation) -> Entry | None:
+    """The call of a primitive that made the operation of a stage from another one."""
+    for entry in stage.schedule.trace.entries:
+        is_made = any(isinstance(one, Tensor) and one.op is op for one in entry.results)
+        if is_made and "tensor" in entry.arguments:
+            return entry
+    return None
 
 
 def _axis(stage: StageState, axis: IterVar) -> Subject:

@@ -40,6 +40,47 @@ def test_a_rewritten_stage_keeps_the_line_of_its_declaration():
         s[B].split(s[B].op.axis[0], 0)
 
 
+def _made_stages():
+    """A stage that each primitive makes, its line, and that of the declaration."""
+    k = te.reduce_axis((0, 8), name="k")
+    B, line = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B"), _line()
+    s = te.create_schedule(B.op)
+    local, at = s.cache_write(B, "local"), _line()
+    yield s[local], f"cache_write at {_at(at)} of B, declared at {_at(line)}"
+    again, at = s.cache_write(local, "local"), _line()
+    yield s[again], f"cache_write at {_at(at)} of B, declared at {_at(line)}"
+    cached, at = s.cache_read(local, "local", [B]), _line()
+    yield s[cached], f"cache_read at {_at(at)} of B, declared at {_at(line)}"
+    s = te.create_schedule(B.op)
+    part, at = s.rfactor(B, s[B].split(k, 4)[1]), _line()
+    yield s[part], f"rfactor at {_at(at)} of B, declared at {_at(line)}"
+    yield s[B], f"declared at {_at(line)}"
+
+
+def _at(line: int) -> str:
+    return f"{__file__}:{line}"
+
+
+@pytest.mark.parametrize(("stage", "text"), list(_made_stages()))
+def test_stages_that_primitives_make_name_the_declaration_too(stage, text):
+    with pytest.raises(ScheduleError) as caught:
+        stage.split(stage.op.axis[0], 0)
+    name = stage.op.name
+    assert caught.value.where.startswith(f"stage {name} ({text}), axis ")
+
+
+def test_passes_name_the_declaration_of_a_stage_that_a_primitive_made():
+    n = te.var("n")
+    X = te.placeholder((n,), name="X")
+    Y, line = te.compute((n,), lambda i: X[i] + 1.0, name="Y"), _line()
+    s = te.create_schedule(Y.op)
+    local, at = s.cache_write(Y, "local"), _line()
+    s[local].vectorize(local.op.axis[0])
+    text = rf"stage Y.local \(cache_write at .*{_here(at)} of Y, declared at .*{_here(line)}\)"
+    with pytest.raises(LoweringError, match=text):
+        lower(s, [X, Y])
+
+
 def test_passes_name_the_line_of_the_primitive():
     n = te.var("n")
     X = te.placeholder((n,), name="X")
