@@ -26,6 +26,7 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import TRUE
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
@@ -210,7 +211,8 @@ def _thread_level(
 ) -> list[Wrap]:
     if not ops.is_const(bound.min, 0):
         raise LoweringError(
-            f"axis {axis.var.name} is bound to {thread.thread_tag} but starts at {bound.min}",
+            f"axis {axis.var.name} is bound to {thread.thread_tag} but starts at "
+            f"{spelled(bound.min)}",
             "thread indices start at zero",
             "split the axis first, or bind an axis that starts at zero",
             where=At(stage, axis),
@@ -218,7 +220,8 @@ def _thread_level(
     virtual = thread.thread_tag in VIRTUAL_THREADS
     if virtual and not (isinstance(bound.extent, IntImm) and bound.extent.value > 0):
         raise LoweringError(
-            f"axis {axis.var.name} is bound to a virtual thread but has extent {bound.extent}",
+            f"axis {axis.var.name} is bound to a virtual thread but has extent "
+            f"{spelled(bound.extent)}",
             "virtual threads are copies of statements, so their number must be a positive constant",
             "bind an axis of constant extent (split with nparts)",
             where=At(stage, axis),

@@ -15,6 +15,7 @@ from typing import Any
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir.expr import BufferLoad, Call, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import BufferStore, Evaluate, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.remove_no_op import remove_no_op
@@ -58,7 +59,7 @@ class _Undefined(StatementMapper):
                 for index in part.indices:
                     if self.is_undefined(index):
                         raise LoweringError(
-                            f"an index of buffer {part.buffer.name} is undefined: {index}",
+                            f"an index of buffer {part.buffer.name} is undefined: {spelled(index)}",
                             "undef() has no value, so the element is unknown",
                             "use undef() only as a value that is stored",
                         )

@@ -15,6 +15,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import AttrStmt, IfThenElse, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, substitute, variables_of
@@ -415,7 +416,7 @@ def _body_text(body: Expr, values: Sequence[Expr]) -> str:
     count = len(body.source)
     text = f"{_text(values[:count])} reduced by {_text(body.combiner.result)}"
     condition, start = values[count], values[count + 1 :]
-    text += "" if ops.is_const(condition, 1) else f" where {condition}"
+    text += "" if ops.is_const(condition, 1) else f" where {spelled(condition)}"
     return text + (f" from {_text(start)}" if start else "")
 
 

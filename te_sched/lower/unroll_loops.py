@@ -27,6 +27,7 @@ from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import BufferLoad, IntImm, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import Mapper, replace, statements, substitute
@@ -135,7 +136,7 @@ class _Unroller(Mapper):
         if node.kind == "unrolled" and count is None:
             raise LoweringError(
                 f"cannot unroll loop {node.loop_var.name}: "
-                f"its extent {node.extent} is not constant",
+                f"its extent {spelled(node.extent)} is not constant",
                 "the body is copied once per iteration",
                 "split the axis by a constant factor and unroll the inner part",
                 where=Subject("axis", node.loop_var.name),

@@ -29,6 +29,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var, lanes_of
 from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import (
     AccessMapper,
@@ -149,7 +150,8 @@ class _Loops(StatementMapper):
                 return lanes_of(extent)
         target = "(nullptr)" if self.target is None else self.target
         raise LoweringError(
-            f"cannot vectorize loop {node.loop_var.name}: its extent {extent} is not constant",
+            f"cannot vectorize loop {node.loop_var.name}: its extent {spelled(extent)} is not "
+            f"constant",
             f"Failed to vectorize loop with extent {extent} for target {target}: a vector has a "
             "constant number of lanes, or a constant multiple of T.vscale() where the target has "
             "scalable vectors",

@@ -50,6 +50,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.intrinsic_table import BITWISE
+from te_sched.ir.message_text import spelled
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
     AssertStmt,
@@ -141,7 +142,7 @@ class _Widener(Mapper):
         least = f"{wording().module}.min"
         if max(-low, high) == INFINITY and not self.sizes and not _is_infinite(*a, *b):
             raise BuildError(
-                f"subexpression {e} of an index overflows 64 bits",
+                f"subexpression {spelled(e)} of an index overflows 64 bits",
                 f"its operands run from {a[0]} to {a[1]}, and from {b[0]} to {b[1]}",
                 f"clamp the operands in place of the result, as in {least}(i, 8) * {least}(j, 8)",
             )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, Subject
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IterVar, ProducerLoad, Reduce, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.reals import as_reals
 from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.schedule.program import ScheduleState
@@ -129,8 +130,8 @@ def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
     for load in domain_loads(op.body[0]):
         if load.producer in inliner.inlined:
             raise ScheduleError(
-                f"cannot inline {load.producer.name} into {op.name}: {load} is in the range of a "
-                "reduction axis",
+                f"cannot inline {load.producer.name} into {op.name}: {spelled(load)} is in the "
+                "range of a reduction axis",
                 "ranges of reduction axes are not rewritten",
                 "use compute_at or compute_root for it",
                 Subject("stage", op.name),

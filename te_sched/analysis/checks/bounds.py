@@ -23,6 +23,7 @@ from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, nu
 from te_sched.ir import dtypes, ops
 from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
@@ -227,9 +228,9 @@ class Bounds(AccessContext):
             f"{loop.name} = {int(np.broadcast_to(points.values[loop.var], (points.count,))[first])}"
             for loop in self.scope.loops
         )
-        text = f"the index {need.at!s} runs from {values.min()} to {values.max()}"
+        text = f"the index {spelled(need.at)} runs from {values.min()} to {values.max()}"
         if where:
-            text = f"the index {need.at!s} is {values[first]} where {where}; it runs " + (
+            text = f"the index {spelled(need.at)} is {values[first]} where {where}; it runs " + (
                 f"from {values.min()} to {values.max()}"
             )
         return str(values[first]), text
@@ -287,7 +288,7 @@ class Bounds(AccessContext):
         if not below and not above:
             return None
         low, high = (_shown(expr_of(end, need.at.dtype)) for end in known[0])
-        text = f"the index {shown!s} runs from {low} to {high}"
+        text = f"the index {spelled(shown)} runs from {low} to {high}"
         return low if below else high, text
 
     @contextmanager

@@ -30,6 +30,7 @@ from te_sched.analysis.findings import Findings
 from te_sched.errors import Subject
 from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.occurrences import data_read_by, occurrences_of
 from te_sched.ir.stmt import (
     THREAD_KEYS,
@@ -126,7 +127,7 @@ class _Walker(StatementMapper):
         for occurrence in occurrences_of(node):
             needs = self.bounds.judge(occurrence)
             for need in needs if self.insert else ():
-                told = {"index": str(need.at), "dimension": need.number}
+                told = {"index": spelled(need.at), "dimension": need.number}
                 site = self.bounds.site("bounds", occurrence, self.named, **told)
                 found.append(check_of(site, occurrence, need))
         return found

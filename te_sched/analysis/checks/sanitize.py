@@ -32,6 +32,7 @@ from te_sched.analysis.checks.shadows import (
 from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Cast, Expr, IntImm, Mul, Sub, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.occurrences import Guard, Occurrence, lane_of, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
@@ -238,13 +239,13 @@ class _Sanitizer(StatementMapper):
                 if is_unknown or self.here.analyzer.may_wrap(part):
                     wide, (least, most) = widen(part), (IntImm(end, "int64") for end in _INT32)
                     wraps = ops.logical_or(ops.less(wide, least), ops.less(most, wide))
-                    texts = {"index": str(index), "part": str(part)}
+                    texts = {"index": spelled(index), "part": spelled(part)}
                     yield IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
 
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks of bounds, and of overflow of the position in flat memory."""
         for need in self.here.needs(occurrence):
-            texts = {"index": str(need.at), "dimension": need.number}
+            texts = {"index": spelled(need.at), "dimension": need.number}
             fail = self.fail(occurrence, "bounds", numbers_of(need), **texts)
             yield IfThenElse(is_outside(need), fail)
         data = self.here.defined.views.base(occurrence.data)

@@ -22,6 +22,7 @@ from te_sched.analysis.programs.evaluate import (
     sizes_text,
 )
 from te_sched.arith.evaluate import Unevaluable
+from te_sched.ir.message_text import spelled
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 
@@ -65,7 +66,7 @@ class Conflict:
 
 
 def _written(access: Access) -> str:
-    return ", ".join(map(str, access.index or ()))
+    return ", ".join(map(spelled, access.index or ()))
 
 
 def find_conflict(

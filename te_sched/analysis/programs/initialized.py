@@ -32,6 +32,7 @@ from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
 from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import EQ, Expr, IntImm, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.scopes import Loop, Memory, is_shared_by
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.wording import wording
@@ -81,7 +82,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
         what = f"{name} is written before it is read"
         return Finding(INITIALIZED, PROVED, what, name, stage=name)
     if written is None and owners.have_parts and (read := _elsewhere(memory, accesses)) is not None:
-        index = ", ".join(map(str, read.index or ()))
+        index = ", ".join(map(spelled, read.index or ()))
         why = f"it is not known which thread wrote the element that is read at [{index}]"
         return _of_others(name, owners, why)
     what = f"{name} may be read before it is written"

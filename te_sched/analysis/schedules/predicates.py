@@ -31,6 +31,7 @@ from te_sched.analysis.programs.initialized import judge_initialized
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import is_const
 from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import substitute, walk
@@ -313,7 +314,7 @@ def _chooses_first(condition: Expr, threads: set[Var]) -> bool:
 
 def _refusal(stage: Stage, predicate: Expr, fault: str) -> BuildError:
     return BuildError(
-        f"store predicate {predicate} of stage {stage.op.name} {fault}",
+        f"store predicate {spelled(predicate)} of stage {stage.op.name} {fault}",
         help="remove the predicate, or let it select among threads that store the same value",
         where=At(stage),
         can_override=True,

@@ -10,6 +10,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.forms import linear_form
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Expr, Range
+from te_sched.ir.message_text import spelled
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
@@ -49,10 +50,10 @@ def _check(stage: Stage, tensor: Tensor, dimension: int, bound: Range) -> None:
         wrong = high
     if wrong is not None:
         raise BuildError(
-            f"stage {stage.op.name} reads {tensor.name} at {analyzer.simplify(wrong)} in dimension "
-            f"{dimension}, which is out of bounds",
-            f"the region from {first} to {last} reaches it, and {tensor.name} has {extent} "
-            "elements there",
+            f"stage {stage.op.name} reads {tensor.name} at {spelled(analyzer.simplify(wrong))} in "
+            f"dimension {dimension}, which is out of bounds",
+            f"the region from {spelled(first)} to {spelled(last)} reaches it, and {tensor.name} "
+            f"has {extent} elements there",
             "declare the tensor larger or the computation smaller; pass verify=False to build "
             "anyway",
             At(stage),

@@ -38,6 +38,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.device_limits import WARP
 from te_sched.ir.kernel import BARRIER, LaunchAxis, thread_axes, thread_number
+from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import TRUE
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
@@ -151,12 +152,12 @@ class _Serializer(Mapper):
         return replace(node, min=low, extent=extent, kind="serial", body=self.block(node.body))
 
     def visit_IfThenElse(self, node: S.IfThenElse) -> S.Stmt:
-        self.check_uniform(node.condition, f"the condition {node.condition}")
+        self.check_uniform(node.condition, f"the condition {spelled(node.condition)}")
         other = None if node.else_case is None else self.block(node.else_case)
         return S.IfThenElse(self.outside(node.condition), self.block(node.then_case), other)
 
     def visit_While(self, node: S.While) -> S.Stmt:
-        self.check_uniform(node.condition, f"the condition {node.condition}")
+        self.check_uniform(node.condition, f"the condition {spelled(node.condition)}")
         return S.While(self.outside(node.condition), self.block(node.body))
 
     def visit_LetStmt(self, node: S.LetStmt) -> S.Stmt:

@@ -19,6 +19,7 @@ from te_sched.errors import BuildError
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import And, Buffer, BufferLoad, Call, Expr, IntImm, Min, Or, Var
 from te_sched.ir.kernel import thread_axes
+from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import const
 from te_sched.ir.stmt import (
     Allocate,
@@ -106,7 +107,7 @@ class _Hoist(StatementMapper):
             other = None if node.else_case is None else self.visit(node.else_case)
             return replace(node, then_case=self.visit(node.then_case), else_case=other)
         if node.else_case is not None or _loads(node.condition) or _shuffles(node.condition):
-            raise self.error(f"it stands under {node.condition}")
+            raise self.error(f"it stands under {spelled(node.condition)}")
         outside = self.conditions
         self.conditions = (*outside, node.condition)
         body: Stmt = self.visit(node.then_case)
@@ -140,7 +141,7 @@ class _Hoist(StatementMapper):
         place = self.analyzer.simplify(load.indices[0])
         low, high = self.analyzer.const_bounds(place)
         if size is None or low is None or low < 0:
-            raise self.error(f"{load} may be out of bounds outside of its condition")
+            raise self.error(f"{spelled(load)} may be out of bounds outside of its condition")
         if high is None or high >= size:
             place = Min(place, IntImm(size - 1, place.dtype))
         self.cleared[load.buffer.data] = load.buffer

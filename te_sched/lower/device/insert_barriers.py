@@ -43,6 +43,7 @@ from te_sched.ir.kernel import (
     thread_axes,
     with_work,
 )
+from te_sched.ir.message_text import spelled
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
@@ -274,7 +275,7 @@ class _Planner:
 
     def plan_if(self, node: IfThenElse) -> _Plan:
         if not self.is_uniform(node.condition):
-            return self.plan_divergent(node, f"the condition {node.condition}")
+            return self.plan_divergent(node, f"the condition {spelled(node.condition)}")
         condition = self.accesses_of(Evaluate(node.condition))
         outside = self.conditions
         self.conditions = (*outside, substitute(plain(node.condition), self.values))
@@ -294,7 +295,7 @@ class _Planner:
 
     def plan_while(self, node: While) -> _Plan:
         if not self.is_uniform(node.condition):
-            return self.plan_divergent(node, f"the condition {node.condition}")
+            return self.plan_divergent(node, f"the condition {spelled(node.condition)}")
         plan = self.plan(node.body)
         if self.conflict(plan.tail, plan.head):
             plan = self.join([_Plan(Evaluate(barrier(self.scope)), meets=True), plan])

@@ -25,6 +25,7 @@ from te_sched.ir import ops
 from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, Select, Var
 from te_sched.ir.kernel import allocations, lane_mask, thread_axes
+from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, statements, substitute
 from te_sched.lower.device.hoist_shuffles import hoist_shuffles
@@ -94,13 +95,15 @@ class _Lowering(AccessMapper):
         run = terms[0] if terms is not None else None
         if not isinstance(run, IntImm) or run.value < 1:
             raise self.error(
-                store.buffer.name, f"store index [{index}] is not a multiple of threadIdx.x"
+                store.buffer.name,
+                f"store index [{spelled(index)}] is not a multiple of threadIdx.x",
             )
         owner = ops.floormod(ops.floordiv(index, run.value), self.width)
         lane = ops.floormod(self.thread, self.width)
         if not self.analyzer.can_prove_equal(owner, lane):
             raise self.error(
-                store.buffer.name, f"element [{index}] is stored by a lane that does not own it"
+                store.buffer.name,
+                f"element [{spelled(index)}] is stored by a lane that does not own it",
             )
         return run.value
 
@@ -133,7 +136,7 @@ class _Lowering(AccessMapper):
         if low is None or high is None or high - low >= _MOST:
             raise self.error(
                 node.buffer.name,
-                f"lanes read different elements of another lane at once, at [{indices[0]}]",
+                f"lanes read different elements of one lane at once, at [{spelled(indices[0])}]",
             )
         chosen = self.shuffled(buffer, ops.add(first, high), lane)
         for step in reversed(range(low, high)):

@@ -22,6 +22,7 @@ from te_sched.errors import (
 )
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
+from te_sched.ir.message_text import spelled
 from te_sched.ir.storage_scopes import STORAGE_RANKS, is_storage_scope
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.schedule.relations import spread_down
@@ -158,7 +159,7 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
         )
     if reads_data(expr):
         raise ScheduleError(
-            f"{label} reads data: {expr}",
+            f"{label} reads data: {spelled(expr)}",
             "the extent of a loop is a constant or an argument of the call",
             "give an int, or a te.var that is an argument of the program",
             where,
@@ -166,7 +167,11 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
     used = variables_of(expr)
     own = [one for one in stage.all_iter_vars if one.var in used]
     if own or isinstance(value, IterVar):
-        reads = f"reads {brief(own[0])} of the same stage: {expr}" if own else f"is {brief(value)}"
+        reads = (
+            f"reads {brief(own[0])} of the same stage: {spelled(expr)}"
+            if own
+            else f"is {brief(value)}"
+        )
         raise ScheduleError(
             f"{label} {reads}",
             "the extent of a loop is a constant or an argument of the call",
@@ -297,4 +302,7 @@ def brief(value: Any) -> str:
         return f"{type(value).__name__} {value.name}"
     if isinstance(value, IntImm):
         return str(value.value)
+    if isinstance(value, Expr):
+        text = spelled(value)
+        return text if len(text) <= 40 else kind_of(value)
     return repr_of(value, 40)

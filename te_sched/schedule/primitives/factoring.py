@@ -10,6 +10,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.expr import Call, Expr, IterVar, ProducerLoad, Range, Reduce, Select, Var
+from te_sched.ir.message_text import spelled
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of
 from te_sched.schedule.guards import bound_checks, check_promises
 from te_sched.schedule.handles import INTEGER, TENSOR, Integer
@@ -167,7 +168,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
     extent = ranges[axis].extent
     if reads_data(extent) or variables_of(extent) & {one.var for one in op.axis}:
         raise ScheduleError(
-            f"{what}: its extent {extent} differs from element to element",
+            f"{what}: its extent {spelled(extent)} differs from element to element",
             "the axis becomes a dimension of a tensor, which has one extent",
             "split it by a number, and factor the inner axis",
             At(stage, axis),

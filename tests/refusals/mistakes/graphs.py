@@ -308,7 +308,7 @@ def _():
 @mistake(
     "Shapes that do not fit",
     GraphError,
-    r"the summed sizes of relax\.matmul differ(.|\n)*shapes fit",
+    r"the summed sizes of relax\.matmul differ(.|\n)*transpose the second argument",
 )
 def shapes_that_do_not_fit():
     other = relax.Var("other", relax.TensorStructInfo((3, 4), "float32"))
