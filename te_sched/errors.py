@@ -44,6 +44,14 @@ class Subject(NamedTuple):
         return self.text or f"{self.kind} {self.name}"
 
 
+_WORDS_OF_TVM: set[str] = set()  # the programs that look for them: not empty after compat.install
+
+
+def show_words_of_tvm(is_shown: bool) -> None:
+    """Whether errors show TVM's words for a fault, where they have them."""
+    (_WORDS_OF_TVM.add if is_shown else _WORDS_OF_TVM.discard)("tvm")
+
+
 Where = Subject | Iterable[Subject | SourceLocation]
 _OVERRIDE = "pass verify=False to build anyway"
 
@@ -61,6 +69,9 @@ class TeSchedError(RuntimeError):
     can_override : whether `build(..., verify=False)` ignores the fault; `help` then mentions it.
 
     `about` has the subjects of `where` and the user's line, `advice` the help without the override.
+
+    `in_tvm` has TVM's words for the fault, for which programs of TVM may look: `compat.install`
+    shows them as another line.
 
     `program` makes the excerpt of the program that schedules of blocks show below the fault;
     `brief` is shown instead of all, if it is set.
@@ -85,7 +96,9 @@ class TeSchedError(RuntimeError):
         where: Where = (),
         loops: str = "",
         can_override: bool = False,
+        in_tvm: str = "",
     ) -> None:
+        self.in_tvm = in_tvm
         self.fault, self.why, self.advice, self.loops = fault, why, help, loops
         self.can_override = can_override
         self.help = "; ".join(filter(None, (help, _OVERRIDE if can_override else "")))
@@ -115,7 +128,10 @@ class TeSchedError(RuntimeError):
         if self.brief:
             return self.brief
         program = self.program() if self.program is not None else ""
-        labeled = (("where", self.where), ("why", self.why), ("help", self.help))
+        labeled = (
+            *(("where", self.where), ("why", self.why), ("help", self.help)),
+            ("in TVM", self.in_tvm if _WORDS_OF_TVM else ""),
+        )
         texts = [f"  {label}: {text}" for label, text in labeled if text]
         drawn = _drawing("program", program)
         return "\n".join([self.fault, *drawn, *texts, *_drawing("loops", self.loops)])

@@ -191,7 +191,7 @@ class ExpressionEvaluator:
         method = self.syntax.get(type(node))
         if method is None:
             kind = type(node).__name__
-            self.refuse(node, f"no {kind} expressions are supported", "compute it before")
+            self.refuse(node, f"an expression of kind {kind} is not supported", "compute it before")
         if self.limits is not None:
             self.limits.spend(1)
         return method(self, node)

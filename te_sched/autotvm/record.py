@@ -247,9 +247,10 @@ class ApplyHistoryBest(DispatchContext):
     def _query_inside(self, target: Target | None, workload: Any) -> Any:
         if target is None:
             raise DeclarationError(
-                "Need a target context to find the history best",
+                "no target is in scope, for which the best configuration would be looked up",
                 "a log has configurations for several targets",
                 "call the template inside of \"with te_sched.target.Target('llvm'):\"",
+                in_tvm="Need a target context to find the history best",
             )
         named = [(target.model, self.best_by_model)]
         named += [(key, self.best_by_targetkey) for key in target.keys]

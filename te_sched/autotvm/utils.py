@@ -60,7 +60,10 @@ def get_const_int(exp: Any) -> int:
     value = exp.value if isinstance(exp, IntImm) else exp
     if not isinstance(value, int | np.integer):
         raise DeclarationError(
-            f"Expect value to be constant int, got {repr_of(exp)}", "", "fix the size"
+            f"{repr_of(exp)} is not a constant integer",
+            "",
+            "fix the size",
+            in_tvm="Expect value to be constant int",
         )
     return int(value)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from te_sched.compat.absent import AbsentName, advice, message
 from te_sched.compat.names import OPEN, TREE, Alias
-from te_sched.errors import TeSchedError
+from te_sched.errors import TeSchedError, show_words_of_tvm
 
 _ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
 
@@ -161,12 +161,14 @@ def install() -> None:
             "call te_sched.compat.install() before anything imports tvm",
         )
     sys.meta_path.insert(0, _finder)
+    show_words_of_tvm(True)
 
 
 def uninstall() -> None:
     """Undo `install`; modules that are already imported keep working."""
     if is_installed():
         sys.meta_path.remove(_finder)
+        show_words_of_tvm(False)
     for name in [name for name, one in sys.modules.items() if isinstance(one, AliasModule)]:
         del sys.modules[name]
 

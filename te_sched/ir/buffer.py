@@ -343,15 +343,19 @@ def check_predicate(predicate: Expr | None, dtype: str, buffer: Buffer, access: 
     mask, count = predicate.dtype, dtypes.lanes(dtype)
     if dtypes.is_scalable(mask) != dtypes.is_scalable(dtype):
         what = "load indices" if access == "load" else "value dtype"
-        why = f"Predicate mask dtype and {what} must both be scalable."
+        why = f"one of its dtype and the {what} is scalable, expected both or none"
+        in_tvm = f"Predicate mask dtype and {what} must both be scalable."
     elif dtypes.lanes(mask) != count:
         what = "load a vector" if access == "load" else "store a value"
-        why = (
-            f"Got a predicate mask with {int(dtypes.lanes(mask))} lanes, but trying to {what} with "
-            f"{int(count)} lanes. The number of lanes must match."
+        lanes = int(dtypes.lanes(mask))
+        why = f"it has {counted(lanes, 'lane')}, and the {access} {int(count)}"
+        in_tvm = (
+            f"Got a predicate mask with {lanes} lanes, but trying to {what} with {int(count)} "
+            "lanes. The number of lanes must match."
         )
     elif not dtypes.is_bool(mask):
-        why = f"Predicate mask elements must be boolean values, but got {dtypes.element(mask)}."
+        why = f"its elements are {dtypes.element(mask)}, expected bool"
+        in_tvm = f"Predicate mask elements must be boolean values, but got {dtypes.element(mask)}."
     else:
         return
     raise DeclarationError(
@@ -359,6 +363,7 @@ def check_predicate(predicate: Expr | None, dtype: str, buffer: Buffer, access: 
         why,
         f"give a bool for each lane, as T.get_active_lane_mask does for {dtype}",
         Subject("buffer", buffer.name),
+        in_tvm=in_tvm,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, counted, kind_of, repr_of
+from te_sched.errors import DeclarationError, ElementError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Node, Operand, node
 from te_sched.ir.op import Op
@@ -120,7 +120,12 @@ class Tuple(GraphExpr):
 
     def __getitem__(self, index: int) -> GraphExpr | GlobalVar:
         if index >= len(self.fields) or index < -len(self.fields):
-            raise IndexError("Tuple index out of range")
+            raise ElementError(
+                f"a tuple of {counted(len(self.fields), 'value')} has no element {index}",
+                "",
+                "give an index of a value",
+                in_tvm="Tuple index out of range",
+            )
         return self.fields[index]
 
     def __len__(self) -> int:

@@ -302,8 +302,9 @@ def cast(dtype: str, value: Any) -> Expr:
     if dtypes.parse(source.dtype).code == "handle" and dtypes.parse(dtype).code != "handle":
         raise DeclarationError(
             f"cannot cast a handle to {dtype}",
-            "Can't cast a handle to other types: handles and strings are not numbers",
+            "handles and strings are not numbers",
             f"use {wording().module}.reinterpret for the bits of a pointer",
+            in_tvm="Can't cast a handle to other types",
         )
     return Cast(dtype, source)
 

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, ElementError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Node, Var, node
 from te_sched.ir.roles import CHILDREN, Role, role, roles_of
@@ -116,7 +116,12 @@ class ShapeExpr(GraphExpr):
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice) and not -len(self.values) <= index < len(self.values):
-            raise IndexError("ShapeExpr index out of range")
+            raise ElementError(
+                f"a shape of {counted(len(self.values), 'size')} has no size {index}",
+                "",
+                "give an index of a size",
+                in_tvm="ShapeExpr index out of range",
+            )
         return self.values[index]
 
     def __len__(self) -> int:

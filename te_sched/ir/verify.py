@@ -448,10 +448,11 @@ class _WellFormed(_Definitions):
     def check_free(self, var: Var, user: Any) -> None:
         """Refuse the use of a variable outside of its definition."""
         text = primfn(user).splitlines()[0]
-        state = "no longer in-scope" if var in self.defined else "not defined"
-        self.fail(user, f"Invalid use of undefined variable {var.name} at {text}: it is {state}.")
+        state = "no longer in scope" if var in self.defined else "not defined"
+        in_tvm = f"Invalid use of undefined variable {var.name} at {text}."
+        self.fail(user, f"a use of variable {var.name} at {text}, where it is {state}", in_tvm)
 
-    def fail(self, node: Any, why: str) -> None:
+    def fail(self, node: Any, why: str, in_tvm: str = "") -> None:
         """Raise the error for the user."""
         name = str(self.func.attrs.get("global_symbol", "main"))
         raise IllFormedError(
@@ -459,6 +460,7 @@ class _WellFormed(_Definitions):
             "",
             "define each variable once, and use it inside of its scope",
             Subject("function", name),
+            in_tvm=in_tvm,
         )
 
 

@@ -13,7 +13,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.complete import complete
 from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
-from te_sched.errors import DeclarationError, OperandError, Subject, kind_of
+from te_sched.errors import DeclarationError, OperandError, Subject, kind_of, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
@@ -142,10 +142,11 @@ class _Builder:
             if not isinstance(op, PlaceholderOp | ComputeOp | ExternOp):
                 raise OperandError(
                     f"operation {op.name} has no form in blocks",
-                    f"Unsupported Operation: {type(op).__name__}. Blocks compute elements, or call "
+                    f"it is {with_article(type(op).__name__)}; blocks compute elements, or call "
                     "functions",
                     "use te.compute and te.extern, or schedule it with te.create_schedule",
                     Subject("operation", op.name),
+                    in_tvm=f"Unsupported Operation: {type(op).__name__}",
                 )
         for op in self.operations:
             if isinstance(op, PlaceholderOp):

@@ -152,11 +152,11 @@ class _Loops(StatementMapper):
         raise LoweringError(
             f"cannot vectorize loop {node.loop_var.name}: its extent {spelled(extent)} is not "
             f"constant",
-            f"Failed to vectorize loop with extent {extent} for target {target}: a vector has a "
-            "constant number of lanes, or a constant multiple of T.vscale() where the target has "
-            "scalable vectors",
+            "a vector has a constant number of lanes, or a constant multiple of T.vscale() where "
+            "the target has scalable vectors",
             "split the axis by a constant factor and vectorize the inner part",
             where=Subject("axis", node.loop_var.name),
+            in_tvm=f"Failed to vectorize loop with extent {extent} for target {target}",
         )
 
 
@@ -183,15 +183,18 @@ def _has_other_leaves(root: Stmt) -> bool:
 def _check_scalable(loop: int, of_statement: str) -> None:
     """Refuse to make vectors of vectors where one of them is scalable."""
     if isinstance(loop, dtypes.ScalableLanes):
-        why = "Creating scalable vectors from existing vectors is not supported."
+        why = "the elements of a scalable vector are scalars"
+        in_tvm = "Creating scalable vectors from existing vectors is not supported."
     elif dtypes.is_scalable(of_statement):
-        why = "Vectorizing over existing scalable vectors is not supported."
+        why = "it is a scalable vector already"
+        in_tvm = "Vectorizing over existing scalable vectors is not supported."
     else:
         return
     raise LoweringError(
         f"cannot vectorize a loop over {of_statement}",
         why,
         "vectorize a loop over scalar statements",
+        in_tvm=in_tvm,
     )
 
 
@@ -458,9 +461,10 @@ def _check_elements(buffer: Buffer) -> None:
     if dtypes.is_scalable(buffer.dtype):
         raise LoweringError(
             f"cannot vectorize a loop over buffer {buffer.name} of {buffer.dtype}",
-            "Vectorizing over scalable buffer elements is not supported in vectorizer.",
+            "its elements are scalable vectors",
             "vectorize a loop over buffers of scalars",
             where=Subject("buffer", buffer.name),
+            in_tvm="Vectorizing over scalable buffer elements is not supported in vectorizer.",
         )
 
 

@@ -43,9 +43,10 @@ def not_written(part: Component, base: str, method: str) -> DeclarationError:
     """
     words = "".join(word.capitalize() for word in method.strip("_").split("_"))
     return DeclarationError(
-        f"{base}'s {words} method not implemented!",
-        f"{method} is not defined in {type(part).__name__}",
-        f"write {method} in {type(part).__name__}",
+        f"class {type(part).__name__} has no method {method}",
+        f"a {base} needs it",
+        f"define {method} in {type(part).__name__}",
+        in_tvm=f"{base}'s {words} method not implemented!",
     )
 
 

@@ -227,10 +227,11 @@ def _check_names(function: str, names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise DeclarationError(
-                f"Duplicated block name {name} in function {function} not supported!",
+                f"several blocks of function {function} have the name {name}",
                 "traces find blocks by name",
                 "give each block a name of its own",
                 Subject("block", name),
+                in_tvm=f"Duplicated block name {name} in function {function} not supported!",
             )
 
 

@@ -676,9 +676,10 @@ class BlockBuilder:
             hidden = [one for one in walk(inner) if isinstance(one, DataflowVar)]
             if is_dataflow and hidden:
                 raise GraphError(
-                    f"Malformed AST: {hidden[0].name_hint} is used outside of its dataflow block",
+                    f"variable {hidden[0].name_hint} is used outside of its dataflow block",
                     "a sequence in a dataflow block has bindings of an ordinary block",
                     "emit them outside of the dataflow block",
+                    in_tvm="Malformed AST",
                 )
             before = self._end_block()
             found += [before] if before.bindings else []

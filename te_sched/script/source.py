@@ -116,6 +116,7 @@ class Source:
                     error.why,
                     error.advice,
                     [one for one in error.about if not isinstance(one, SourceLocation)],
+                    in_tvm=error.in_tvm,
                 )
             elif isinstance(error, Exception):
                 text = str(error) or type(error).__name__

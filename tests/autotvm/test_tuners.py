@@ -186,7 +186,7 @@ def test_a_tuner_rejects_what_it_cannot_tune() -> None:
         RandomTuner(task_of(8), range_idx=(3, 99))
     with pytest.raises(DeclarationError, match="'Q' is not an SI prefix"):
         RandomTuner(task_of(8)).tune(1, made_up(), si_prefix="Q")
-    with pytest.raises(DeclarationError, match="Invalid runner: None"):
+    with pytest.raises(DeclarationError, match="None is not a runner"):
         RandomTuner(task_of(8)).tune(1, {"builder": NoBuilder()})
     for odd, fault in [
         ({"n_trial": "3"}, "argument n_trial of tune is '3', expected an int"),

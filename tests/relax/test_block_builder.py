@@ -235,7 +235,7 @@ FAULTS = {
     ),
     "no block is open": lambda: relax.BlockBuilder().emit(variable()),
     "3 is not an expression of a graph": lambda: relax.BlockBuilder().normalize(3),
-    "Malformed AST: lv is used outside of its dataflow block": hidden_variable,
+    "variable lv is used outside of its dataflow block": hidden_variable,
     "a parameter is 3": lambda: relax.BlockBuilder().function("f", [3]).__enter__(),
     "<lambda> returns 3, expected tensors": in_function(
         lambda builder: builder.emit_te(lambda x: 3, variable())

@@ -71,8 +71,8 @@ REFUSED = {
     'T.axis.remap("SS", T.Buffer)': "not iterable",
     "{**A}": r"\*\* stands before a Buffer",
     # syntax
-    "(yield)": "no Yield expressions are supported",
-    "await x": "no Await expressions are supported",
+    "(yield)": "of kind Yield is not supported",
+    "await x": "of kind Await is not supported",
     # data
     'T.block_attr({"x": lambda: 0})': "the value of an attribute is <function",
     'T.block_attr({"x": (i for i in [1])})': "the value of an attribute is a generator",

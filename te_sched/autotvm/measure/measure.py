@@ -13,7 +13,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
-from te_sched.errors import DeclarationError, repr_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.processors import usable_processors
 from te_sched.signatures import checked
 
@@ -176,10 +176,11 @@ def check_part(given: Any, kind: type, what: str) -> Any:
     """A builder or runner; refuses other objects."""
     if not isinstance(given, kind):
         raise DeclarationError(
-            f"Invalid {what}: {repr_of(given)}",
-            "",
+            f"{repr_of(given)} is not a {what}",
+            f"it is {kind_of(given)}",
             f"pass autotvm.Local{what.capitalize()}(), or an object of a class of your own that is "
             f"derived from autotvm.measure.{what.capitalize()}",
+            in_tvm=f"Invalid {what}",
         )
     return given
 

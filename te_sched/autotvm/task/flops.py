@@ -55,7 +55,10 @@ def compute_flop(sch: Schedule) -> int:
     total = sum(map(_operations, ops))
     if not total:
         raise FlopCalculationError(
-            "Cannot find float number operation in this operator", "it has no arithmetic", _HELP
+            "cannot count the operations of the schedule",
+            "it has no arithmetic",
+            _HELP,
+            in_tvm="Cannot find float number operation in this operator",
         )
     return total
 

@@ -79,9 +79,9 @@ class MissingTask(TaskTemplate):
         """Refuse the call."""
         raise TeSchedError(
             f"there is no template {repr_of(self._name)}",
-            "Attempting to invoke a missing task: it is registered when the module that defines it "
-            "is imported",
+            "it is registered when the module that defines it is imported",
             f"import that module, or check the name{did_you_mean(self._name, TASK_TABLE)}",
+            in_tvm=f"Attempting to invoke a missing task {self._name}",
         )
 
 
@@ -112,10 +112,9 @@ def register(name: str, field: str, function: Callable[..., Any]) -> None:
     ):
         raise DeclarationError(
             f"another function is registered for task {name}",
-            f"Customized func is already registered in autoTVM task {name}"
-            if field == "fcustomized"
-            else "",
+            "a task has one function",
             "use another name",
+            in_tvm=f"Customized func is already registered in autoTVM task {name}",
         )
     setattr(task, field, function)
 

@@ -67,10 +67,10 @@ def suggest_layout_transforms(
     count = len(write_buffer_transforms)
     if count > len(buffers):
         raise GraphError(
-            f"Incompatible PrimFunc and write_transformations: {count} layouts, "
-            f"the function has {counted(len(buffers), 'buffer', 'buffers')}",
-            "",
+            f"{count} layouts are given for a function of {counted(len(buffers), 'buffer')}",
+            "each is that of a result",
             "give one for each result of the function",
+            in_tvm="Incompatible PrimFunc and write_transformations",
         )
     results = buffers[len(buffers) - count :]
     pairs = zip(results, write_buffer_transforms, strict=True)
@@ -90,10 +90,12 @@ def _layout_of(buffer: Buffer, given: Any) -> IndexMap:
         )
     if len(given.initial_indices) != len(buffer.shape):
         raise GraphError(
-            "Mismatch between output buffer shape and index map: "
-            f"{given} for buffer {buffer.name} of {counted(len(buffer.shape), 'dimension')}",
-            "",
+            f"the layout of buffer {buffer.name} has "
+            f"{counted(len(given.initial_indices), 'index', 'indices')}, "
+            f"expected {len(buffer.shape)}",
+            f"it is {given}",
             "give a map of as many indices as the buffer has dimensions",
+            in_tvm="Mismatch between output buffer shape and index map",
         )
     return with_types_of(given, buffer.shape)
 

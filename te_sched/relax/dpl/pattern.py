@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import ElementError, GraphError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
@@ -415,7 +415,13 @@ class TuplePattern(_OfValue):
     def __getitem__(self, index: int | None) -> TupleGetItemPattern:
         if index is not None:
             if not -len(self.fields) <= index < len(self.fields):
-                raise IndexError("tuple index out of range")
+                raise ElementError(
+                    f"a pattern of a tuple of {counted(len(self.fields), 'value')} has no element "
+                    f"{index}",
+                    "",
+                    "give an index of a value",
+                    in_tvm="tuple index out of range",
+                )
             index %= len(self.fields)
         return is_tuple_get_item(self, index)
 

@@ -211,10 +211,10 @@ def _sorted(units: list[Any], unit_of: Mapping[GraphVar, Any]) -> list[Any]:
 
 def _cycle(bindings: list[VarBinding]) -> GraphError:
     return GraphError(
-        "A cyclic dependency detected: the group of "
-        f"{', '.join(one.var.name_hint for one in bindings)} depends on itself",
+        f"the group of {', '.join(one.var.name_hint for one in bindings)} depends on itself",
         "a value between its bindings is computed outside of the group",
         "add that binding to the group, or split the group",
+        in_tvm="A cyclic dependency detected",
     )
 
 

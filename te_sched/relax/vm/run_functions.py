@@ -40,7 +40,10 @@ def assert_op(condition: Any, message: str = "", *values: Any) -> None:
     holds = condition.numpy().item() if isinstance(condition, NDArray) else condition
     if not holds:
         raise GraphAssertionError(
-            _filled(message, values) or "Assertion Failed", "", "give values for which it holds"
+            _filled(message, values) or "an assertion of the graph does not hold",
+            "",
+            "give values for which it holds",
+            in_tvm="" if message else "Assertion Failed",
         )
 
 

@@ -114,9 +114,9 @@ def test_inputs_in_another_order_stay():
 
 def test_rejects_layouts_that_do_not_fit():
     func = function(topi.exp, (4, 6))
-    with pytest.raises(GraphError, match="Incompatible PrimFunc and write_transformations: 3"):
+    with pytest.raises(GraphError, match="3 layouts are given for a function of 2 buffers"):
         suggest_layout_transforms(func, [lambda i, j: (j, i)] * 3)
-    with pytest.raises(GraphError, match="Mismatch between output buffer shape and index map"):
+    with pytest.raises(GraphError, match=r"has 1 index, expected 2"):
         suggest_layout_transforms(func, [lambda i: (i,)])
     with pytest.raises(GraphAssertionError, match="the layout of buffer compute is 2"):
         suggest_layout_transforms(func, [2])

@@ -72,7 +72,7 @@ def test_a_cycle_is_refused():
         return relax.op.add(builder.emit(relax.op.sin(y)), builder.emit(relax.op.cos(y)))
 
     pattern = is_op("relax.add")(EXP_SIN, wildcard())
-    with pytest.raises(GraphError, match="A cyclic dependency detected: the group of lv, lv1, gv"):
+    with pytest.raises(GraphError, match="the group of lv, lv1, gv"):
         FuseOpsByPattern([("lib.add", pattern)])(built(write))
 
 

@@ -20,9 +20,10 @@ def _matmul(builder: BlockBuilder, call: GraphCall) -> Any:
     dtype = call.struct_info.dtype  # type: ignore[attr-defined]
     if not dtype:
         raise GraphAssertionError(
-            "To legalize R.matmul, the dtype of its result must be known",
+            "the dtype of the result of R.matmul is not known, so it cannot be legalized",
             f"its arguments are {', '.join(str(one.struct_info) for one in call.args)}",
             "match it first: builder.match_cast(value, struct_info), or give out_dtype",
+            in_tvm="To legalize R.matmul, the dtype of its result must be known",
         )
 
     def te_matmul(a: Any, b: Any) -> Any:
