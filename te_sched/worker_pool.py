@@ -288,7 +288,10 @@ class _Threads:
                 self._drop(worker)
                 worker = None
             if not succeeded and self.is_closed:
-                value = WorkerError("the pool was shut down during a call")
+                value = WorkerError(
+                    "the pool was shut down during a call",
+                    help="wait for its calls before you shut it down",
+                )
             future.set_result(value) if succeeded else future.set_exception(value)
             del waiting, future, call, value  # the thread may wait long
         self._drop(worker)
@@ -352,7 +355,9 @@ class _Worker:
         if not answer.succeeded:
             error = answer.value
             why = error.summary if isinstance(error, TeSchedError) else repr_of(error, 500)
-            raise WorkerError("cannot start a worker process", why) from error
+            raise WorkerError(
+                "cannot start a worker process", why, "correct the initializer of the pool"
+            ) from error
 
     def call(self, request: bytes, timeout: float | None) -> WorkerAnswer:
         """The answer to a request."""
@@ -386,7 +391,9 @@ class _Worker:
         self._output.seek(max(0, self._output.tell() - _TAIL))
         printed = self._output.read().decode(errors="replace").strip()
         return WorkerCrashError(
-            f"a worker process ended with {how}", f"it printed: {printed}" if printed else ""
+            f"a worker process ended with {how}",
+            f"it printed: {printed}" if printed else "",
+            "run the call in this process to see where",
         )
 
     def is_alive(self) -> bool:

@@ -78,7 +78,11 @@ def packed(value: Any) -> bytes:
     try:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
-        raise WorkerError("cannot send a call to or from a worker process", str(error)) from error
+        raise WorkerError(
+            "cannot send a call to or from a worker process",
+            str(error),
+            "pass values that can be pickled",
+        ) from error
     return written
 
 
@@ -143,7 +147,9 @@ def _portable(error: BaseException) -> BaseException:
             error.add_note(note)
             return error
     substitute = WorkerError(
-        f"a call in a worker process raised {type(error).__name__}", repr_of(error, 500)
+        f"a call in a worker process raised {type(error).__name__}",
+        repr_of(error, 500),
+        "see the note: it has the traceback of the process",
     )
     substitute.add_note(note)
     return substitute

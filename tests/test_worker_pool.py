@@ -225,7 +225,7 @@ def test_a_worker_that_died_while_idle_is_replaced(pool: WorkerPool) -> None:
 def test_the_initializer_runs_in_each_process() -> None:
     with WorkerPool(1, initializer=mark_environment) as pool:
         assert pool.submit(read_mark).result() == "set"
-        with pytest.raises(WorkerCrashError):
+        with pytest.raises(WorkerCrashError, match="a worker process ended with"):
             pool.submit(os.abort).result()
         assert pool.submit(read_mark).result() == "set"
     assert read_mark() is None

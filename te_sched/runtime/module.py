@@ -222,7 +222,10 @@ class Function(Unpicklable):
             what, why, help = self.signature.failures[code - 1]
             return CallError(what, why, help)
         if interrupts.is_late(code):
-            return interrupts.TimeLimitError(f"function {self.name} was stopped at its time limit")
+            return interrupts.TimeLimitError(
+                f"function {self.name} was stopped at its time limit",
+                help="raise the limit, or give it less work",
+            )
         error, memory = registry.take_exception(code)
         for one in filter(None, memory):  # views of it reach the arguments, or constants
             weakref.finalize(one, _nothing, self, args).atexit = False

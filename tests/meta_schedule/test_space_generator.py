@@ -157,7 +157,7 @@ def test_f_block_filter_chooses_blocks() -> None:
 
 def test_post_order_apply_rejects_a_name_of_two_blocks() -> None:
     twice = chain.with_body(te_sched.script.from_source(chain.script().replace('"C"', '"B"')).body)
-    with pytest.raises(DeclarationError, match="Duplicated block name B in function main"):
+    with pytest.raises(DeclarationError, match="several blocks of function main have the name B"):
         _space(Noting(), mod=twice)
 
 

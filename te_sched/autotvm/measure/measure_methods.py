@@ -155,7 +155,9 @@ def _instantiated(inp: MeasureInput) -> Instance:
     if not inp.config.valid():
         reasons = "; ".join(map(str, inp.config.errors))
         raise InstantiationError(
-            f"template {inp.task.name} refuses configuration {inp.config.index}", reasons
+            f"template {inp.task.name} refuses configuration {inp.config.index}",
+            reasons,
+            "measure another configuration",
         )
     return s, args
 

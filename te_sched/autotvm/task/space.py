@@ -364,6 +364,7 @@ class ConfigSpace:
             raise ConfigIndexError(
                 f"no configuration from {first} to {last} is left",
                 "all are excluded or rejected by the filter",
+                "ask for a larger range, or let the filter accept more",
             )
         return random.choice(legal)
 
