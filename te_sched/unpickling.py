@@ -8,6 +8,8 @@ import pickle
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from te_sched.nested_copies import restore
+
 
 def load_pickled(
     data: bytes, classes: Mapping[str, Collection[str]], moved: Mapping[str, str] = {}
@@ -42,6 +44,8 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         module = self._moved.get(module, module)
+        if (module, name) == (restore.__module__, restore.__name__):
+            return restore  # it sets fields, as pickle does
         if name not in self._classes.get(module, ()):
             raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
         found = getattr(importlib.import_module(module), name, None)

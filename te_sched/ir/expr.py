@@ -21,6 +21,7 @@ from te_sched.errors import DeclarationError, repr_of, why_no_text
 from te_sched.ir import dtypes
 from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
+from te_sched.nested_copies import DeeplyNested
 from te_sched.signatures import check_fields, is_index
 
 _Class = TypeVar("_Class", bound=type)
@@ -33,7 +34,7 @@ def node(cls: _Class) -> _Class:
     return made
 
 
-class Node:
+class Node(DeeplyNested):
     """Base class of the IR. `str` and `repr` are the text of a node (`ir.printer`)."""
 
     __slots__ = ()

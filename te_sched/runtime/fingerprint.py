@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from te_sched import config
+from te_sched.nested_copies import DeeplyNested
 
 _FORMAT = 2  # of keys and of what is kept under them
 _PLAIN = frozenset({range, slice, complex, bytearray})
@@ -67,6 +68,8 @@ class _Pickler(pickle.Pickler):
         kind: Any = type(obj)
         if kind in self._ignored:
             return kind, ()
+        if issubclass(kind, DeeplyNested):
+            return object.__reduce_ex__(obj, 5)
         if _is_ours(kind) or kind in _PLAIN:
             return NotImplemented
         if kind is np.ndarray and not obj.dtype.hasobject:

@@ -24,13 +24,14 @@ from te_sched.ir.stmt import (
     Stmt,
 )  # fmt: skip
 from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
+from te_sched.nested_copies import DeeplyNested
 from te_sched.te.tensor import Array, Tensor
 
 if TYPE_CHECKING:
     from te_sched.te.tensor_intrin import TensorIntrin
 
 
-class Operation:
+class Operation(DeeplyNested):
     """Base of all operations.
 
     `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors. `place` is

@@ -11,6 +11,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, Subject, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
+from te_sched.nested_copies import DeeplyNested
 
 if TYPE_CHECKING:
     from te_sched.te.operation import Operation
@@ -181,7 +182,7 @@ def tensor_label(tensor: Tensor) -> Subject:
     return Subject("tensor", tensor.name, f"tensor {tensor.name} (declared at {tensor.op.place})")
 
 
-class TensorSlice(Operand):
+class TensorSlice(DeeplyNested, Operand):
     """A tensor with its first indices given: `t[i]`. With all of them it stands for the element.
 
     A slice `t[i, 0:4]` is a region, which a tensor intrinsic takes as argument.
