@@ -123,7 +123,9 @@ def checked(
     """
     known: list[_Signature] = []  # annotations are evaluated at the first call
     owner, _, own = function.__qualname__.rpartition(".")
-    shown = face + (shown or (owner.rpartition(".")[2] if own == "__init__" else own))
+    kind = owner.rpartition(".")[2]
+    own_text = {"__init__": kind, "__getitem__": f"{kind}[...]"}.get(own, own)
+    shown = face + (shown or own_text)
     if again is None:
         again = own == "__init__" or owner.endswith("<locals>") or not owner
 

@@ -249,8 +249,10 @@ class TensorStructInfo(StructInfo):
     ndim: int = -1
 
     def __post_init__(self) -> None:
-        _set(self, "dtype", dtypes.known(self.dtype))
         given: Any = self.shape
+        if isinstance(given, str):  # a dtype, before the shape
+            _sizes(given, "TensorStructInfo")
+        _set(self, "dtype", dtypes.known(self.dtype))
         if given is not None:
             shape = given
             if not isinstance(given, ShapeExpr) and not hasattr(given, "struct_info_"):

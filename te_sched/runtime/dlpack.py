@@ -162,12 +162,15 @@ def asking(value: Any, how: str) -> Iterator[None]:
     except CallError:
         raise
     except Exception as error:
+        needs_gradient = getattr(value, "requires_grad", False) is True
         raise CallError(
             f"cannot read {kind_of(value)} {how}: "
             f"its library says: {type(error).__name__}: {error}",
-            "",
-            "pass an array in the memory of a device, such as a copy of it",
-        ) from error
+            "it requires a gradient" if needs_gradient else "",
+            "pass x.detach()"
+            if needs_gradient
+            else "pass an array in the memory of a device, such as a copy of it",
+        ) from (None if needs_gradient else error)
 
 
 def refuse_negated(value: Any) -> None:

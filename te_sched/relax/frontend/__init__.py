@@ -3,9 +3,12 @@
 import sys
 
 from te_sched import signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError
 from te_sched.relax.frontend import nn as nn
 from te_sched.relax.frontend.common import detach_params as detach_params
 
 signatures.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
+
+_tell_of_absent_names(__name__)

@@ -156,6 +156,8 @@ def _way_to_a_module(given: Any) -> str:
         )
     if origin.startswith("onnx"):
         return "import it first: relax.frontend.onnx.from_onnx(model)"
+    if isinstance(given, tuple) and given and isinstance(given[0], IRModule):
+        return "give the module alone: module, params = model.export_tvm(spec)"
     if isinstance(given, PrimFunc):
         return "build a function of loops with te_sched.build(function, target)"
     return "give a module of graphs"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from te_sched.errors import (
     ArgumentError,
@@ -143,11 +143,22 @@ class VirtualMachine:
 
     get_function = __getitem__
 
-    def __getattr__(self, name: str) -> Any:
-        """AttributeError, which says how functions are called."""
-        functions = vars(self).get("_functions", {})
-        near = f": use machine[{name!r}](...)" if name in functions else ""
-        raise AttributeError(f"a VirtualMachine has no attribute {name!r}{near}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """AttributeError, which says how functions are called."""
+            functions = [*vars(self).get("_functions", {})]
+            called = name if name in functions else next(iter(functions), "main")
+            how = "" if name[0] == "_" else f": call its functions by name: machine[{called!r}](x)"
+            raise AttributeError(f"a VirtualMachine has no attribute {name!r}{how}")
+
+    def __call__(self, *args: Any, **named: Any) -> NoReturn:
+        """CallError: a machine has several functions."""
+        raise CallError(
+            "a VirtualMachine is not a function",
+            f"it has the functions {', '.join(self._functions)}",
+            f"call one by its name: machine[{next(iter(self._functions), 'main')!r}](...)",
+        )
 
     def _function(self, name: Any) -> Callable[..., Any]:
         found = self._functions.get(name) if isinstance(name, str) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -722,6 +722,14 @@ def _give_operators() -> None:
     }
     for name, method in methods.items():
         setattr(NNTensor, name, method)
+    setattr(NNTensor, "__getattr__", _absent)  # noqa: B010
+
+
+def _absent(x: NNTensor, name: str) -> NoReturn:
+    """AttributeError for what a tensor does not have, which says where operations are."""
+    is_operation = name[0] != "_" and callable(globals().get(name))
+    how = f": use nn.op.{name}(x)" if is_operation else ""
+    raise AttributeError(f"a Tensor of nn has no attribute {name!r}{how}")
 
 
 _give_operators()

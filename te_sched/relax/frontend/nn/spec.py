@@ -74,11 +74,11 @@ def as_spec(given: Any, name: str) -> Any:
         return IntSpec()
     if isinstance(given, TupleSpec):
         return as_spec(given.elements, given.name)
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and not any(isinstance(one, int) for one in given):
         elements = [as_spec(one, f"{name}_{n}") for n, one in enumerate(given)]
         return TupleSpec(name, type(given)(elements))
     raise GraphError(
-        f"argument {name} is {repr_of(given)}",
+        f"argument {name} is {repr_of(given)}, expected the spec of a value",
         f"it is {kind_of(given)}",
         'give spec.Tensor([1, "n"], "float32"), int, spec.Object(nn.Object), or a list of them',
     )
@@ -198,7 +198,9 @@ class ModuleSpec:
                 raise GraphError(
                     f"module {type(module).__name__} has no method {name}",
                     "",
-                    f"give a method of it{did_you_mean(name, dir(module))}",
+                    f"give a method of it{did_you_mean(name, dir(module))}"
+                    if isinstance(one, Mapping)
+                    else 'name the method first: {"forward": {"x": spec.Tensor([4], "float32")}}',
                 )
             methods.append(MethodSpec.from_raw(one, method))
         return ModuleSpec(module, list(spec), methods)

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched import nd
-from te_sched.errors import GraphError, Subject, kind_of, repr_of
+from te_sched.errors import GraphError, Subject, counted, did_you_mean, kind_of, repr_of
+from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS, errors_of_rules
 from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter
+from te_sched.signatures import is_sequence
 
 _LEAST_OPSET = 7
 
@@ -61,6 +63,10 @@ def from_onnx(
     _refuse_unknown(graph.node)
     importer = OnnxImporter(version)
     known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
+    _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
+    for one in [dtype_dict] if isinstance(dtype_dict, str) else dtype_dict.values():
+        dtypes.known(one)
     inputs, names = _inputs(onnx, graph, known, shape_dict, dtype_dict, sanitize_input_names)
     importer.values.update(names)
     params: list[GraphVar] = []
@@ -113,7 +119,9 @@ def _check(onnx: Any, model: Any) -> None:
     """GraphError for what is not a model, or is damaged."""
     if not hasattr(model, "graph"):
         raise GraphError(
-            f"the model is {repr_of(model)}", f"it is {kind_of(model)}", "read it: onnx.load(path)"
+            f"the model is {repr_of(model)}, expected an onnx.ModelProto",
+            f"it is {kind_of(model)}",
+            "read it: onnx.load(path), or onnx.load_from_string(data)",
         )
     try:
         onnx.checker.check_model(model)
@@ -156,12 +164,42 @@ def _as_name(name: str) -> str:
     return f"input_{found}" if not found or found[0].isdigit() else found
 
 
+def _check_names(given: Mapping[str, Any], graph: Any, known: Mapping[str, Any], what: str) -> None:
+    """GraphError for a name that is not one of an input or of a weight."""
+    names = [one.name for one in graph.input]
+    for name in given:
+        if name not in names and name not in known:
+            raise GraphError(
+                f"{what} has {repr_of(name)}, which is not an input of the model",
+                f"its inputs are {', '.join(names)}",
+                f"use their names{did_you_mean(name, names)}",
+            )
+
+
+def _given_shape(name: str, given: Any, declared: list[Any]) -> list[Any]:
+    """The shape of an input that a user gives; GraphError if it does not fit the model."""
+    if not is_sequence(given):
+        raise GraphError(
+            f"the shape of input {name} is {repr_of(given)}",
+            f"it is {kind_of(given)}",
+            "give a list of sizes: shape_dict={name: [1, 3, 224, 224]}",
+        )
+    if declared and len(given) != len(declared):
+        raise GraphError(
+            f"the shape of input {name} has {counted(len(given), 'size')}, expected "
+            f"{len(declared)}",
+            f"it is {repr_of(given)}; the model has {ShapeExpr(tuple(declared))}",
+            "give a size for each dimension",
+        )
+    return list(given)
+
+
 def _inputs(
     onnx: Any,
     graph: Any,
     known: Mapping[str, Any],
     shapes: Mapping[str, Sequence[Any]] | None,
-    dtypes: str | Mapping[str, str],
+    default_dtypes: str | Mapping[str, str],
     is_sanitized: bool,
 ) -> tuple[list[GraphVar], dict[str, GraphVar]]:
     """The variables of the inputs, also by their name in the model."""
@@ -181,9 +219,9 @@ def _inputs(
                 name = _as_name(dim.dim_param if is_named else f"{one.name}_dim_{n}")
                 shape.append(sizes.setdefault(name, Var(name, "int64")))
         if shapes is not None and one.name in shapes:
-            shape = list(shapes[one.name])
-        default = dtypes if isinstance(dtypes, str) else dtypes.get(one.name, "float32")
-        dtype = default
+            shape = _given_shape(one.name, shapes[one.name], shape)
+        is_one = isinstance(default_dtypes, str)
+        dtype: Any = default_dtypes if is_one else default_dtypes.get(one.name, "float32")
         if kind.elem_type:
             dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
         name = _as_name(one.name) if is_sanitized else one.name

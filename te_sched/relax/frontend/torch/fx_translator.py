@@ -139,7 +139,7 @@ def _inputs(
     for number, (node, one) in enumerate(zip(given, input_info, strict=True)):
         if not isinstance(one, tuple | list) or len(one) != 2 or isinstance(one[0], int):
             raise GraphError(
-                f"input {number} is {repr_of(one)}",
+                f"input {number} is {repr_of(one)}, expected a shape and a dtype",
                 f"it is {kind_of(one)}",
                 'give its shape and dtype: ((1, 784), "float32")',
             )
