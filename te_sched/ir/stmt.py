@@ -193,7 +193,7 @@ class IfThenElse(Stmt):
     """then_case if condition holds, otherwise else_case.
 
     `owner_guard` marks the condition under which one thread stores the result of a cross-thread
-    reduction, which the older texts leave out; it is no part of the structure.
+    reduction, which the older texts leave out; it is not part of the structure.
     """
 
     condition: Expr = role(Role.CHILD)
