@@ -220,8 +220,10 @@ def _inputs(
                 shape.append(sizes.setdefault(name, Var(name, "int64")))
         if shapes is not None and one.name in shapes:
             shape = _given_shape(one.name, shapes[one.name], shape)
-        is_one = isinstance(default_dtypes, str)
-        dtype: Any = default_dtypes if is_one else default_dtypes.get(one.name, "float32")
+        if isinstance(default_dtypes, str):
+            dtype = default_dtypes
+        else:
+            dtype = default_dtypes.get(one.name, "float32")
         if kind.elem_type:
             dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
         name = _as_name(one.name) if is_sanitized else one.name
