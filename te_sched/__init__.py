@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 
-from te_sched import absent_names, lazy_loading, signatures
+from te_sched import absent_names, lazy_loading, public_names
 from te_sched import ir as ir
 from te_sched import nd as nd
 from te_sched import runtime as runtime
@@ -114,6 +114,17 @@ for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"]):
     _tell_of_absent_names(_module)
 for _name in ("te_sched", "te_sched.errors"):
     absent_names.tell_of_absent_names(_name)
-_MODULES = ("instrument", "ir", "nd", "runtime", "target", "te", "testing", "tir", "transform")
+_MODULES = (
+    "arith",
+    "instrument",
+    "ir",
+    "nd",
+    "runtime",
+    "target",
+    "te",
+    "testing",
+    "tir",
+    "transform",
+)
 _FUNCTIONS = ("Range", "build", "lower")
-signatures.list_names(sys.modules[__name__], "config", *_MODULES, *_FUNCTIONS, late=_LATE)
+public_names.list_names(sys.modules[__name__], *_MODULES, *_FUNCTIONS, late=_LATE)

@@ -9,11 +9,12 @@ import sys
 from typing import Any
 
 from te_sched.lazy_loading import load, submodule
+from te_sched.public_names import show_names
 
 
 def tell_of_absent_names(name: str) -> None:
     """Add the alternatives to the errors for names that a module does not have; a package loads its
-    submodules at their first use.
+    submodules at their first use. `dir` shows the public names of the module.
     """
     module = sys.modules[name]
     own = vars(module).get("__getattr__")
@@ -34,3 +35,4 @@ def tell_of_absent_names(name: str) -> None:
         raise AttributeError(load("te_sched.compat.absent:message")(module.__name__, name, known))
 
     vars(module)["__getattr__"] = __getattr__
+    show_names(module)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from te_sched.errors import TeSchedError, did_you_mean, repr_of
 from te_sched.files import why_no_path
+from te_sched.public_names import show_names
 
 STARTED = time.time_ns()  # files that changed later are not the running ones
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
@@ -296,3 +297,5 @@ class ConfigModule(ModuleType):
 
 SELF = cast(ConfigModule, sys.modules[__name__])
 SELF.__class__ = ConfigModule
+__all__ = ["Config", "Lowering", "current", "from_environment", "scoped", "table"]
+show_names(SELF)

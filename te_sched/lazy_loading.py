@@ -37,7 +37,7 @@ def set_lazy_names(
         setattr(module, name, value)
         return value
 
-    vars(module)["__getattr__"] = load_name
+    vars(module).update(__getattr__=load_name, _lazy_names=tuple(places))
 
 
 def submodule(module: ModuleType, name: str) -> ModuleType | None:

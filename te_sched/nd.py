@@ -2,7 +2,7 @@
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names
 from te_sched.ir import graph as _graph
 from te_sched.runtime.device import Device as Device
 from te_sched.runtime.device import cl as cl
@@ -27,4 +27,4 @@ from te_sched.runtime.ndarray import from_dlpack as from_dlpack
 from te_sched.runtime.ndarray import zeros as zeros
 
 _graph.ARRAY_CONVERSIONS.append(array)
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])

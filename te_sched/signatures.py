@@ -178,37 +178,6 @@ def checked_methods(error: type[TeSchedError]) -> Callable[[type[_T]], type[_T]]
     return decorate
 
 
-def list_names(
-    module: ModuleType, *more: str, late: Iterable[str] = (), home: str = "te_sched"
-) -> None:
-    """Set `__all__` of a module: its public names, no modules, and `more`. Classes and functions
-    are from modules of the package `home`.
-
-    Type checkers treat names imported `as` themselves as public. `dir` and completion list these
-    and the names that the module loads `late`.
-    """
-    found = vars(module).items()
-    public = [name for name, value in found if name[0] != "_" and _is_from(home, value)]
-    names = sorted({*more, *public})
-    shown = sorted({*names, *late, *(name for name, _ in found if name.startswith("__"))})
-    vars(module).update(__all__=names, __dir__=lambda: list(shown))
-
-
-def list_own_names(*modules: ModuleType) -> None:
-    """Set `__all__` of modules of which the functions and classes that they define are public."""
-    for module in modules:
-        list_names(module, home=module.__name__)
-
-
-def _is_from(home: str, value: Any) -> bool:
-    """Whether a value of a module is from a package or a constant, and not a module."""
-    if isinstance(value, ModuleType | type(annotations)):
-        return False
-    found = getattr(value, "__module__", None)
-    is_constant = not isinstance(found, str)
-    return home == "te_sched" if is_constant else f"{found}.".startswith(f"{home}.")
-
-
 def check_arguments(
     module: ModuleType,
     names: Iterable[str] | None = None,

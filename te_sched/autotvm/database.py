@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.record import Record, decode, encode, measure_str_key
 from te_sched.errors import DeclarationError
@@ -118,3 +119,6 @@ def filter_inputs(
         if found is None:
             missing.append(inp)
     return results, missing
+
+
+_tell_of_absent_names(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+
 
 class AutotvmGlobalScope:
     """`in_tuning` is set while a tuner runs; if `silent`, progress and warnings are not shown.
@@ -16,3 +18,5 @@ class AutotvmGlobalScope:
 
 
 GLOBAL_SCOPE = AutotvmGlobalScope()
+
+_tell_of_absent_names(__name__)

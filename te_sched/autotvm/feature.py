@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched import config
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.record import decode
 from te_sched.autotvm.task.task import create
 from te_sched.errors import DeclarationError, repr_of
@@ -349,3 +350,6 @@ def _curve(places: Any, values: Any, choose: Any, count: int) -> list[float]:
         inside = values[places <= at] if choose is np.maximum else values[places >= at]
         samples += [float(choose.reduce(inside)) if len(inside) else 0.0, float(at)]
     return samples
+
+
+_tell_of_absent_names(__name__)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.task.dispatcher import DispatchContext
@@ -341,3 +342,6 @@ def split_workload(in_file: Any, clean: bool = True) -> None:
     for number, group in enumerate(groups.values()):
         text = "".join(f"{encode(*one)}\n" for one in group.values())
         files.write(f"{os.fsdecode(in_file)}.{number:04d}.wkl.log", text, "write")
+
+
+_tell_of_absent_names(__name__)

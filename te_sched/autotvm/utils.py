@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.signatures import checked
@@ -76,3 +77,6 @@ def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     (2, 3)
     """
     return tuple(one if isinstance(one, Var) else get_const_int(one) for one in in_tuple)
+
+
+_tell_of_absent_names(__name__)

@@ -12,6 +12,9 @@ are defined here, those of TVM 0.19 in te_sched.
 
 from __future__ import annotations
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.compat.aliases import install, is_installed, uninstall
 
 __all__ = ["install", "is_installed", "uninstall"]
+
+_tell_of_absent_names(__name__)

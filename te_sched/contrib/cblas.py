@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError
 from te_sched.ir.calls import call_packed
 from te_sched.signatures import checked
@@ -56,3 +57,6 @@ def _product(name: str, rank: int, lhs: Tensor, rhs: Tensor, transa: bool, trans
         name="C",
         dtype=lhs.dtype,
     )
+
+
+_tell_of_absent_names(__name__)

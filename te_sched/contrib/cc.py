@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import BuildError
 from te_sched.runtime.csource import compiler_command, find_compiler, read_part, run_compiler
 from te_sched.runtime.libraries import seal_linked
@@ -65,3 +66,6 @@ def _compiler(cc: str | None, output: str | os.PathLike[str]) -> list[str]:
             "install gcc or clang, or set CC",
         )
     return found
+
+
+_tell_of_absent_names(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import BuildError
 from te_sched.runtime.csource import compiler_command, read_part, run_compiler, write_part
 from te_sched.signatures import checked
@@ -123,3 +124,6 @@ def _as_file(source: str, place: Path) -> str:
 def _language(path: str) -> str:
     source = files.read(path, "compile", "check the path", BuildError)
     return "c" if path.endswith(".c") and b'extern "C"' not in source else "c++"
+
+
+_tell_of_absent_names(__name__)

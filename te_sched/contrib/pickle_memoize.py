@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+
 __all__ = ["memoize"]
 
 
@@ -13,3 +15,6 @@ def memoize(key: str, save_at_exit: bool = False) -> Callable[[Callable[..., Any
     """A decorator that caches the results of a function in memory; both parameters are ignored."""
     del key, save_at_exit
     return functools.cache
+
+
+_tell_of_absent_names(__name__)

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.signatures import checked
 
 __all__ = ["TempDirectory", "tempdir"]
@@ -80,3 +81,6 @@ def tempdir(
 ) -> TempDirectory:
     """A new temporary folder."""
     return TempDirectory(custom_path, keep_for_debug)
+
+
+_tell_of_absent_names(__name__)

@@ -6,7 +6,7 @@ with te_sched.target.Target("llvm"):
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names, signatures
 from te_sched.dlight import cpu as cpu
 from te_sched.dlight import gpu as gpu
 from te_sched.dlight.base import ApplyDefaultSchedule as ApplyDefaultSchedule
@@ -14,5 +14,5 @@ from te_sched.dlight.base import DefaultRule as DefaultRule
 
 ScheduleRule = DefaultRule
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__], "cpu", "gpu")
 signatures.check_arguments(sys.modules[__name__])

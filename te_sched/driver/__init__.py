@@ -163,4 +163,5 @@ def _take(steps: Sequence[Step], work: Work) -> None:
         run_plan(steps, work)
 
 
+__all__ = ["build"]
 _tell_of_absent_names(__name__)

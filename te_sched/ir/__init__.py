@@ -3,7 +3,7 @@
 Importing it adds the operators of expressions and the text of nodes.
 """
 
-from te_sched.ir import operators, ops, printer, specialize
+from te_sched.ir import operators, ops, printer, specialize  # noqa: F401  (for their effects)
 from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.expr import Node, PointerType, PrimType, TupleType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
@@ -34,14 +34,10 @@ __all__ = [
     "load_json",
     "load_tvm_json",
     "make_node",
-    "operators",
-    "ops",
-    "printer",
     "register_intrin_lowering",
     "register_op_attr",
     "save_json",
     "save_tvm_json",
-    "specialize",
     "structural_equal",
     "structural_hash",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, Subject, counted, kind_of, repr_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
@@ -357,3 +358,6 @@ def _check_loop_kind(kind: str) -> None:
 def create() -> IRBuilder:
     """A new builder."""
     return IRBuilder()
+
+
+_tell_of_absent_names(__name__)

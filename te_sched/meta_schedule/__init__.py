@@ -44,31 +44,8 @@ from te_sched.meta_schedule.tir_integration import tune_tir as tune_tir
 from te_sched.meta_schedule.tune import tune_tasks as tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext as TuneContext
 from te_sched.meta_schedule.utils import derived_object as derived_object
+from te_sched.public_names import list_names
 from te_sched.signatures import check_arguments
-
-__all__ = [
-    "ArgInfo",
-    "Builder",
-    "CostModel",
-    "Database",
-    "FeatureExtractor",
-    "MeasureCallback",
-    "MeasureCandidate",
-    "Mutator",
-    "Postproc",
-    "Profiler",
-    "Runner",
-    "ScheduleRule",
-    "SearchStrategy",
-    "SpaceGenerator",
-    "TaskScheduler",
-    "TensorInfo",
-    "TuneConfig",
-    "TuneContext",
-    "derived_object",
-    "tune_tasks",
-    "tune_tir",
-]
 
 for _part in (sys.modules[__name__], arg_info, search_strategy, space_generator, task_scheduler):
     check_arguments(_part)
@@ -76,8 +53,12 @@ for _part in (sys.modules[__name__], arg_info, search_strategy, space_generator,
 
 # The module that needs graphs, which workers that measure do without.
 _GRAPHS = "te_sched.meta_schedule.relax_integration"
-set_lazy_names(
-    sys.modules[__name__],
-    {"relax_integration": _GRAPHS, "ExtractedTask": f"{_GRAPHS}:ExtractedTask"},
+_LATE = {"relax_integration": _GRAPHS, "ExtractedTask": f"{_GRAPHS}:ExtractedTask"}
+set_lazy_names(sys.modules[__name__], _LATE)
+_PARTS = (
+    *("arg_info", "builder", "cost_model", "database", "feature_extractor", "measure_callback"),
+    *("mutator", "postproc", "profiler", "runner", "schedule_rule", "search_strategy"),
+    *("space_generator", "task_scheduler", "tir_integration", "tune", "tune_context", "utils"),
 )
+list_names(sys.modules[__name__], *_PARTS, late=_LATE, home=__name__)
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import IntImm
@@ -118,3 +119,6 @@ class TensorInfo(ArgInfo):
 
     def __repr__(self) -> str:
         return f'TensorInfo("{self.dtype}", {self.shape})'
+
+
+_tell_of_absent_names(__name__)

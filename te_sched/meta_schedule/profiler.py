@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError
 
 _entered = threading.local()
@@ -75,3 +76,6 @@ def _stack() -> list[Profiler]:
         _entered.stack = []
     stack: list[Profiler] = _entered.stack
     return stack
+
+
+_tell_of_absent_names(__name__)

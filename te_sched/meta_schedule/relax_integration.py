@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.graph import GraphCall, GraphFunction
@@ -218,3 +219,5 @@ __all__ = [
     "extracted_tasks_to_tune_contexts",
     "tune_relax",
 ]
+
+_tell_of_absent_names(__name__)

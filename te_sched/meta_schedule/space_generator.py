@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir.blocks import Block
 from te_sched.meta_schedule.component import Component, made, not_written
@@ -285,3 +286,5 @@ __all__ = [
     "SpaceGeneratorUnion",
     "create",
 ]
+
+_tell_of_absent_names(__name__)

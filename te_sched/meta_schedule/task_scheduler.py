@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from operator import not_
 from typing import Any, Self
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.analysis.programs.operations import count_operations
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
@@ -462,3 +463,5 @@ _SCHEDULERS: dict[str, type[TaskScheduler]] = {
     "round-robin": RoundRobin,
 }
 create = TaskScheduler.create
+
+_tell_of_absent_names(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -174,3 +175,6 @@ def _functions(mod: IRModule | PrimFunc, task_name: str) -> dict[str, IRModule]:
             "make its operators functions first: relax.transform.LegalizeOps()(module)",
         )
     return {task_name: module} if len(module.functions) == 1 else found
+
+
+_tell_of_absent_names(__name__)

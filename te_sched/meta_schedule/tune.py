@@ -228,4 +228,5 @@ def _callbacks(given: Any) -> list[Any]:
     return found
 
 
+__all__ = ["tune_tasks"]
 _tell_of_absent_names(__name__)

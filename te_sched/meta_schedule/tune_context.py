@@ -9,6 +9,7 @@ import copy
 import logging
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -154,3 +155,5 @@ class TuneContext:
 
 
 _normalize_mod = normalized_module  # by which TVM's own tools import it
+
+_tell_of_absent_names(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural_hash import structural_hash
@@ -91,3 +92,6 @@ def get_global_func_with_default_on_worker(
 def half_of_memory() -> int:
     """Half of this machine's memory in bytes: what a worker may use by default."""
     return machine_memory() // 2
+
+
+_tell_of_absent_names(__name__)

@@ -5,8 +5,8 @@ the virtual machine that runs them.
 import sys
 import typing
 
-from te_sched import lazy_loading, signatures
-from te_sched.errors import GraphTypeError
+from te_sched import lazy_loading, public_names, signatures
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.ir import graph as _graph
 from te_sched.ir import op as _ir_op
 from te_sched.ir.expr import TupleType as TupleType
@@ -106,11 +106,20 @@ _registry.bring_late(
 
 
 def _checked(value: typing.Any) -> typing.Any:
-    return signatures.checked_value(value, GraphTypeError, "relax.")
+    return signatures.checked_value(value, _GraphTypeError, "relax.")
 
 
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE, _checked)
-signatures.list_names(sys.modules[__name__], late=_LATE)
-signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
+_PARTS = (
+    "binding_rewrite",
+    "block_builder",
+    "expr_functor",
+    "struct_info",
+    "utils",
+    "vm",
+    "testing",
+)
+public_names.list_names(sys.modules[__name__], "op", late=(*_LATE, *_PARTS))
+signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)
 
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, GraphTypeError
 from te_sched.ir.graph import (
     Binding,
@@ -152,3 +153,6 @@ class DataflowBlockRewrite:
         kept = tuple([one for one in blocks if one.bindings])
         self._function = replace(self._function, body=replace(body, blocks=kept))
         self._block = new
+
+
+_tell_of_absent_names(__name__)

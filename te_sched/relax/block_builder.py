@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
@@ -797,3 +798,5 @@ def _inferred(call: GraphCall) -> StructInfo | None:
 
 
 INFERENCES.append(_inferred)
+
+_tell_of_absent_names(__name__)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import (
@@ -446,3 +447,6 @@ class PyExprMutator(ExprFunctor):
 
 def _same(new: Any, old: Any) -> bool:
     return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+
+
+_tell_of_absent_names(__name__)

@@ -378,4 +378,15 @@ def get_shape_of(expr: Any) -> Any:
     return GraphCall(Op.get("relax.shape_of"), (expr,))
 
 
+__all__ = [
+    "FuncStructInfo",
+    "ObjectStructInfo",
+    "PrimStructInfo",
+    "ShapeExpr",
+    "ShapeStructInfo",
+    "StructInfo",
+    "TensorStructInfo",
+    "TupleStructInfo",
+    "get_shape_of",
+]
 _tell_of_absent_names(__name__)

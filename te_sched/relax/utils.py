@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin, get_type_hints
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import kind_of, repr_of
 from te_sched.ir.graph import GraphExpr, as_expr
 from te_sched.relax.copying import copy_with_new_vars as copy_with_new_vars
@@ -103,3 +104,5 @@ def _converter_of(hint: Any) -> Callable[[Any], Any] | None:
 
 
 args_converter = ArgsConverter()
+
+_tell_of_absent_names(__name__)

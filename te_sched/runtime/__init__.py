@@ -6,7 +6,7 @@ Modules that need LLVM are loaded at their first use.
 import sys
 import typing
 
-from te_sched import lazy_loading, signatures
+from te_sched import lazy_loading, public_names
 from te_sched.ir.ops import const as const
 from te_sched.runtime.device import Device as Device
 from te_sched.runtime.device import cl as cl
@@ -54,4 +54,4 @@ _LATE = {
     "set_num_threads": "te_sched.runtime.threads:set_num_threads",
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
-signatures.list_names(sys.modules[__name__], *_LATE)
+public_names.list_names(sys.modules[__name__], *_LATE)

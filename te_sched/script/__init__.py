@@ -6,6 +6,7 @@
 import sys
 import typing
 
+from te_sched import public_names
 from te_sched.script import ir as ir
 from te_sched.script import relax as relax
 from te_sched.script import tir as tir
@@ -16,4 +17,5 @@ from te_sched.script.parser import parse as parse
 
 _NAMES.update({"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax})
 _NAMES.update({"Annotated": typing.Annotated, "tvm": sys.modules["te_sched"]})
+public_names.list_names(sys.modules[__name__], "ir", "relax", "tir")
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

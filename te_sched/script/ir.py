@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from te_sched import errors, signatures
+from te_sched import errors, public_names
 from te_sched.ir import stmt as _stmt
 from te_sched.ir import struct_info as _struct_info
 from te_sched.script import frames as _frames
@@ -71,4 +71,4 @@ def dummy_global_info() -> _struct_info.DummyGlobalInfo:
     return _struct_info.DummyGlobalInfo()
 
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])

@@ -6,10 +6,10 @@ made by `python -m scripts.stubs`.
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names
 from te_sched.script import words as _words
 from te_sched.script.decorators import prim_func as prim_func
 from te_sched.script.parser import macro as macro
 
 globals().update({name: getattr(_words, name) for name in _words.__all__})
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])

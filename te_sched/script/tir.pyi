@@ -51,6 +51,7 @@ from te_sched.script._types import bool as bool
 from te_sched.script._types import boolean as boolean
 from te_sched.script._types import buffer as buffer
 from te_sched.script._types import e4m3_float8 as e4m3_float8
+from te_sched.script._types import e4m3_float8x128 as e4m3_float8x128
 from te_sched.script._types import e4m3_float8x16 as e4m3_float8x16
 from te_sched.script._types import e4m3_float8x2 as e4m3_float8x2
 from te_sched.script._types import e4m3_float8x32 as e4m3_float8x32
@@ -58,6 +59,7 @@ from te_sched.script._types import e4m3_float8x4 as e4m3_float8x4
 from te_sched.script._types import e4m3_float8x64 as e4m3_float8x64
 from te_sched.script._types import e4m3_float8x8 as e4m3_float8x8
 from te_sched.script._types import e5m2_float8 as e5m2_float8
+from te_sched.script._types import e5m2_float8x128 as e5m2_float8x128
 from te_sched.script._types import e5m2_float8x16 as e5m2_float8x16
 from te_sched.script._types import e5m2_float8x2 as e5m2_float8x2
 from te_sched.script._types import e5m2_float8x32 as e5m2_float8x32
@@ -65,6 +67,7 @@ from te_sched.script._types import e5m2_float8x4 as e5m2_float8x4
 from te_sched.script._types import e5m2_float8x64 as e5m2_float8x64
 from te_sched.script._types import e5m2_float8x8 as e5m2_float8x8
 from te_sched.script._types import float16 as float16
+from te_sched.script._types import float16x128 as float16x128
 from te_sched.script._types import float16x16 as float16x16
 from te_sched.script._types import float16x2 as float16x2
 from te_sched.script._types import float16x32 as float16x32
@@ -72,6 +75,7 @@ from te_sched.script._types import float16x4 as float16x4
 from te_sched.script._types import float16x64 as float16x64
 from te_sched.script._types import float16x8 as float16x8
 from te_sched.script._types import float32 as float32
+from te_sched.script._types import float32x128 as float32x128
 from te_sched.script._types import float32x16 as float32x16
 from te_sched.script._types import float32x2 as float32x2
 from te_sched.script._types import float32x32 as float32x32
@@ -79,6 +83,7 @@ from te_sched.script._types import float32x4 as float32x4
 from te_sched.script._types import float32x64 as float32x64
 from te_sched.script._types import float32x8 as float32x8
 from te_sched.script._types import float64 as float64
+from te_sched.script._types import float64x128 as float64x128
 from te_sched.script._types import float64x16 as float64x16
 from te_sched.script._types import float64x2 as float64x2
 from te_sched.script._types import float64x32 as float64x32
@@ -88,12 +93,14 @@ from te_sched.script._types import float64x8 as float64x8
 from te_sched.script._types import handle as handle
 from te_sched.script._types import int1 as int1
 from te_sched.script._types import int16 as int16
+from te_sched.script._types import int16x128 as int16x128
 from te_sched.script._types import int16x16 as int16x16
 from te_sched.script._types import int16x2 as int16x2
 from te_sched.script._types import int16x32 as int16x32
 from te_sched.script._types import int16x4 as int16x4
 from te_sched.script._types import int16x64 as int16x64
 from te_sched.script._types import int16x8 as int16x8
+from te_sched.script._types import int1x128 as int1x128
 from te_sched.script._types import int1x16 as int1x16
 from te_sched.script._types import int1x2 as int1x2
 from te_sched.script._types import int1x32 as int1x32
@@ -101,6 +108,7 @@ from te_sched.script._types import int1x4 as int1x4
 from te_sched.script._types import int1x64 as int1x64
 from te_sched.script._types import int1x8 as int1x8
 from te_sched.script._types import int2 as int2
+from te_sched.script._types import int2x128 as int2x128
 from te_sched.script._types import int2x16 as int2x16
 from te_sched.script._types import int2x2 as int2x2
 from te_sched.script._types import int2x32 as int2x32
@@ -108,6 +116,7 @@ from te_sched.script._types import int2x4 as int2x4
 from te_sched.script._types import int2x64 as int2x64
 from te_sched.script._types import int2x8 as int2x8
 from te_sched.script._types import int32 as int32
+from te_sched.script._types import int32x128 as int32x128
 from te_sched.script._types import int32x16 as int32x16
 from te_sched.script._types import int32x2 as int32x2
 from te_sched.script._types import int32x32 as int32x32
@@ -115,6 +124,7 @@ from te_sched.script._types import int32x4 as int32x4
 from te_sched.script._types import int32x64 as int32x64
 from te_sched.script._types import int32x8 as int32x8
 from te_sched.script._types import int4 as int4
+from te_sched.script._types import int4x128 as int4x128
 from te_sched.script._types import int4x16 as int4x16
 from te_sched.script._types import int4x2 as int4x2
 from te_sched.script._types import int4x32 as int4x32
@@ -122,6 +132,7 @@ from te_sched.script._types import int4x4 as int4x4
 from te_sched.script._types import int4x64 as int4x64
 from te_sched.script._types import int4x8 as int4x8
 from te_sched.script._types import int64 as int64
+from te_sched.script._types import int64x128 as int64x128
 from te_sched.script._types import int64x16 as int64x16
 from te_sched.script._types import int64x2 as int64x2
 from te_sched.script._types import int64x32 as int64x32
@@ -129,6 +140,7 @@ from te_sched.script._types import int64x4 as int64x4
 from te_sched.script._types import int64x64 as int64x64
 from te_sched.script._types import int64x8 as int64x8
 from te_sched.script._types import int8 as int8
+from te_sched.script._types import int8x128 as int8x128
 from te_sched.script._types import int8x16 as int8x16
 from te_sched.script._types import int8x2 as int8x2
 from te_sched.script._types import int8x32 as int8x32
@@ -137,6 +149,7 @@ from te_sched.script._types import int8x64 as int8x64
 from te_sched.script._types import int8x8 as int8x8
 from te_sched.script._types import ptr as ptr
 from te_sched.script._types import uint16 as uint16
+from te_sched.script._types import uint16x128 as uint16x128
 from te_sched.script._types import uint16x16 as uint16x16
 from te_sched.script._types import uint16x2 as uint16x2
 from te_sched.script._types import uint16x32 as uint16x32
@@ -144,6 +157,7 @@ from te_sched.script._types import uint16x4 as uint16x4
 from te_sched.script._types import uint16x64 as uint16x64
 from te_sched.script._types import uint16x8 as uint16x8
 from te_sched.script._types import uint2 as uint2
+from te_sched.script._types import uint2x128 as uint2x128
 from te_sched.script._types import uint2x16 as uint2x16
 from te_sched.script._types import uint2x2 as uint2x2
 from te_sched.script._types import uint2x32 as uint2x32
@@ -151,6 +165,7 @@ from te_sched.script._types import uint2x4 as uint2x4
 from te_sched.script._types import uint2x64 as uint2x64
 from te_sched.script._types import uint2x8 as uint2x8
 from te_sched.script._types import uint32 as uint32
+from te_sched.script._types import uint32x128 as uint32x128
 from te_sched.script._types import uint32x16 as uint32x16
 from te_sched.script._types import uint32x2 as uint32x2
 from te_sched.script._types import uint32x32 as uint32x32
@@ -158,6 +173,7 @@ from te_sched.script._types import uint32x4 as uint32x4
 from te_sched.script._types import uint32x64 as uint32x64
 from te_sched.script._types import uint32x8 as uint32x8
 from te_sched.script._types import uint4 as uint4
+from te_sched.script._types import uint4x128 as uint4x128
 from te_sched.script._types import uint4x16 as uint4x16
 from te_sched.script._types import uint4x2 as uint4x2
 from te_sched.script._types import uint4x32 as uint4x32
@@ -165,6 +181,7 @@ from te_sched.script._types import uint4x4 as uint4x4
 from te_sched.script._types import uint4x64 as uint4x64
 from te_sched.script._types import uint4x8 as uint4x8
 from te_sched.script._types import uint64 as uint64
+from te_sched.script._types import uint64x128 as uint64x128
 from te_sched.script._types import uint64x16 as uint64x16
 from te_sched.script._types import uint64x2 as uint64x2
 from te_sched.script._types import uint64x32 as uint64x32
@@ -172,6 +189,7 @@ from te_sched.script._types import uint64x4 as uint64x4
 from te_sched.script._types import uint64x64 as uint64x64
 from te_sched.script._types import uint64x8 as uint64x8
 from te_sched.script._types import uint8 as uint8
+from te_sched.script._types import uint8x128 as uint8x128
 from te_sched.script._types import uint8x16 as uint8x16
 from te_sched.script._types import uint8x2 as uint8x2
 from te_sched.script._types import uint8x32 as uint8x32
@@ -457,6 +475,8 @@ def isnullptr(pointer: _Any, *, dtype: _Any = None) -> _Expr:
     """Whether a pointer is null."""
 def iter_var(var: _Any, dom: _Any, iter_type: _str, thread_tag: _str = "") -> _IterVar:
     """An axis."""
+def launch_kernel(*args: _Any, dtype: _Any = None) -> _Expr:
+    """"""
 def launch_thread(thread: _Any, extent: _Any) -> _Any:
     """An axis of threads of this extent."""
 def ldexp(x: _Any, exponent: _Any, *, dtype: _Any = None) -> _Expr:
@@ -539,8 +559,8 @@ def ramp(base: _Any, stride: _Any, lanes: _Any) -> _Expr:
     """The vector base, base + stride, ..."""
 def reads(*regions: _Any) -> None:
     """The regions that the block reads."""
-def realize(region: _Any, storage_scope: _str = "", condition: _Any = True) -> _Wrapper:
-    """A region of a buffer that exists in the body."""
+def realize(region: _Any, storage_scope: _str | None = None, condition: _Any = True) -> _Wrapper:
+    """A region of a buffer that exists in the body, in memory of this scope if one is given."""
 def reduce(combiner: _Any, source: _Any, init: _Any, axis: _Any, condition: _Any, value_index: _Any) -> _Expr:
     """A reduction of tensor expressions."""
 def reduce_axis(begin: _Any, end: _Any) -> _IterVar:
@@ -630,7 +650,7 @@ def tvm_thread_allreduce(*freduce_args: _Any) -> _Expr:
 def tvm_thread_invariant(cond: _Any) -> _Expr:
     """A value that all threads of a block share."""
 def tvm_throw_last_error() -> _Expr:
-    """Raise the last error."""
+    """Raise the last error, as lowered calls do."""
 def tvm_tuple(*value: _Any) -> _Expr:
     """Several values, as the argument of an attribute."""
 def tvm_warp_activemask() -> _Expr:

@@ -7,7 +7,7 @@ first used, since schedules are built on declarations and not the other way roun
 import sys
 import typing
 
-from te_sched import lazy_loading, signatures
+from te_sched import lazy_loading, public_names
 from te_sched.ir.index_map import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
@@ -128,7 +128,7 @@ _LATE = {
     "hybrid": "te_sched.te.hybrid",
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
-signatures.list_names(sys.modules[__name__], late=_LATE)
+public_names.list_names(sys.modules[__name__], late=_LATE)
 
 
 def _absent_attribute(self: Tensor | Operation, name: str) -> typing.Any:

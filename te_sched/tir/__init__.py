@@ -6,7 +6,7 @@ A face: it only gives names. The node classes are those of `tir.constructors`.
 import sys
 import typing
 
-from te_sched import lazy_loading, signatures
+from te_sched import lazy_loading, public_names
 from te_sched.errors import ScheduleError as ScheduleError
 from te_sched.ir import builder as _builder
 from te_sched.ir.buffer import decl_buffer as decl_buffer
@@ -196,5 +196,5 @@ _LATE = {
     "TensorIntrin": "te_sched.tensorir.intrinsics:BlockIntrin",
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
-signatures.list_names(sys.modules[__name__], "ir_builder", *_LATE)
+public_names.list_names(sys.modules[__name__], "ir_builder", *_LATE)
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops, visitor
@@ -130,3 +131,6 @@ def _post_order(root: Any) -> list[Any]:
         stack.append((node, True))
         stack.extend((child, False) for child in reversed(list(visitor.children(node))))
     return list(found.values())
+
+
+_tell_of_absent_names(__name__)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from te_sched import config
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.config import Lowering
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
@@ -1264,3 +1265,6 @@ def __getattr__(name: str) -> Any:
     if name == "DefaultGPUSchedule":
         return import_module("te_sched.meta_schedule.default_gpu_schedule").DefaultGPUSchedule
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_tell_of_absent_names(__name__)

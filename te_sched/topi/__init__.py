@@ -7,7 +7,7 @@ when they are first used.
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names, signatures
 from te_sched.topi import cuda as cuda
 from te_sched.topi import generic as generic
 from te_sched.topi import image as image
@@ -143,7 +143,7 @@ from te_sched.topi.utils import const_vector as const_vector
 from te_sched.topi.utils import get_const_tuple as get_const_tuple
 
 _SELF = sys.modules[__name__]
-signatures.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
+public_names.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
 signatures.check_arguments(_SELF, _SELF.__all__)
 signatures.check_arguments(utils, utils.PUBLIC)
 

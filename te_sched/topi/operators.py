@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise
 
@@ -55,3 +56,5 @@ def give_operators() -> None:
 
 
 give_operators()
+
+_tell_of_absent_names(__name__)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
+from te_sched import public_names
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+
 ELEMWISE = "elemwise"
 BROADCAST = "broadcast"
 INJECTIVE = "injective"
@@ -17,3 +22,7 @@ def is_broadcast(tag: str) -> bool:
 def is_injective(tag: str) -> bool:
     """Whether each element depends on one element of each input, so that it can be inlined."""
     return is_broadcast(tag) or tag.startswith(INJECTIVE)
+
+
+public_names.list_names(sys.modules[__name__])
+_tell_of_absent_names(__name__)

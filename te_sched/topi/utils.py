@@ -13,6 +13,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 
 from te_sched import te
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
@@ -509,3 +510,6 @@ def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[A
                 f"use {least} or more",
             )
     return numbers
+
+
+_tell_of_absent_names(__name__)

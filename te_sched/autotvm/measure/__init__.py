@@ -1,5 +1,6 @@
 """Measuring configurations: builders, runners, results."""
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure import executor as executor
 from te_sched.autotvm.measure import measure as measure
 from te_sched.autotvm.measure import measure_methods as measure_methods
@@ -26,3 +27,5 @@ __all__ = [
     "create_measure_batch",
     "measure_option",
 ]
+
+_tell_of_absent_names(__name__)

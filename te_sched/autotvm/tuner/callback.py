@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import files
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.database import RecordDatabase
 from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.measure.measure import Callback, MeasureInput, MeasureResult
@@ -164,3 +165,6 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         sys.stderr.flush()
 
     return show
+
+
+_tell_of_absent_names(__name__)

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
@@ -127,3 +128,6 @@ def p_value(first: Sequence[float], second: Sequence[float]) -> float:
     if spread == 0:
         return 0.0 if difference else 1.0
     return math.erfc(difference / math.sqrt(2 * spread))
+
+
+_tell_of_absent_names(__name__)

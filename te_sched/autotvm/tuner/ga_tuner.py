@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
@@ -90,3 +91,6 @@ class GATuner(Tuner):
                 return child
         other: int = self.space.get_rand_index(to_exclude=self.visited)
         return self.space.point2knob(other)
+
+
+_tell_of_absent_names(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.tuner import Tuner
@@ -72,3 +73,6 @@ class RandomTuner(IndexBaseTuner):
             self.visited.add(index)
             batch.append(self.space.get(index))
         return batch
+
+
+_tell_of_absent_names(__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
@@ -172,3 +173,6 @@ def submodular_pick(
         picked.append(best)
         seen |= {*enumerate(knobs[best])}
     return picked
+
+
+_tell_of_absent_names(__name__)

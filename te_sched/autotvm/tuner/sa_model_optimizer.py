@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task.space import ConfigSpace
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ConfigCostModel, ModelOptimizer
@@ -91,3 +92,6 @@ class SimulatedAnnealingOptimizer(ModelOptimizer):
                 heapq.heapreplace(best, (score, index))
                 has_found = True
         return has_found
+
+
+_tell_of_absent_names(__name__)

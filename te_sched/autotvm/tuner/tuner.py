@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.measure.measure import (
     Callback,
@@ -150,3 +151,6 @@ class Tuner:
             last[0],
         )
         return 0
+
+
+_tell_of_absent_names(__name__)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm import feature
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
@@ -216,3 +217,6 @@ def _xgboost() -> Any:
             str(error),
             "pip install xgboost-cpu, or use autotvm.tuner.GATuner",
         ) from error
+
+
+_tell_of_absent_names(__name__)

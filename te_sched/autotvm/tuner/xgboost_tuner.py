@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ModelBasedTuner, ModelOptimizer
 from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimizer
@@ -58,3 +59,6 @@ class XGBTuner(ModelBasedTuner):
             steps = _STEPS if feature_type == "knob" else _STEPS_OF_PROGRAMS
             optimizer = SimulatedAnnealingOptimizer(task, **steps)
         super().__init__(task, model, optimizer, plan_size, diversity_filter_ratio)
+
+
+_tell_of_absent_names(__name__)

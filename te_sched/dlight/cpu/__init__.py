@@ -2,9 +2,9 @@
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names, signatures
 from te_sched.dlight.cpu.rules import Default as Default
 from te_sched.dlight.cpu.rules import Fallback as Fallback
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__])

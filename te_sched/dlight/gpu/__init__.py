@@ -6,7 +6,7 @@ with te_sched.target.Target("cuda"):
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names, signatures
 from te_sched.dlight.gpu.fallback import GPUFallback as GPUFallback
 from te_sched.dlight.gpu.gemv import GEMV as GEMV
 from te_sched.dlight.gpu.general_reduction import GeneralReduction as GeneralReduction
@@ -20,5 +20,5 @@ from te_sched.dlight.gpu.transpose import Transpose as Transpose
 Fallback = GPUFallback
 RMSNorm = GPURMSNorm
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__])

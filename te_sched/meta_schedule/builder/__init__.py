@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.builder.base import Builder as Builder
 from te_sched.meta_schedule.builder.base import BuilderInput as BuilderInput
 from te_sched.meta_schedule.builder.base import BuilderResult as BuilderResult
@@ -35,3 +36,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

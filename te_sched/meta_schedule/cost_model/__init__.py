@@ -6,6 +6,7 @@ import logging
 import sys
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError
 from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.cost_model.base import CostModel as CostModel
@@ -53,3 +54,5 @@ CostModel.create = staticmethod(create)  # type: ignore[attr-defined]
 __all__ = ["CostModel", "PyCostModel", "RandomModel", "XGBModel", "create"]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

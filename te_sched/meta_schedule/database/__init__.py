@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.database.base import Database as Database
 from te_sched.meta_schedule.database.base import PyDatabase as PyDatabase
@@ -55,3 +56,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

@@ -2,6 +2,7 @@
 
 import sys
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.measure_callback.base import MeasureCallback as MeasureCallback
 from te_sched.meta_schedule.measure_callback.base import PyMeasureCallback as PyMeasureCallback
@@ -35,3 +36,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.mutator.base import Mutator as Mutator
 from te_sched.meta_schedule.mutator.base import PyMutator as PyMutator
@@ -59,3 +60,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

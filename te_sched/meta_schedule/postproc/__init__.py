@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.postproc.base import Postproc as Postproc
 from te_sched.meta_schedule.postproc.base import PyPostproc as PyPostproc
@@ -83,3 +84,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

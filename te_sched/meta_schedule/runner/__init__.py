@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.runner.base import EvaluatorConfig as EvaluatorConfig
 from te_sched.meta_schedule.runner.base import PyRunner as PyRunner
@@ -47,3 +48,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

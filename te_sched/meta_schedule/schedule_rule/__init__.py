@@ -2,6 +2,7 @@
 
 import sys
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.schedule_rule import defaults as defaults
 from te_sched.meta_schedule.schedule_rule.add_rfactor import AddRFactor as AddRFactor
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import (
@@ -57,3 +58,5 @@ __all__ = [
 ]
 
 check_arguments(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

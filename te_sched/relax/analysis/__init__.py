@@ -2,8 +2,8 @@
 
 import sys
 
-from te_sched import signatures
-from te_sched.errors import GraphTypeError
+from te_sched import public_names, signatures
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.analysis.compile_time import (
     computable_at_compile_time as computable_at_compile_time,
 )
@@ -44,6 +44,6 @@ from te_sched.relax.struct_info import (
 from te_sched.relax.struct_info import struct_info_base_check as struct_info_base_check
 from te_sched.relax.struct_info import struct_info_lca as struct_info_lca
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])
 _SELF = sys.modules[__name__]
-signatures.check_arguments(_SELF, _SELF.__all__, GraphTypeError)
+signatures.check_arguments(_SELF, _SELF.__all__, _GraphTypeError)

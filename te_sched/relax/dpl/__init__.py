@@ -2,8 +2,8 @@
 
 import sys
 
-from te_sched import signatures
-from te_sched.errors import GraphTypeError
+from te_sched import public_names, signatures
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.dpl.context import PatternContext as PatternContext
 from te_sched.relax.dpl.pattern import AndPattern as AndPattern
 from te_sched.relax.dpl.pattern import AttrPattern as AttrPattern
@@ -53,5 +53,5 @@ from te_sched.relax.dpl.rewrite import PatternMatchingRewriter as PatternMatchin
 from te_sched.relax.dpl.rewrite import rewrite_bindings as rewrite_bindings
 from te_sched.relax.dpl.rewrite import rewrite_call as rewrite_call
 
-signatures.list_names(sys.modules[__name__])
-signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
+public_names.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)

@@ -2,7 +2,7 @@
 
 import sys
 
-from te_sched import errors, signatures
+from te_sched import errors, public_names, signatures
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.relax.op import builtin as builtin
 from te_sched.relax.op import grad as grad
@@ -150,7 +150,7 @@ _SELF = sys.modules[__name__]
 _GROUPS = ("builtin", "grad", "image", "inspect", "memory", "nn", "vm")
 for _part in (_SELF, builtin, grad, image, inspect, memory, nn, vm):
     signatures.check_arguments(_part, error=errors.GraphTypeError)
-signatures.list_own_names(builtin, grad, image, inspect, memory, vm)
-signatures.list_names(nn)
-signatures.list_names(_SELF, *_GROUPS)
+public_names.list_own_names(builtin, grad, image, inspect, memory, vm)
+public_names.list_names(nn)
+public_names.list_names(_SELF, *_GROUPS)
 _tell_of_absent_names(__name__)

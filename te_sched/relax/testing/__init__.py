@@ -2,8 +2,8 @@
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names
 from te_sched.relax.testing import nn as nn
 from te_sched.relax.testing.ast_printer import dump_ast as dump_ast
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__], "nn")

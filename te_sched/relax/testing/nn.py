@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched import signatures, topi
+from te_sched import public_names, topi
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
@@ -154,4 +154,4 @@ ReLU = BuilderReLU
 LogSoftmax = BuilderLogSoftmax
 Linear = BuilderLinear
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])

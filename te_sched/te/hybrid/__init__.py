@@ -19,7 +19,7 @@ schedule to such a script.
 import sys
 import typing
 
-from te_sched import lazy_loading, signatures
+from te_sched import lazy_loading, public_names
 from te_sched.te.hybrid import runtime as runtime
 from te_sched.te.hybrid.modules import HybridModule as HybridModule
 from te_sched.te.hybrid.scripts import Script as Script
@@ -30,4 +30,4 @@ if typing.TYPE_CHECKING:  # see _LATE
 
 _LATE = {"build": "te_sched.lower.hybrid_source:build"}
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
-signatures.list_names(sys.modules[__name__], late=_LATE)
+public_names.list_names(sys.modules[__name__], late=_LATE)

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+from te_sched.public_names import list_names
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
@@ -80,3 +82,6 @@ if TYPE_CHECKING:
 
 
 check_arguments(sys.modules[__name__], [name for name in dir() if "schedule_" in name])
+
+list_names(sys.modules[__name__], home="te_sched.topi")
+_tell_of_absent_names(__name__)

@@ -2,7 +2,7 @@
 
 import sys
 
-from te_sched import signatures
+from te_sched import public_names, signatures
 from te_sched.topi.nn.activation import leaky_relu as leaky_relu
 from te_sched.topi.nn.activation import prelu as prelu
 from te_sched.topi.nn.activation import relu as relu
@@ -75,5 +75,5 @@ from te_sched.topi.rearranging import batch_to_space_nd as batch_to_space_nd
 from te_sched.topi.rearranging import space_to_batch_nd as space_to_batch_nd
 
 _SELF = sys.modules[__name__]
-signatures.list_names(_SELF)
+public_names.list_names(_SELF)
 signatures.check_arguments(_SELF, _SELF.__all__)

@@ -12,8 +12,9 @@ mod, params = Net().export_tvm({"forward": {"x": nn.spec.Tensor([1, 4], "float32
 
 import sys
 
-from te_sched import signatures
-from te_sched.errors import GraphTypeError
+from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.frontend.nn import compiled_module as compiled_module
 from te_sched.relax.frontend.nn import core as core
 from te_sched.relax.frontend.nn import modules as modules
@@ -114,6 +115,8 @@ from te_sched.relax.frontend.nn.op import zeros as zeros
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin as SubroutineMixin
 from te_sched.relax.frontend.nn.visitor import Mutator as Mutator
 
-signatures.list_names(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__], "core", "modules", "op", "spec")
 for _part in (sys.modules[__name__], core, modules, op, spec):
-    signatures.check_arguments(_part, error=GraphTypeError, again=False)  # they emit
+    signatures.check_arguments(_part, error=_GraphTypeError, again=False)  # they emit
+
+_tell_of_absent_names(__name__)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from te_sched import nd
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
@@ -516,3 +517,5 @@ ModuleList = NNModuleList
 Parameter = NNParameter
 Tensor = NNTensor
 Object = NNObject
+
+_tell_of_absent_names(__name__)

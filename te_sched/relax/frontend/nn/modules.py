@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.expr import Expr
 from te_sched.relax.frontend.nn import op
@@ -377,3 +378,6 @@ class Attention(_Layer):
         )
         found = op.reshape(found, [found.shape[0], -1, self.heads * size])
         return self.to_out(found)  # type: ignore[no-any-return]
+
+
+_tell_of_absent_names(__name__)

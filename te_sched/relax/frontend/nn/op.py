@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
@@ -733,3 +734,5 @@ def _absent(x: NNTensor, name: str) -> NoReturn:
 
 
 _give_operators()
+
+_tell_of_absent_names(__name__)

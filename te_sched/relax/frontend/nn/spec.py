@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
 from te_sched.relax.frontend.nn.core import NNModule
 
@@ -214,3 +215,5 @@ Int = IntSpec
 Tensor = TensorSpec
 Object = ObjectSpec
 Tuple = TupleSpec
+
+_tell_of_absent_names(__name__)

@@ -2,9 +2,9 @@
 
 import sys
 
-from te_sched import signatures
-from te_sched.errors import GraphTypeError
+from te_sched import public_names, signatures
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.frontend.onnx.onnx_model import from_onnx as from_onnx
 
-signatures.list_names(sys.modules[__name__])
-signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
+public_names.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)

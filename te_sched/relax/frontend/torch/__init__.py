@@ -2,8 +2,8 @@
 
 import sys
 
-from te_sched import signatures
-from te_sched.errors import GraphTypeError
+from te_sched import public_names, signatures
+from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.frontend.torch import elementwise as _elementwise  # noqa: F401
 from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
 from te_sched.relax.frontend.torch import shapes as _shapes  # noqa: F401
@@ -16,5 +16,5 @@ from te_sched.relax.frontend.torch.exported_program_translator import (
 )
 from te_sched.relax.frontend.torch.fx_translator import from_fx as from_fx
 
-signatures.list_names(sys.modules[__name__])
-signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
+public_names.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)
