@@ -115,15 +115,7 @@ for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"]):
 for _name in ("te_sched", "te_sched.errors"):
     absent_names.tell_of_absent_names(_name)
 _MODULES = (
-    "arith",
-    "instrument",
-    "ir",
-    "nd",
-    "runtime",
-    "target",
-    "te",
-    "testing",
-    "tir",
+    *("arith", "config", "instrument", "ir", "nd", "runtime", "target", "te", "testing", "tir"),
     "transform",
 )
 _FUNCTIONS = ("Range", "build", "lower")

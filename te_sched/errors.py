@@ -742,3 +742,12 @@ def did_you_mean(given: object, legal: Iterable[str]) -> str:
     by_folded = {name.lower(): name for name in legal}
     near = difflib.get_close_matches(given.lower(), by_folded, 1, 0.7)
     return f" (did you mean {by_folded[near[0]]!r}?)" if near else ""
+
+
+__all__ = sorted(
+    [
+        name
+        for name, value in globals().items()
+        if isinstance(value, type) and issubclass(value, TeSchedError)
+    ]
+)

@@ -18,8 +18,14 @@ _OF_MAPS = (
 
 def give_methods() -> None:
     """Give the classes their methods."""
-    setattr(Buffer, "offset_of", lazy_function("te_sched.tir.buffers:offset_of"))  # noqa: B010
-    struct_info = property(lazy_function("te_sched.tir.struct_info:struct_info_of"))
-    setattr(PrimFunc, "struct_info", struct_info)  # noqa: B010
+    offset_of = lazy_function(
+        "te_sched.tir.buffers:offset_of",
+        "The offset of an element from the data pointer, in elements.",
+    )
+    setattr(Buffer, "offset_of", offset_of)  # noqa: B010
+    struct_info = lazy_function(
+        "te_sched.tir.struct_info:struct_info_of", "What a graph knows of the function."
+    )
+    setattr(PrimFunc, "struct_info", property(struct_info))  # noqa: B010
     for name in _OF_MAPS:
         setattr(IndexMap, name, lazy_function(f"te_sched.tir.index_map:{name}"))

@@ -53,8 +53,8 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
     return import_module(full_name)
 
 
-def lazy_function(place: str) -> Callable[..., Any]:
-    """A function or method that loads the function at a place when it is called.
+def lazy_function(place: str, summary: str = "") -> Callable[..., Any]:
+    """A function or method, with a docstring, that loads the function at a place when it is called.
 
     >>> lazy_function("math:gcd")(12, 8)
     4
@@ -63,4 +63,5 @@ def lazy_function(place: str) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         return load(place)(*args, **options)
 
+    function.__doc__ = summary
     return function

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any
 
+from te_sched.public_names import PublicClass
+
 Methods = Mapping[str, Callable[..., Any]]
 _METHODS: dict[str, Methods] = {}
 _CLASSES: dict[str, type] = {}
@@ -30,7 +32,7 @@ def _set_methods(kind: type, methods: Methods) -> None:
         setattr(kind, name, method)
 
 
-class Shown:
+class Shown(PublicClass):
     """Base class of objects whose display `te_sched.views` registers.
 
     A notebook shows them as HTML if such a method is registered.

@@ -18,9 +18,10 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, Range, Sub, Var
 from te_sched.ir.visitor import walk
+from te_sched.public_names import PublicClass
 
 
-class Analyzer:
+class Analyzer(PublicClass):
     """Simplifies, bounds and proves index expressions under known facts.
 
     >>> from te_sched import te, tir
@@ -29,6 +30,11 @@ class Analyzer:
     >>> analyzer.simplify(i // 8), analyzer.can_prove(i < 8)
     (0, True)
     """
+
+    _internal_members = (
+        *("assumes_memory", "change_memory", "data", "is_exact", "keep", "may_wrap", "settings"),
+        *("wraps",),
+    )
 
     def __init__(self, settings: Lowering = AS_TVM) -> None:
         """`settings` of the lowering decide whether integers overflow (`arith.facts`)."""

@@ -22,6 +22,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
 from te_sched.nested_copies import DeeplyNested
+from te_sched.public_names import PublicMembers
 from te_sched.signatures import check_fields, is_index
 
 _Class = TypeVar("_Class", bound=type)
@@ -34,7 +35,7 @@ def node(cls: _Class) -> _Class:
     return made
 
 
-class Node(DeeplyNested):
+class Node(DeeplyNested, PublicMembers):
     """Base class of the IR. `str` and `repr` are the text of a node (`ir.printer`)."""
 
     __slots__ = ()

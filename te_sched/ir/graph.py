@@ -349,6 +349,8 @@ class GraphFunction(GraphExpr, BaseFunc):
     `attrs` has "global_symbol", if it can be called by name from outside of the module.
     """
 
+    _internal_members = ("written_name",)
+
     params: tuple[GraphVar, ...] = role(Role.DEFINITION)
     body: Any = role(Role.BODY)
     ret_struct_info: StructInfo | None = role(Role.BODY, default=None)

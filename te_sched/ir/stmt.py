@@ -267,6 +267,8 @@ class PrimFunc(BaseFunc):
     ((n,), 'written')
     """
 
+    _internal_members = ("origin", "written_name")
+
     params: tuple[Var, ...] = role(Role.DEFINITION)
     body: Stmt = role(Role.BODY)
     buffer_map: Mapping[Var, Buffer] = role(Role.BUFFER)
@@ -359,6 +361,8 @@ class IRModule(Node):
     >>> "f" in module, module["f"].body
     (True, T.evaluate(0))
     """
+
+    _internal_members = (*("functions_of_loops", "with_exactly", "with_functions", "written_name"),)
 
     functions: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)

@@ -172,6 +172,7 @@ class StructInfo(Node):
     """
 
     __slots__ = ()
+    _internal_members = ("part_count",)
     part_count = 1
 
 

@@ -69,6 +69,7 @@ from te_sched.ir.struct_info import (
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
+from te_sched.public_names import PublicClass
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators import OPERATORS, operator_of
 from te_sched.relax.size_relations import SizeRelations
@@ -112,7 +113,7 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 @checked_methods(GraphTypeError)
-class BlockBuilder:
+class BlockBuilder(PublicClass):
     """Writes functions of graphs, and normalizes expressions.
 
     >>> from te_sched import relax
@@ -124,6 +125,11 @@ class BlockBuilder:
     >>> [one.var.name_hint for one in builder.get()["main"].body.blocks[0].bindings]
     ['gv', 'gv1']
     """
+
+    _internal_members = (
+        *("analyzer", "begin_inner_scope", "call_te", "normalize_argument", "relations"),
+        *("require", "settings", "subroutine_scope"),
+    )
 
     def __init__(self, mod: IRModule | None = None) -> None:
         self.analyzer = Analyzer()

@@ -24,6 +24,7 @@ from te_sched.codegen.signature import FunctionParameter, Signature
 from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
 from te_sched.notebook_display import Shown
+from te_sched.public_names import PublicMembers
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
@@ -56,7 +57,7 @@ class Unpicklable:
 MOST_ARGUMENTS = 1022  # 1024 of ctypes, and two of those that repeat a call
 
 
-class Function(Unpicklable):
+class Function(Unpicklable, PublicMembers):
     """A compiled function. Call it with arrays and scalars, outputs included.
 
     It gives None, or what the program returns.
@@ -69,6 +70,8 @@ class Function(Unpicklable):
     >>> y
     array([0., 2., 4., 6.], dtype=float32)
     """
+
+    _internal_members = ("expect", "run_repeatedly")
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
@@ -387,7 +390,7 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
         return name in self._functions
 
 
-class Module(ModuleOf[Function]):
+class Module(ModuleOf[Function], PublicMembers):
     """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any.
 
     >>> A = te.placeholder((4,), name="A")
@@ -396,6 +399,8 @@ class Module(ModuleOf[Function]):
     >>> module.function_names
     ('main',)
     """
+
+    _internal_members = ("link_memory", "objects")
 
     type_key = "llvm"
 

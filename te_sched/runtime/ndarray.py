@@ -18,6 +18,7 @@ import numpy as np
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import CallError, ElementError, kind_of, repr_of
 from te_sched.ir import dtypes
+from te_sched.public_names import PublicMembers
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
 from te_sched.signatures import is_index, is_sequence
@@ -35,7 +36,7 @@ _NUMPY_NAMES = frozenset(
 )
 
 
-class NDArray:
+class NDArray(PublicMembers):
     """An array of numbers; call compiled functions with it, or exchange it through DLPack.
 
     `dtype` is one of te_sched's names; bfloat16 elements are kept as their 16 bits.
@@ -46,6 +47,7 @@ class NDArray:
     """
 
     __slots__ = ("__weakref__", "_array", "address", "device", "dtype", "key")
+    _internal_members = ("address", "base", "key")
 
     def __init__(self, storage: Any, dtype: str, device: Device) -> None:
         self.dtype, self.device = dtype, device

@@ -37,6 +37,10 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
     """
 
     __slots__ = ()
+    _internal_members = (
+        *("changes", "copy_from", "declared", "draft", "members_of", "readers_of", "reads"),
+        *("replace_operation", "rewired", "stage_of", "stages_by_op"),
+    )
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key

@@ -33,6 +33,10 @@ class Stage(
     """How one operation is computed: `s[C]`."""
 
     __slots__ = ()
+    _internal_members = (
+        *("attach_spec", "copy_from", "draft", "fates", "is_rolling", "launched_threads"),
+        *("layouts", "lengths", "schedule"),
+    )
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same stage.

@@ -380,23 +380,23 @@ def buffer_decl(shape: _Any, dtype: _Any = "float32", **others: _Any) -> _Buffer
 def buffer_store(buffer: _Any, value: _Any, indices: _Any, predicate: _Any = None) -> None:
     """Store a value in an element, or in several."""
 def call_cpacked(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_cpacked), by its name."""
 def call_cpacked_lowered(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_cpacked_lowered), by its name."""
 def call_extern(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """Call a C function that may have side effects."""
 def call_intrin(dtype: _Any, op: _str, *args: _Any) -> _Expr:
     """The call of an intrinsic by its name."""
 def call_llvm_intrin(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """Call an LLVM intrinsic that may have side effects."""
 def call_llvm_pure_intrin(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """Call an LLVM intrinsic without side effects."""
 def call_packed(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_packed), by its name."""
 def call_packed_lowered(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_packed_lowered), by its name."""
 def call_pure_extern(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """Call a C function without side effects."""
 def call_tir(global_var: _Any, *args: _Any) -> _Expr:
     """Call another function of the module, which gives nothing."""
 def cast(value: _Any, dtype: _Any) -> _Expr:
@@ -420,7 +420,7 @@ def create_barriers(barrier_count: _Any) -> _Expr:
 def decl_buffer(shape: _Any, dtype: _Any = "float32", data: _Any = None, strides: _Any = None, elem_offset: _Any = None, scope: _str = "global", align: _int = 0, offset_factor: _int = 0, buffer_type: _str = "", axis_separators: _Any = None) -> _Any:
     """A buffer: a view of the memory of `data`, or of memory that it allocates."""
 def dp4a(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """The dot product of 4 pairs of int8, plus acc."""
 def end_profile_intrinsic(id: _Any) -> _Expr:
     """End to count events."""
 def env_thread(thread_tag: _str, dtype: _str = "int32") -> _Var:
@@ -476,7 +476,7 @@ def isnullptr(pointer: _Any, *, dtype: _Any = None) -> _Expr:
 def iter_var(var: _Any, dom: _Any, iter_type: _str, thread_tag: _str = "") -> _IterVar:
     """An axis."""
 def launch_kernel(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (launch_kernel), by its name."""
 def launch_thread(thread: _Any, extent: _Any) -> _Any:
     """An axis of threads of this extent."""
 def ldexp(x: _Any, exponent: _Any, *, dtype: _Any = None) -> _Expr:
@@ -616,13 +616,13 @@ def tvm_access_ptr(ptype: _Any, data: _Any, offset: _Any, extent: _Any, rw_mask:
 def tvm_bmma_sync(fragment_d: _Any, index_d: _Any, fragment_a: _Any, index_a: _Any, fragment_b: _Any, index_b: _Any, fragment_c: _Any, index_c: _Any) -> _Expr:
     """d = a * b + c, of matrices of bits."""
 def tvm_call_cpacked(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_cpacked), by its name."""
 def tvm_call_cpacked_lowered(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_cpacked_lowered), by its name."""
 def tvm_call_packed(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_packed), by its name."""
 def tvm_call_packed_lowered(*args: _Any, dtype: _Any = None) -> _Expr:
-    """"""
+    """A call of a registered function (tvm_call_packed_lowered), by its name."""
 def tvm_check_return(expected: _Any, return_unexpected: _Any, nested_call: _Any) -> _Expr:
     """A call whose value is checked."""
 def tvm_fill_fragment(fragment: _Any, m: _Any, n: _Any, k: _Any, index: _Any, value: _Any) -> _Expr:
@@ -662,7 +662,7 @@ def tvm_warp_shuffle_down(mask: _Any, value: _Any, offset: _Any, width: _Any, wa
 def tvm_warp_shuffle_up(mask: _Any, value: _Any, offset: _Any, width: _Any, warp_size: _Any) -> _Expr:
     """The value of an earlier thread."""
 def type_annotation(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
-    """"""
+    """A data type as an argument of a call."""
 def undef() -> _Expr:
     """A value that may be anything."""
 def unroll(start: _Any, stop: _Any = None, *, annotations: _Any = None) -> _ForFrame:

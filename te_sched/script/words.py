@@ -997,6 +997,7 @@ def _typed(op: str) -> Callable[..., Expr]:
             _arguments([*rest, *named.values()]),
         )
 
+    call.__name__, call.__doc__ = op, getattr(_tir, op).__doc__
     return call
 
 
@@ -1030,6 +1031,7 @@ def _packed(op: str) -> Callable[..., Expr]:
         ]
         return _E.Call("int32", f"tir.{op}", tuple(values))
 
+    call.__name__, call.__doc__ = op, f"A call of a registered function ({op}), by its name."
     return call
 
 

@@ -22,6 +22,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, convert
 from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
+from te_sched.public_names import PublicMembers
 from te_sched.signatures import checked, is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
@@ -40,7 +41,7 @@ def _check_key(key: Any, kind: type, what: str) -> None:
         )
 
 
-class BlockRV:
+class BlockRV(PublicMembers):
     """A block of a schedule, as its primitives take and return it. Without arguments it is a new
     handle, for an instruction of a trace.
 
@@ -50,6 +51,7 @@ class BlockRV:
     """
 
     __slots__ = ("key", "name")
+    _internal_members = ("key",)
 
     def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
         _check_key(key, BlockKey, "block")
@@ -65,7 +67,7 @@ class BlockRV:
         return f"tir.BlockRV({self.name})"
 
 
-class LoopRV:
+class LoopRV(PublicMembers):
     """A loop of a schedule, as its primitives take and return it. Without arguments it is a new
     handle, for an instruction of a trace.
 
@@ -75,6 +77,7 @@ class LoopRV:
     """
 
     __slots__ = ("key",)
+    _internal_members = ("key",)
 
     def __init__(self, key: Var | None = None) -> None:
         _check_key(key, Var, "loop")

@@ -98,6 +98,14 @@ class BlockSchedule(
     """
 
     __slots__ = ()
+    _internal_members = (
+        *("around", "block", "block_key", "blocks_below", "blocks_in", "blocks_of", "blocks_rv"),
+        *("buffer_place", "changes", "declared", "draft", "fates", "function_named"),
+        *("function_of", "functions", "key_from", "key_of", "keys", "loop", "loop_key"),
+        *("loops_above", "named_block", "nodes", "number_of", "parents", "random", "realize"),
+        *("removed", "render", "render_level", "roots", "sampled", "schedule", "scope"),
+        *("value_of", "values", "working_on"),
+    )
 
     def __init__(
         self,

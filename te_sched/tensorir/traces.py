@@ -159,6 +159,7 @@ class BlockTrace(Trace):
     """
 
     __slots__ = ()
+    _internal_members = ("entries", "extend", "handles", "known", "records")
 
     def __init__(
         self, insts: Iterable[Instruction] = (), decisions: Mapping[Instruction, Any] | None = None

@@ -512,4 +512,5 @@ def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[A
     return numbers
 
 
+__all__ = sorted([*PUBLIC, "InvalidShapeError"])
 _tell_of_absent_names(__name__)

@@ -22,6 +22,7 @@ from te_sched.errors import (
     kind_of,
     repr_of,
 )
+from te_sched.public_names import PublicClass
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
@@ -36,7 +37,7 @@ from te_sched.signatures import checked_methods
 
 
 @checked_methods(GraphTypeError)
-class VirtualMachine:
+class VirtualMachine(PublicClass):
     """Runs the functions of an executable.
 
     Parameters
@@ -60,6 +61,8 @@ class VirtualMachine:
     >>> machine["main"](te_sched.nd.array([1.0, 2.0, 3.0])).numpy()
     array([2., 4., 6.], dtype=float32)
     """
+
+    _internal_members = ("arguments_of", "params_of", "refuse_set_inputs")
 
     NAIVE_ALLOCATOR = 1
     POOLED_ALLOCATOR = 2
