@@ -29,7 +29,12 @@ class Sections(Extension):
             obj.docstring.value = for_users(text) if obj.is_module else text
 
     def on_class_members(self, *, cls: Class, **kwargs: Any) -> None:
-        """Name the fields of a dataclass in its docstring, with their types."""
+        """Leave out internal members; name the fields of a dataclass in its docstring, with their
+        types.
+        """
+        internal = cls.members.get("_internal_members")
+        for name in re.findall(r"\w+", str(getattr(internal, "value", ""))):
+            cls.members.pop(name, None)
         if cls.docstring is None or not any(
             str(one.value).split("(")[0] in ("node", "dataclass", "dataclasses.dataclass")
             for one in cls.decorators

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -80,7 +81,8 @@ def summary(value: Any) -> str:
     """The first line of a docstring; of a value without one its type."""
     is_documented = callable(value) or isinstance(value, types.ModuleType | property)
     text = (inspect.getdoc(value) or "") if is_documented else f"of type `{type(value).__name__}`"
-    return text.partition("\n")[0].replace("|", "\\|").strip()
+    line = re.sub(r"Must not know\b.*", "", text.partition("\n")[0])  # it is for contributors
+    return line.replace("|", "\\|").strip()
 
 
 def _members(kind: type) -> Iterator[tuple[str, str]]:
