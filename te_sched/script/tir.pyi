@@ -475,6 +475,8 @@ def isnullptr(pointer: _Any, *, dtype: _Any = None) -> _Expr:
     """Whether a pointer is null."""
 def iter_var(var: _Any, dom: _Any, iter_type: _str, thread_tag: _str = "") -> _IterVar:
     """An axis."""
+def large_uint_imm(low: _Any, high: _Any) -> _Expr:
+    """A number of uint64 that int64 does not hold, as its halves of 32 bits."""
 def launch_kernel(*args: _Any, dtype: _Any = None) -> _Expr:
     """A call of a registered function (launch_kernel), by its name."""
 def launch_thread(thread: _Any, extent: _Any) -> _Any:
