@@ -18,6 +18,10 @@ from te_sched.errors import did_you_mean
 ABSENT: dict[str, str] = {
     "relay": "te_sched has no Relay; its graphs are te_sched.relax "
     "(relay.build_config alone works, as transform.PassContext)",
+    "relay.frontend": "models are imported by te_sched.relax.frontend.torch "
+    "(from_exported_program, from_fx) and te_sched.relax.frontend.onnx (from_onnx)",
+    "relay.build": "build a graph with te_sched.relax.build(module, target), and run it in "
+    "te_sched.relax.VirtualMachine",
     "relax": "te_sched.relax has the operators and passes that its reference lists",
     "relax.frontend.nn.llm": "te_sched has no paged caches of keys and values; "
     "te_sched.relax.frontend.nn.KVCache keeps those of one sequence (append, view)",

@@ -3,6 +3,7 @@
 import pytest
 
 import te_sched as tvm
+from te_sched.compat.absent import message
 from te_sched.compat.aliases import AliasModule
 from te_sched.compat.names import FIRST_GENERATION, TREE, Alias
 
@@ -99,6 +100,18 @@ def test_all_names_of_compat_are_there_or_lead_to_it():
 )
 def test_the_nearest_name_is_asked_for_once(path, nearest):
     assert _said_of(path).count(f"did you mean {nearest!r}?") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        ("tvm.relay.frontend", "from_pytorch", "relax.frontend.torch (from_exported_program"),
+        ("tvm.relay", "build", "te_sched.relax.build(module, target)"),
+        ("tvm.relay", "nn", "its graphs are te_sched.relax"),
+    ],
+)
+def test_names_of_relay_lead_to_graphs(module, name, advice):
+    assert advice in message(module, name)
 
 
 def test_names_of_tvm_are_not_taken_for_misspelled_ones():
