@@ -28,7 +28,8 @@ def main() -> None:
     executable = shutil.which(os.environ.get("TE_SCHED_BROWSER", "")) or shutil.which("chromium")
     os.chdir(IMAGES)  # the page shows paths relative to this folder
     made = runpy.run_path("gemm.py")
-    story = te_sched.explain(made["s"], [made["A"], made["B"], made["C"]], title="Matrix product")
+    args = [made["A"], made["B"], made["C"]]
+    story = te_sched.explain(made["s"], args, title="Matrix product", budget=30)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         report = Path(folder) / "report.html"
         story.save(report)
@@ -42,6 +43,7 @@ def _shoot(browser: Browser, report: Path, scheme: str) -> None:
     page = browser.new_page(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
     page.goto(report.as_uri() + STEP)
     page.wait_for_selector("html.ready")
+    page.locator(".current .flow summary").click()  # the dataflow is that of the step before
     page.get_by_role("button", name=STAGE, exact=True).click()
     page.mouse.move(0, 0)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.looking import contrasts
 from tests.golden.corpus import load
 
 yaml = pytest.importorskip("yaml", reason="the extra docs is not installed")
@@ -148,6 +149,16 @@ def test_printed_programs_have_colors(show):
         .evaluate_all("all => all.map((it) => getComputedStyle(it).color)")
     )
     assert len({*colors}) == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["notebook.html", "signatures.html"])
+def test_text_has_contrast(show, window, name, scheme):
+    window.emulate_media(color_scheme=scheme)
+    page = show(name)
+    assert len(contrasts(page)) > 20
+    hidden = 1.01  # transparent: marks of headings, links that the keyboard alone reaches
+    assert [one for one in contrasts(page, below=4.5) if one[0] > hidden] == []
 
 
 @pytest.mark.parametrize("name", ["notebook.html", "signatures.html", "index.html"])

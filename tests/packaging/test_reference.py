@@ -29,16 +29,22 @@ USED_ALONE = {
 }
 
 
+FACES = tuple(
+    f"te_sched.{name}"
+    for name in ("dlight", "meta_schedule", "relax", "testing", "tir.transform", "topi")
+)
+
+
 def listed_names() -> set[str]:
     """The names in the modules that list what they have for users."""
-    for name in ("dlight", "meta_schedule", "relax", "testing", "topi", "tir.transform"):
-        importlib.import_module(f"te_sched.{name}")
+    for name in (*FACES, *(path for _, path, _ in directives())):
+        resolve_name(name)
     faces = [
         module
         for name, module in sys.modules.items()
         if name.startswith("te_sched") and hasattr(module, "__all__")
     ]
-    return {name for face in faces for name in dir(face)}
+    return {name for face in faces for name in (*dir(face), *face.__all__)}
 
 
 def shown_members(path: str, options: dict) -> list[str]:
