@@ -71,7 +71,8 @@ def find_counterexample(combiner: CommReducer, law: Law) -> str | None:
     try:
         with np.errstate(all="ignore"):
             reducer = Combination(combiner)
-            points = list(zip(*[_samples(one.dtype, rng) for one in combiner.rhs], strict=True))
+            samples = [_samples(one.dtype, rng) for one in combiner.rhs]
+            points = list(zip(*samples, strict=True)) or [()] * _POINTS  # of no values: a count
             expected, actual = reducer.fold(points), law(reducer, points)
     except Unevaluable:
         return None

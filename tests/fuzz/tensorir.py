@@ -20,7 +20,8 @@ import numpy as np
 import te_sched
 from te_sched import config, tir
 from te_sched.errors import InternalError, TeSchedError
-from te_sched.ir.expr import IntImm
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Buffer, IntImm
 from te_sched.ir.stmt import PrimFunc
 from te_sched.script import from_source
 from tests.fuzz.block_programs import draw_program
@@ -35,7 +36,9 @@ TRIES = 4  # steps that are drawn for one that is accepted
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 _REGIONS = re.compile(r"^ *T\.(?:reads|writes)\(.*\n", re.MULTILINE)
 # Reasons why build may refuse what computes the same statement by statement.
-ALLOWED: tuple[str, ...] = ()
+ALLOWED = (
+    "overwrites the results of the reduction",  # with the same values by chance, such as 0
+)
 
 
 def generate(rng: random.Random, number: int) -> Case:
@@ -77,6 +80,8 @@ class _Run:
                 return
             seed = int(line.removeprefix("step(").removesuffix(")"))
             call = step(random.Random(seed), state, self.case.target == "cuda")
+            if "disable_predication=True" in call:  # which may change what is computed
+                continue
             text = self.schedule.mod.script()
             try:
                 eval(call, namespace(te_sched, self.schedule))
@@ -116,7 +121,6 @@ class _Run:
         text = self.schedule.mod.script()
         again = from_source(text).script()
         assert _REGIONS.sub("", again) == _REGIONS.sub("", text), "the text is read otherwise"
-        assert from_source(again).script() == again, "the text is read otherwise again"
 
     def results(self) -> None:
         """Compare what the interpreter and a build compute."""
@@ -128,16 +132,17 @@ class _Run:
         if isinstance(plain, TeSchedError):
             raise self._finding("needless", f"needless: {plain.fault}", f"unscheduled\n{plain}")
         self._compare("build of the program without steps", plain, expected)
-        is_alike = _shapes(self.before) == _shapes(self.after)
+        pairs = zip(_buffers(self.before), _buffers(self.after), strict=True)
+        is_alike = all(before is after for before, after in pairs)
         if not is_alike:  # arguments in another layout
             data = _data(self.after, self.case.program.number)
         stated = self._interpreted(self.after, data, is_strict=True)
         built = self._built(self.after, data, self.case.target)
         if isinstance(built, TeSchedError):
             if isinstance(stated, list) and is_alike and self.case.target == "llvm":
-                self._compare("interpreter of the refused program", stated, expected)
                 text = f"{built.fault} | {built.why}"
-                if not any(one in text for one in ALLOWED):
+                is_right = self._difference("", stated, expected) is None
+                if is_right and not any(one in text for one in ALLOWED):
                     raise self._finding("needless", f"needless: {built.fault}", str(built))
             raise _Finding("refused", "", "")
         if is_alike:
@@ -174,6 +179,13 @@ class _Run:
         return [one.numpy() for one in arrays]
 
     def _compare(self, what: str, found: list[Any], expected: list[Any] | None) -> None:
+        """Raise a finding if arrays differ from those that are expected."""
+        detail = self._difference(what, found, expected)
+        if detail is not None:
+            raise self._finding("wrong", f"wrong: {what}", detail)
+
+    def _difference(self, what: str, found: list[Any], expected: list[Any] | None) -> str | None:
+        """How arrays differ; None if they do not."""
         if expected is None:
             raise _Finding("not judged", "", "")
         floats = [one[np.isfinite(one)] for one in expected if one.dtype.kind == "f"]
@@ -188,7 +200,8 @@ class _Run:
                 is_right = np.allclose(a, b, tolerance, tolerance * largest)
             if not is_right:
                 detail = f"argument {number} of {what}\n{a}\ninstead of\n{b}"
-                raise self._finding("wrong", f"wrong: {what}", detail)
+                return detail
+        return None
 
 
 def problem(case: Case) -> tuple[str, str, str]:
@@ -218,20 +231,20 @@ def _extent(loop: Any) -> int:
     return loop.extent.value if type(loop.extent) is IntImm else 1
 
 
-def _shapes(func: PrimFunc) -> list[tuple[int, ...]]:
-    buffers = [func.buffer_map[param] for param in func.params]
-    return [tuple([int(one) for one in buffer.shape]) for buffer in buffers]
+def _buffers(func: PrimFunc) -> list[Buffer]:
+    return [func.buffer_map[param] for param in func.params]
 
 
 def _data(func: PrimFunc, seed: int) -> list[Any]:
     """Arguments: integers of all sizes, and floats whose sums are exact."""
     rng = np.random.default_rng(seed)
     arrays = []
-    for param, shape in zip(func.params, _shapes(func), strict=True):
-        dtype = np.dtype(func.buffer_map[param].dtype)
+    has_floats = any(dtypes.is_float(one.dtype) for one in _buffers(func))
+    for buffer in _buffers(func):
+        shape, dtype = [int(one) for one in buffer.shape], np.dtype(buffer.dtype)
         if dtype.kind == "f":
             values = rng.integers(-4, 5, shape) / 2
-        elif rng.random() < 0.5:
+        elif has_floats or rng.random() < 0.5:  # others leave the range of float16
             values = rng.integers(0 if dtype.kind == "u" else -4, 9, shape)
         else:
             limits = np.iinfo(dtype)

@@ -11,7 +11,7 @@ import te_sched
 from te_sched import tir
 from te_sched.ir import structural_equal
 from te_sched.script import from_source
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, function
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, function, program
 
 # What TVM 0.19 prints.
 PARTITIONED = """
@@ -254,3 +254,19 @@ def test_copies_in_loops_keep_loops_of_one_iteration() -> None:
     sch.split(sch.get_loops("B")[0], [8, 1])
     sch.cache_write("B", 0, "local")
     assert "v0 = T.axis.spatial(8, i_0 + i_1 + ax0)" in sch.mod.script()
+
+
+def test_copies_in_a_part_of_a_loop_use_no_loops_around_it() -> None:
+    for copy in (
+        lambda s: s.cache_write("B_j0", 0, "local"),
+        lambda s: s.cache_read("B_j1", 0, "local"),
+    ):
+        sch = tir.Schedule(program(STAGES))
+        sch.loop_partition(sch.get_loops("B")[1], [3, None])
+        copy(sch)
+        text = sch.mod.script()
+        assert from_source(text).script() == text
+        array = np.arange(64, dtype="float32").reshape(8, 8)
+        result = np.zeros_like(array)
+        te_sched.build(sch.mod)(array, result)
+        np.testing.assert_array_equal(result, array * 2 + 1)

@@ -29,9 +29,10 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import eval_set, from_range
+from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
-from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, Max, Min, Var
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.lower.blocks.unify_threads import (
@@ -162,7 +163,8 @@ class _Instances:
     def __init__(self, index: BlockIndex, key: BlockKey) -> None:
         self.index, self.key, self.realize = index, key, index.realize(key)
         self.loops = loops_around(index, key)
-        self.is_reduction = any(axis.kind == "CommReduce" for axis, _ in self._bindings())
+        is_reduction = any(axis.kind == "CommReduce" for axis, _ in self._bindings())
+        self.counts = is_reduction and not _may_be_repeated(self.realize.block)
         self.counted: set[Var] = set()  # the loops whose iterations were counted
 
     def _bindings(self) -> Iterator[tuple[IterVar, Expr]]:
@@ -229,7 +231,7 @@ class _Instances:
                     return self._outside(axis, int(outside[0]), low, extent)
             instances.append(own)
         has_axes = bool(instances) or self.realize.block.init is not None
-        if not self.is_reduction or not part.loops or not has_axes:
+        if not self.counts or not part.loops or not has_axes:
             return None
         self.counted |= {*part.loops}
         count, different = len(begun[0]), len(distinct_rows([*instances, *begun]))
@@ -291,7 +293,7 @@ class _Instances:
         repeated = [one for one in part.loops if one not in self.beginning]
         loops = [_number(self.index.loop(one).extent) for one in repeated]
         domains = [_number(axis.dom.extent) for axis, _ in part.bindings if axis.dom is not None]
-        if part.conditions or not self.is_reduction or None in loops or None in domains:
+        if part.conditions or not self.counts or None in loops or None in domains:
             return None
         count, instances = prod(loops), prod(domains)  # type: ignore[arg-type]
         return self._repeated(part, count, instances) if count > instances else None
@@ -338,6 +340,21 @@ class _Instances:
         return None
 
 
+def _may_be_repeated(block: Block) -> bool:
+    """Whether a second execution of an instance changes nothing: a maximum or minimum of a result
+    that another block initialized, and of other values.
+    """
+    store = block.body
+    if block.init is not None or type(store) is not BufferStore:
+        return False
+    value, own = store.value, BufferLoad(store.buffer, store.indices)
+    if type(value) not in (Max, Min):
+        return False
+    first, second = (value.a, value.b) if same(value.a, own) else (value.b, value.a)  # type: ignore[attr-defined]
+    loads = [one for one in walk(second) if type(one) is BufferLoad]
+    return same(first, own) and all(one.buffer is not store.buffer for one in loads)
+
+
 def _number(value: Expr) -> int | None:
     return value.value if isinstance(value, IntImm) else None
 
@@ -354,7 +371,9 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
         reduces = any(axis.kind == "CommReduce" for axis in block.iter_vars)
         for buffer in buffers_of(block.writes):
             before = last.pop(buffer, None)
-            if before is not None and _starts(index, key) and _meet(index, before[0], key, buffer):
+            # A block that neither reduces nor copies a result says itself that it writes others.
+            is_part = before is not None and (reduces or bool(copied)) and _starts(index, key)
+            if before is not None and is_part and _meet(index, before[0], key, buffer):
                 yield broken_rule(
                     buffer.name,
                     f"block {key.name} overwrites the results of the reduction {before[1].name}",

@@ -100,7 +100,9 @@ class CopyPrimitives(ScheduleBase):
             makers = earlier
             where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
-        copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
+        copy, begin = _cache(
+            self, buffer, _region(self, users, buffer, writes, scope, scope), memory
+        )
         region = _region(self, users, buffer, writes, where.parent, scope)
         made = copying(buffer, copy, region, begin)
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers)
@@ -144,7 +146,7 @@ class CopyPrimitives(ScheduleBase):
         others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
         where = place_for_result(self, scope, key, others)
         _check_exact(self, key, [key], buffer)
-        copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
+        copy, begin = _cache(self, buffer, _region(self, [key], buffer, True, scope, scope), memory)
         shift = Shift(buffer, copy, begin)
         if loops_outside(self, key):
             made = _copied_back(self, key, where.parent, shift)
@@ -297,8 +299,18 @@ class Shift(CopyMapper):
         )
 
 
-def _cache(buffer: Buffer, region: Sequence[Range], scope: str) -> tuple[Buffer, tuple[Expr, ...]]:
-    """A buffer for a region of another one, and the first indices of the region."""
+def _cache(
+    schedule: ScheduleBase, buffer: Buffer, region: Sequence[Range], scope: str
+) -> tuple[Buffer, tuple[Expr, ...]]:
+    """A buffer for a region of another one, and the first indices of the region.
+
+    Dimensions whose part depends on a loop outside of the scope, around a part of loop_partition,
+    are whole, since a block must not use such loops.
+    """
+    region = [
+        Range(size * 0, size) if variables_of(bound) & schedule.nodes.keys() else bound
+        for bound, size in zip(region, buffer.shape, strict=True)
+    ]
     is_whole = all(
         is_const(one.min, 0) and same(one.extent, size)
         for one, size in zip(region, buffer.shape, strict=True)

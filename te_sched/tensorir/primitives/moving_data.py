@@ -29,7 +29,14 @@ from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import substitute, walk
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import of_block, of_loop
-from te_sched.tensorir.blocks import accessed, loop_ranges, range_of, stated_blocks, writers
+from te_sched.tensorir.blocks import (
+    accessed,
+    loop_ranges,
+    loops_around,
+    range_of,
+    stated_blocks,
+    writers,
+)
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.insertion import Place, number_in
 from te_sched.tensorir.primitives.caching import CopyPrimitives, Shift
@@ -289,7 +296,7 @@ def _copying(
     is_back: bool,
 ) -> Stmt:
     """A block that copies a region whose begin depends on loops, which are its iterators."""
-    loops = [*schedule.loops_above(target), target]
+    loops = [*loops_around(schedule, target), target]
     used = dict.fromkeys([one for bound in region for one in walk(bound) if one in {*loops}])
     axes = [
         IterVar(range_of(schedule.loop(one)), Var(f"v{place}", one.dtype), "DataPar")

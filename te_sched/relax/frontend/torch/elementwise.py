@@ -578,6 +578,9 @@ for _name, _make in (
     ROWS[_name] = TorchRow(_reduction(_make))
 
 
+_NARROW = ("float16", "bfloat16")
+
+
 def _in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A rule whose partial results are float32 where the numbers have 16 bits, as in torch."""
 
@@ -586,7 +589,7 @@ def _in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
         if (wanted := kwargs.pop("dtype", None)) is not None:
             x = imp.cast(x, dtype_of(wanted))
         dtype = imp.dtype(x)
-        if dtype not in ("float16", "bfloat16"):
+        if dtype not in _NARROW:
             return rule(imp, x, *args, **kwargs)
         return imp.cast(rule(imp, imp.cast(x, "float32"), *args, **kwargs), dtype)
 
@@ -661,7 +664,10 @@ def _scan(make: str) -> Callable[..., Any]:
     def rule(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
         is_whole = dtype is None and _kind_of(imp.dtype(x)) < 2
         x = imp.cast(x, "int64") if is_whole else x
-        return imp.emit(getattr(R, make)(x, dim, None if dtype is None else dtype_of(dtype)))
+        wanted = imp.dtype(x) if dtype is None else dtype_of(dtype)
+        if wanted in _NARROW:  # partial results are wider, as in torch
+            return imp.cast(imp.emit(getattr(R, make)(imp.cast(x, "float32"), dim)), wanted)
+        return imp.emit(getattr(R, make)(x, dim, None if dtype is None else wanted))
 
     return rule
 
