@@ -42,7 +42,7 @@ def walks_deeply(
 
     At Python's limit, the function is called again, so it must not have side effects before; one
     that must not be called `again` fails, unless a function that calls it is called again. If the
-    larger stack overflows too, an error of class `kind` is raised, whose fault is `what`.
+    larger stack overflows too, an error of class `kind` is raised: "cannot", and `what`.
 
     Meanwhile the larger limit applies to the whole process: under Python 3.11, where it also counts
     calls from C, another thread with infinite recursion may overflow its stack.
@@ -56,7 +56,7 @@ def walks_deeply(
             except RecursionError:
                 pass  # what follows has no frames of the overflow as its context
             call = partial(function, *args, **kwargs) if again else None
-            return walk_again(call, lambda: too_deep(what, kind))
+            return walk_again(call, lambda: too_deep(f"cannot {what}", kind))
 
         note_wrapper(walk)
         return walk

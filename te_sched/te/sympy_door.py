@@ -23,7 +23,7 @@ from te_sched.ir import dtypes, expr, intrinsics, ops
 from te_sched.ir.expr import Expr, IterVar, Operand, Var
 from te_sched.ir.operators import declaring
 
-_not_deeply = walks_deeply("an expression in sympy", DeclarationError, again=False)
+_not_deeply = walks_deeply("convert an expression to sympy", DeclarationError, again=False)
 
 
 def _sympy() -> Any:

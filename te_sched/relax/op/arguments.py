@@ -34,8 +34,7 @@ def _is_several(value: Any) -> bool:
 
 
 def _is_argument(value: Any) -> bool:
-    is_text_or_value = isinstance(value, str) or is_value(value)
-    return is_text_or_value or (_is_list(value) and all(map(_is_argument, value)))
+    return isinstance(value, str) or is_value(value) or _is_list(value)  # a tuple checks its own
 
 
 def _is_arguments(value: Any) -> bool:
