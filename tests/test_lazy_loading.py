@@ -169,3 +169,12 @@ def test_names_of_graphs_are_checked_and_listed_when_they_are_loaded_late():
         "except TypeError as error: print(error.args[0].splitlines()[0])"
     )
     assert output_of(code)[:5] == ["argument", "name", "of", "relax.get_pipeline", "is"]
+
+
+def test_json_of_programs_is_listed_and_loaded_late():
+    code = (
+        "import sys, te_sched.ir as ir\n"
+        "assert not {'hashlib', 'te_sched.ir.serialization'} & {*sys.modules}\n"
+        "print({*ir.__all__} <= {*dir(ir)}, all(hasattr(ir, name) for name in ir.__all__))"
+    )
+    assert output_of(code) == ["True", "True"]

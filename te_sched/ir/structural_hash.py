@@ -6,7 +6,6 @@ with `ir.structural`; must not know nodes beyond the roles of their fields.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,7 +54,7 @@ class _Hasher:
     """Feeds a tree to a digest; definitions get numbers."""
 
     def __init__(self, map_free_vars: bool) -> None:
-        self.digest = hashlib.blake2b(digest_size=8)
+        self.digest = _new_digest()
         self.map_free_vars = map_free_vars
         self.numbers: dict[Any, int] = {}
         self.contents: dict[Buffer, str] = {}  # the digests of buffers
@@ -171,7 +170,7 @@ class _Hasher:
             if self.map_free_vars:
                 for one in (buffer.data, *symbols(buffer)):
                     self.declare(one)
-            outside, self.digest = self.digest, hashlib.blake2b(digest_size=8)
+            outside, self.digest = self.digest, _new_digest()
             for name in INIT_FIELDS[Buffer]:
                 if name not in ("name", "data_alignment"):
                     self.add(getattr(buffer, name))
@@ -213,6 +212,12 @@ class _Hasher:
     def constant(self, node: FloatImm) -> None:
         """Feed a floating-point constant by its bits."""
         self.feed(float_key(node.value), node.dtype)
+
+
+def _new_digest() -> Any:
+    import hashlib  # it loads OpenSSL
+
+    return hashlib.blake2b(digest_size=8)
 
 
 _METHODS: dict[type, Callable[[_Hasher, Any], None]] = {

@@ -26,8 +26,8 @@ from te_sched.ir.printer.script import ScriptPrinter
 from te_sched.ir.printer.script_expr import Metadata
 from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
 from te_sched.ir.reals import as_reals
-from te_sched.ir.serialization import save_json
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
+from te_sched.lazy_loading import load
 
 _OF_GRAPHS = (G.GraphExpr, G.Binding, G.BindingBlock, StructInfo, ShapeExpr)
 
@@ -94,7 +94,7 @@ def _metadata_lines(metadata: Metadata, style: Style) -> list[str]:
     """The definition of `metadata`, by class, if it is to be shown."""
     if not metadata or not style.show_meta:
         return []
-    json = save_json(metadata)
+    json = load("te_sched.ir.serialization:save_json")(metadata)
     escaped = json.replace("\\", "\\\\").replace('"', '\\"')
     return [f'metadata = tvm.ir.load_json("""{escaped}""")']
 
