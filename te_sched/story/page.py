@@ -26,6 +26,7 @@ from te_sched.story.page_texts import (
     highlighted,
     time_text,
 )
+from te_sched.story.text import times_text
 from te_sched.views.highlight import css
 
 _SCRIPTS = ("texts.js", "tabs.js", "stages.js", "steps.js", "main.js")
@@ -219,7 +220,7 @@ def _fastest(steps: tuple[StoryStep, ...]) -> str:
     if first not in near:
         said += (
             f", where step {first.number} takes {time_text(first.timing.shortest)}"
-            f" ({best.timing.against_first or 0:.3g} times as fast)"
+            f" ({times_text(best.timing.against_first or 0)} times as fast)"
         )
     return f"<p>{said}.</p>\n"
 

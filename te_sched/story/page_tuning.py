@@ -14,6 +14,7 @@ from te_sched.meta_schedule.tuning import NO_FASTER, Trials, schedule_text
 from te_sched.story.charts import NARROW, ChartFrame, both_widths, legend
 from te_sched.story.page import asset, page_template, policy
 from te_sched.story.page_texts import highlighted, time_text
+from te_sched.story.text import times_text
 from te_sched.views.highlight import css
 
 _APART = 30  # pixels between the names of lines
@@ -58,7 +59,7 @@ def _summary(trials: Trials) -> str:
     if trials.is_unscheduled_best:
         said = f"{NO_FASTER}, which takes {_time(best)}"
     elif plain is not None:
-        said += f", {plain.mean / best:.3g} times as fast as the unscheduled program"
+        said += f", {times_text(plain.mean / best)} times as fast as the unscheduled program"
         said += f", which takes {_time(plain.mean)}"
     return f"<p>{said}.</p>"
 

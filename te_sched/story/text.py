@@ -75,12 +75,18 @@ def speedup_texts(timing: Timing) -> Iterator[str]:
         )
 
 
+def times_text(factor: float) -> str:
+    """A ratio with three digits or all before the point: 1.05, 488, 1,105."""
+    return f"{factor:,.0f}" if factor >= 100 else f"{factor:.3g}"
+
+
 def _compared(factor: float | None, what: str) -> str:
     if factor is None:
         return ""
     if abs(factor - 1) < NOISE:
         return f"about as fast as {what}"
-    times = f"{factor:.3g} times as fast" if factor > 1 else f"{1 / factor:.3g} times as slow"
+    faster, slower = times_text(factor), times_text(1 / factor)
+    times = f"{faster} times as fast" if factor > 1 else f"{slower} times as slow"
     return f"{times} as {what}"
 
 

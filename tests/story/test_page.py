@@ -17,6 +17,7 @@ import pytest
 from te_sched.story.model import Change, Line, LoopRow, Output, StoryStage, StoryStep, Timing
 from te_sched.story.page import page_html
 from te_sched.story.page_texts import bytes_text, count_text, factor_text, time_text
+from te_sched.story.text import times_text
 from tests.story.page_sample import PICTURE, REFUSED, output, sample, step
 
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
@@ -313,3 +314,12 @@ def test_factors_are_said_shortly(factor, text):
 @pytest.mark.parametrize(("ms", "text"), [(0.0123, "12.3 µs"), (4.5, "4.5 ms"), (1250, "1.25 s")])
 def test_times_are_said_with_three_digits(ms, text):
     assert time_text(ms) == text
+
+
+def test_large_ratios_have_no_exponent():
+    assert [times_text(one) for one in (1.0512, 99.5, 488.2, 1105.3)] == [
+        "1.05",
+        "99.5",
+        "488",
+        "1,105",
+    ]
