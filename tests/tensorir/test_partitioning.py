@@ -270,3 +270,13 @@ def test_copies_in_a_part_of_a_loop_use_no_loops_around_it() -> None:
         result = np.zeros_like(array)
         te_sched.build(sch.mod)(array, result)
         np.testing.assert_array_equal(result, array * 2 + 1)
+
+
+def test_a_part_of_a_loop_inside_of_reduction_loops_is_not_decomposed() -> None:
+    """Each iteration of k would initialize again."""
+    sch = tir.Schedule(program(MATMUL))
+    i, j, k = sch.get_loops("C")
+    sch.reorder(k, i, j)
+    sch.loop_partition(j, [2, None])
+    with pytest.raises(te_sched.errors.ScheduleError, match="the reduction loop k is around it"):
+        sch.decompose_reduction("C_j0", sch.get_loops("C_j0")[0])

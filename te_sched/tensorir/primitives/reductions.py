@@ -15,7 +15,13 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.blocks import accessed, bound_kinds, run_once, why_not_reduction
+from te_sched.tensorir.blocks import (
+    accessed,
+    bound_kinds,
+    loops_around,
+    run_once,
+    why_not_reduction,
+)
 from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
@@ -72,7 +78,8 @@ class ReductionPrimitives(ScheduleBase):
                 of_block(key.name),
             )
         outside = above[: above.index(before)]
-        for one in outside:
+        around = loops_around(self, key)  # also those around a part of loop_partition
+        for one in around[: around.index(before)]:
             reduced = [
                 axis.var.name for axis, kind in bound_kinds(realize, one) if kind != "DataPar"
             ]
