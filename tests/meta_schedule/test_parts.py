@@ -80,7 +80,7 @@ UNWRITTEN = [
 
 @pytest.mark.parametrize(("method", "arguments"), UNWRITTEN)
 def test_methods_that_a_class_lacks_are_named(method, arguments):
-    with pytest.raises(DeclarationError, match=f"{method.__name__} is not defined in"):
+    with pytest.raises(DeclarationError, match=f"has no method {method.__name__}"):
         method(*arguments)
 
 
