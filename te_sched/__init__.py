@@ -13,6 +13,7 @@ from te_sched import absent_names, lazy_loading, public_names
 from te_sched import ir as ir
 from te_sched import nd as nd
 from te_sched import runtime as runtime
+from te_sched import signatures as _signatures
 from te_sched import target as target
 from te_sched import te as te
 from te_sched.config import SELF as _config
@@ -120,3 +121,4 @@ _MODULES = (
 )
 _FUNCTIONS = ("Range", "build", "lower")
 public_names.list_names(sys.modules[__name__], *_MODULES, *_FUNCTIONS, late=_LATE)
+_signatures.bind_functions(sys.modules[__name__])

@@ -166,6 +166,41 @@ class OperandError(DeclarationError, TypeError):
     """
 
 
+class ParameterError(DeclarationError, TypeError):
+    """A function is called with an argument for which it has no parameter, or without one that it
+    needs; a TypeError, as in Python.
+
+    >>> te.placeholder(shap=(4,))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ParameterError: te.placeholder has no parameter shap...
+    """
+
+
+class AbsentNameError(TeSchedError, AttributeError):
+    """A module or an object does not have a name; an AttributeError, as in Python.
+
+    >>> te.reduceaxis  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.AbsentNameError: te_sched has no te_sched.te.reduceaxis...
+    """
+
+    # Python adds a suggestion to the message of an AttributeError that has a name.
+    name = property(lambda self: None, lambda self, value: None)
+
+
+class PositionError(DeclarationError, IndexError):
+    """An index is out of the range of the axes, sizes or tensors of a declaration; an IndexError,
+    as in Python.
+
+    >>> te.placeholder((4, 8)).shape[2]  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.PositionError: index 2 is out of range...
+    """
+
+
 class TruthError(DeclarationError, ValueError):
     """The truth of an expression, which has none in Python: in `if`, `and`, `or`, `not`.
 
@@ -645,20 +680,7 @@ def hides_frames(info: Any) -> bool:
 
 def is_shortened(error: BaseException | None) -> bool:
     """Whether the traceback of an error omits te_sched's frames; not that of an InternalError."""
-    if isinstance(error, AttributeError):
-        return _is_of_a_name(error)
     return isinstance(error, TeSchedError) and not isinstance(error, InternalError)
-
-
-def _is_of_a_name(error: AttributeError) -> bool:
-    """Whether te_sched raised an error about a missing name of a module."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return False
-    code = trace.tb_frame.f_code
-    return code.co_name == "__getattr__" and code.co_filename.startswith(_PACKAGE_DIRECTORY)
 
 
 _COMMAND_LINE = "te-sched"  # code of its commands is not the user's
@@ -739,9 +761,11 @@ def did_you_mean(given: object, legal: Iterable[str]) -> str:
         return ""
     import difflib  # slow to load, and needed only for errors
 
-    by_folded = {name.lower(): name for name in legal}
-    near = difflib.get_close_matches(given.lower(), by_folded, 1, 0.7)
-    return f" (did you mean {by_folded[near[0]]!r}?)" if near else ""
+    names = [*legal]
+    near = difflib.get_close_matches(given.lower(), {name.lower() for name in names}, 1, 0.7)
+    alike = [name for name in names if near and name.lower() == near[0]]
+    best = difflib.get_close_matches(given, alike, 1, 0.0)
+    return f" (did you mean {best[0]!r}?)" if best else ""
 
 
 __all__ = sorted(

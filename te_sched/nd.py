@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import public_names
+from te_sched import signatures as _signatures
 from te_sched.ir import graph as _graph
 from te_sched.runtime.device import Device as Device
 from te_sched.runtime.device import cl as cl
@@ -28,3 +29,4 @@ from te_sched.runtime.ndarray import zeros as zeros
 
 _graph.ARRAY_CONVERSIONS.append(array)
 public_names.list_names(sys.modules[__name__])
+_signatures.bind_functions(sys.modules[__name__])

@@ -24,7 +24,10 @@ from numpy.typing import NDArray
 from te_sched.deep_recursion import note_wrapper, too_deep, walk_again
 from te_sched.errors import (
     DeclarationError,
+    ParameterError,
     TeSchedError,
+    counted,
+    did_you_mean,
     kind_of,
     repr_of,
     with_article,
@@ -123,9 +126,7 @@ def checked(
     """
     known: list[_Signature] = []  # annotations are evaluated at the first call
     owner, _, own = function.__qualname__.rpartition(".")
-    kind = owner.rpartition(".")[2]
-    own_text = {"__init__": kind, "__getitem__": f"{kind}[...]"}.get(own, own)
-    shown = face + (shown or own_text)
+    shown = face + (shown or _shown_name(function))
     if again is None:
         again = own == "__init__" or owner.endswith("<locals>") or not owner
 
@@ -146,11 +147,105 @@ def checked(
             return function(*args, **kwargs)
         except RecursionError:
             pass  # what follows has no frames of the overflow as its context
+        except TypeError:
+            raise_unbound(function, shown, args, kwargs)
+            raise
         again_call = partial(function, *args, **kwargs) if again else None
         return walk_again(again_call, lambda: too_deep(f"cannot run {shown}", error))
 
     note_wrapper(call)
     return call
+
+
+def _shown_name(function: Callable[..., Any]) -> str:
+    """The name of a function in messages: of `__init__` that of the class."""
+    owner, _, own = function.__qualname__.rpartition(".")
+    kind = owner.rpartition(".")[2]
+    return {"__init__": kind, "__call__": kind, "__getitem__": f"{kind}[...]"}.get(own, own)
+
+
+def bound(function: Callable[_P, _T], shown: str = "") -> Callable[_P, _T]:
+    """The function, whose calls with other arguments than it has parameters are ParameterErrors;
+    `shown` is its name in messages. Cheaper than `checked`.
+    """
+    name = shown or _shown_name(function)
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            raise_unbound(function, name, args, kwargs)
+            raise
+
+    return call
+
+
+def bind_functions(module: ModuleType) -> None:
+    """Replace the public functions of a module by `bound` ones."""
+    face = module.__name__.removeprefix("te_sched").removeprefix(".")
+    for name in module.__all__:
+        value = vars(module).get(name)
+        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
+            setattr(module, name, bound(value, f"{face}.{name}" if face else name))
+
+
+def raise_unbound(
+    function: Callable[..., Any], shown: str, args: Sequence[Any], named: Mapping[str, Any]
+) -> None:
+    """Raise the error for arguments that do not fit the parameters of a function, if they do not.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        bindable = signature(function)
+    except (TypeError, ValueError):  # written in C
+        return
+    parameters = bindable.parameters
+    try:
+        bindable.bind(*args, **named)
+    except TypeError as failure:
+        fault = str(failure)
+    else:
+        return
+    if function.__name__ == "__call__":
+        shown = getattr(args[0], "__name__", shown)
+    public = [name for name in parameters if name != "self"]
+    stars = [one for one in parameters.values() if one.kind is Parameter.VAR_KEYWORD]
+    unknown = [name for name in named if name not in parameters]
+    help = f"its parameters are {', '.join(public)}" if public else "it has no parameters"
+    if unknown and not stars:
+        fault = f"{shown} has no parameter {unknown[0]}{did_you_mean(unknown[0], public)}"
+    elif missing := _missing(parameters, args, named):
+        fault = f"{shown} is called without {', '.join(missing)}"
+        help = f"give {missing[0]}; {help}"
+    elif (most := _most(parameters)) < (count := len(args) - ("self" in parameters)):
+        fault = f"{shown} takes {counted(most, 'argument')} by position, got {count}"
+    else:
+        fault = f"{shown} is called with wrong arguments: {fault}"
+    raise ParameterError(fault, help=help) from None
+
+
+def _most(parameters: Mapping[str, Parameter]) -> int:
+    """How many arguments a function takes by position, besides `self`."""
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in by_place for name, one in parameters.items() if name != "self")
+
+
+def _missing(
+    parameters: Mapping[str, Parameter], args: Sequence[Any], named: Mapping[str, Any]
+) -> list[str]:
+    """The parameters without a default that a call gives no value."""
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    given = [name for name, one in parameters.items() if one.kind in by_place][: len(args)]
+    kinds = (*by_place, Parameter.KEYWORD_ONLY)
+    return [
+        name
+        for name, one in parameters.items()
+        if one.kind in kinds and one.default is one.empty and name not in (*given, *named)
+    ]
 
 
 def checked_as(

@@ -21,7 +21,7 @@ from te_sched.errors import DeclarationError, LoweringError, did_you_mean, kind_
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lazy_loading import load
 from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
-from te_sched.signatures import checked
+from te_sched.signatures import bound, checked
 
 __all__ = [
     "ApplyPassToFunction",
@@ -143,6 +143,7 @@ class PassContext:
         B[i] = A[i] + T.float32(1)
     """
 
+    @bound
     def __init__(
         self,
         opt_level: int = 2,

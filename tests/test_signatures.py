@@ -5,24 +5,28 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import nd, te, tir, topi
+from te_sched import meta_schedule as ms
+from te_sched import nd, relax, te, tir, topi
 from te_sched.compat import arith
-from te_sched.errors import DeclarationError, ElementError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, ElementError, ParameterError, TeSchedError, repr_of
 from te_sched.signatures import (
     ParameterKind,
+    bound,
     checked,
     checked_as,
     kind_of_annotation,
+    raise_unbound,
     scores_of,
 )
 from te_sched.te.tensor import Tensor
+from te_sched.transform import PassContext
 
 A = te.placeholder((8, 8), name="A")
 Even = Annotated[Any, ParameterKind(lambda value: value % 2 == 0, "an even number")]
@@ -239,3 +243,68 @@ def test_scores_keep_the_errors_of_te_sched() -> None:
     with pytest.raises(DeclarationError, match="the model is not trained"):
         scores_of(object(), refuse, 1)
     assert scores_of(object(), lambda: [True, 2], 2).tolist() == [1.0, 2.0]
+
+
+C = te.compute((8, 8), lambda i, j: A[i, j] + 1, name="C")
+S = te.create_schedule(C.op)
+ROW, COLUMN = C.op.axis
+K = te.reduce_axis((0, 8), "k")
+X = relax.Var("x", relax.TensorStructInfo((4, 8), "float32"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: S[C].tile(ROW, COLUMN, 4), "^tile is called without y_factor\n"),
+        (
+            lambda: S[C].split(ROW, factr=4),
+            r"^split has no parameter factr \(did you mean 'factor'",
+        ),
+        (lambda: S[C].bind(ROW), "^bind is called without thread_ivar\n"),
+        (lambda: S[C].unroll(ROW, COLUMN), "^unroll takes 1 argument by position, got 2\n"),
+        (lambda: te.compute((8,), lambda i: A[i, 0], nam="D"), "no parameter nam .*'name'"),
+        (lambda: te.placeholder(), "^te.placeholder is called without shape\n"),
+        (lambda: te.placeholder((8,), shape=4), "wrong arguments: multiple values for .*'shape'"),
+        (lambda: te.sum(A[0, K], axes=K), r"^sum has no parameter axes \(did you mean 'axis'"),
+        (lambda: te.create_schedule(C.op, C.op), "^create_schedule takes 1 argument by position"),
+        (lambda: te_sched.build(S, [A, C], targt="llvm"), "^build has no parameter targt .*target"),
+        (lambda: te_sched.lower(S, [A, C], simple=1), "^lower has no parameter simple .*simple_m"),
+        (lambda: te_sched.cpu(0, 1), "^cpu takes 1 argument by position, got 2"),
+        (lambda: te_sched.nd.array(), "^nd.array is called without values"),
+        (lambda: te_sched.target.Target("llvm", hst=1), "^Target has no parameter hst .*'host'"),
+        (lambda: PassContext(opt_lvl=3), "^PassContext has no parameter opt_lvl .*'opt_level'"),
+        (lambda: ms.tune_tir(C, max_trials=4), "no parameter max_trials .*'max_trials_global'"),
+        (lambda: topi.nn.softmax(A, axes=1), "^topi.nn.softmax has no parameter axes .*'axis'"),
+        (lambda: relax.op.matmul(X), "^relax.op.matmul is called without x2\n"),
+        (lambda: relax.op.sum(X, axes=1), "^relax.op.sum has no parameter axes .*'axis'"),
+        (lambda: relax.op.reshape(X, newshape=(32,)), "no parameter newshape .*'shape'"),
+    ],
+)
+def test_calls_with_other_parameters(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, TypeError)
+    assert error.__cause__ is None
+    assert error.help
+    assert error.about[-1].file == __file__  # type: ignore[union-attr]
+    assert S.trace.entries == []
+
+
+def test_errors_of_types_inside_of_a_function_stay() -> None:
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        bound(lambda value: value + "a")(1)
+    assert not isinstance(caught.value, ParameterError)
+
+
+def test_functions_of_c_keep_their_errors() -> None:
+    raise_unbound(min, "min", (), {})
+    with pytest.raises(TypeError, match="min expected at least 1 argument"):
+        bound(min)()
+
+
+def test_functions_without_parameters_are_told_so() -> None:
+    def nothing() -> None: ...
+
+    with pytest.raises(ParameterError, match=r"takes 0 arguments by .*\n.*\n.*no parameter"):
+        bound(nothing)(1)

@@ -15,7 +15,7 @@ from te_sched.codegen.target_tags import kind_and_options
 from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
 from te_sched.ir import struct_info
 from te_sched.ir.device_limits import MAX_THREADS, SHARED_BYTES, WARP
-from te_sched.signatures import checked
+from te_sched.signatures import bound, checked
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
 _OF_LLVM = (
@@ -104,6 +104,7 @@ class Target:
     options: dict[str, str]
     host: Target | None
 
+    @bound
     def __init__(
         self, target: str | Target | Mapping[str, Any], host: str | Target | None = None
     ) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from te_sched.compat.names import TREE, Alias
-from te_sched.errors import did_you_mean
+from te_sched.errors import AbsentNameError, did_you_mean
 
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
@@ -23,6 +23,7 @@ ABSENT: dict[str, str] = {
     "relay.build": "build a graph with te_sched.relax.build(module, target), and run it in "
     "te_sched.relax.VirtualMachine",
     "relax": "te_sched.relax has the operators and passes that its reference lists",
+    "relax.nn": "operators of neural networks are in relax.op.nn, modules in relax.frontend.nn",
     "relax.frontend.nn.llm": "te_sched has no paged caches of keys and values; "
     "te_sched.relax.frontend.nn.KVCache keeps those of one sequence (append, view)",
     "auto_scheduler": "te_sched registers its workloads, and searches for schedules with "
@@ -184,10 +185,10 @@ class AbsentName:
         return f"<{message(self._module, self._name)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise AttributeError(message(self._module, self._name))
+        raise absent_name(self._module, self._name)
 
     def __getitem__(self, index: Any) -> NoReturn:
-        raise AttributeError(message(self._module, self._name))
+        raise absent_name(self._module, self._name)
 
 
 def advice(name: str) -> str:
@@ -202,8 +203,19 @@ def advice(name: str) -> str:
     return ""
 
 
+def absent_name(module: str, name: str, known: Iterable[str] = ()) -> AbsentNameError:
+    """The error for a name that a module does not have; `known` are those it has."""
+    fault, near = _parts(module, name, known)
+    return AbsentNameError(fault, "", f"use a name that exists{near}")
+
+
 def message(module: str, name: str, known: Iterable[str] = ()) -> str:
-    """The text of the error for a name that a module does not have; `known` are those it has."""
+    """The text about a name that a module does not have, on one line."""
+    return "".join(_parts(module, name, known))
+
+
+def _parts(module: str, name: str, known: Iterable[str]) -> tuple[str, str]:
+    """What is said of a name, and the nearest one."""
     inside = {"errors": "error"}.get(module.partition(".")[2], module.partition(".")[2])
     path = f"{inside}.{name}" if inside else name
     is_of_tvm = _is_of_tvm(inside, name)
@@ -211,8 +223,8 @@ def message(module: str, name: str, known: Iterable[str] = ()) -> str:
     if not texts or path in ABSENT:
         texts.insert(0, advice(path))
     near = "" if is_of_tvm or path in ABSENT else did_you_mean(name, known)
-    said = "; ".join(filter(None, texts))
-    return f"te_sched has no {module}.{name}" + (f": {said}" if said else "") + near
+    said = "" if near else "; ".join(filter(None, texts))
+    return f"te_sched has no {module}.{name}" + (f": {said}" if said else ""), near
 
 
 _INSTALLED = "after te_sched.compat.install(), programs that say `import tvm` have it as tvm.{}"

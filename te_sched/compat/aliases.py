@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from te_sched.compat.absent import AbsentName, advice, message
+from te_sched.compat.absent import AbsentName, absent_name, advice, message
 from te_sched.compat.names import OPEN, TREE, Alias
 from te_sched.errors import TeSchedError, show_words_of_tvm
 
@@ -32,7 +32,7 @@ class AliasModule(ModuleType):
         found = _look_up(place, name)
         if found is _NOTHING:
             known = [] if name.startswith("__") else dir(self)
-            raise AttributeError(message(self.__name__, name, known))
+            raise absent_name(self.__name__, name, known)
         setattr(self, name, found)
         return found
 

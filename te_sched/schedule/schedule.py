@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import absent_attribute
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.notebook_display import Shown
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
-from te_sched.schedule.primitives.checks import absent_attribute, brief, names
+from te_sched.schedule.primitives.checks import brief, names
 from te_sched.schedule.primitives.factoring import FactoringPrimitives
 from te_sched.schedule.primitives.groups import GroupPrimitives, group_of
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.records import stage_records
 from te_sched.schedule.stage import Stage
 from te_sched.schedule.state import AttachType
+from te_sched.signatures import bound
 from te_sched.te.operation import Operation, PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.trace.drafts import Changes
@@ -169,6 +171,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
         return "\n".join(lines)
 
 
+@bound
 @walks_deeply("create a schedule", ScheduleError)
 def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> Schedule:
     """Create a schedule for outputs: operations or tensors, alone or in a list.
@@ -245,7 +248,8 @@ def attribute_of_declaration(self: Tensor | Operation, name: str) -> Any:
     """Refuse an attribute of a tensor or operation; primitives are those of its stage."""
     is_unset = hasattr(type(self), name)  # of an object without __init__
     elsewhere = () if is_unset else ((Stage, "s[tensor]"), (Schedule, "s"))
-    raise absent_attribute(type(self), name, elsewhere)
+    own = getattr(self, "__dict__", ())
+    raise absent_attribute(type(self), name, elsewhere, own=own)
 
 
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from te_sched.absent_names import absent_attribute
 from te_sched.ir.expr import IterVar
 from te_sched.notebook_display import Shown
 from te_sched.schedule.primitives.annotations import AnnotationPrimitives
 from te_sched.schedule.primitives.attachment import AttachmentPrimitives
-from te_sched.schedule.primitives.checks import absent_attribute
 from te_sched.schedule.primitives.loops import LoopPrimitives
 from te_sched.schedule.primitives.rearranging import RearrangingPrimitives
 from te_sched.schedule.primitives.storage import StoragePrimitives

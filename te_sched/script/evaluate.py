@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ScriptError, did_you_mean
+from te_sched.errors import ParameterError, ScriptError, did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Buffer,
@@ -52,6 +52,7 @@ from te_sched.python_expressions import (
     check_public,
 )
 from te_sched.script.source import Source
+from te_sched.signatures import raise_unbound
 from te_sched.tir.kinds import CallEffectKind, ForKind
 
 _CONDITIONS: dict[type, Callable[[Any, Any], Any]] = {
@@ -285,8 +286,9 @@ class ScriptEvaluator(ExpressionEvaluator):
         args, named = self.arguments(node)
         try:
             return self.call(function, args, named)
-        except TypeError:
-            _check_arguments(function, args, named)
+        except TypeError as error:
+            if not isinstance(error, ParameterError) and inspect.isroutine(function):
+                raise_unbound(function, ast.unparse(node.func), args, named)
             raise
 
     def define_bound(self, function: Any, node: ast.Call) -> None:
@@ -396,22 +398,6 @@ def _stepped(key: Any) -> Any:
     if type(length) is not IntImm or length.value < 1:
         return key
     return Ramp(start, step, length.value) if length.value > 1 else start
-
-
-def _check_arguments(function: Any, args: list[Any], named: dict[str, Any]) -> None:
-    """Refuse arguments that a function does not take."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # not a function of Python
-        return
-    try:
-        signature.bind(*args, **named)
-    except TypeError as error:
-        name = getattr(function, "__name__", "the function")
-        takes = ", ".join(signature.parameters) or "none"
-        raise ScriptError(
-            f"{name} does not take these arguments", str(error), f"its parameters are {takes}"
-        ) from None
 
 
 ScriptEvaluator.syntax = EXPRESSIONS | {

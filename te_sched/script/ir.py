@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from te_sched import errors, public_names
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.ir import stmt as _stmt
 from te_sched.ir import struct_info as _struct_info
 from te_sched.script import frames as _frames
@@ -72,3 +73,5 @@ def dummy_global_info() -> _struct_info.DummyGlobalInfo:
 
 
 public_names.list_names(sys.modules[__name__])
+
+_tell_of_absent_names(__name__)

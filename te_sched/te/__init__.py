@@ -8,6 +8,7 @@ import sys
 import typing
 
 from te_sched import lazy_loading, public_names
+from te_sched import signatures as _signatures
 from te_sched.ir.index_map import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
@@ -129,6 +130,7 @@ _LATE = {
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 public_names.list_names(sys.modules[__name__], late=_LATE)
+_signatures.bind_functions(sys.modules[__name__])
 
 
 def _absent_attribute(self: Tensor | Operation, name: str) -> typing.Any:

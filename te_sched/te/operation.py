@@ -43,7 +43,7 @@ class Operation(DeeplyNested):
     ('B', [Tensor(shape=[4], op.name=A)], [T.iter_var(i, T.Range(0, 4), "DataPar", "")])
     """
 
-    _inputs: tuple[Tensor, ...] = ()
+    _inputs: tuple[Tensor, ...] = Array()
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from typing import Any, overload
 from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
+from te_sched.signatures import bound
 from te_sched.te.tensor import TensorSlice
 
 _HELP = """\
@@ -64,6 +65,7 @@ class Reducer:
     def __call__(
         self, expr: Any, *positional: Any, axis: Any = None, where: Any = None, init: Any = None
     ) -> Expr: ...
+    @bound
     def __call__(
         self, expr: Any, *positional: Any, axis: Any = None, where: Any = None, init: Any = None
     ) -> Any:

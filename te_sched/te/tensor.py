@@ -5,10 +5,11 @@ Owns indexing. Must not know how a tensor is computed, scheduled or stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
-from te_sched.errors import DeclarationError, Subject, counted
+from te_sched.errors import DeclarationError, PositionError, Subject, counted, listing
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
 from te_sched.nested_copies import DeeplyNested
@@ -26,7 +27,10 @@ class Array(tuple[Any, ...]):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
+        try:
+            found = tuple.__getitem__(self, index)
+        except IndexError:
+            raise _out_of_range(self, index) from None
         return Array(found) if type(index) is slice else found
 
     def __add__(self, other: Any) -> Any:
@@ -37,6 +41,23 @@ class Array(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(str, self))}]"
+
+
+def _out_of_range(values: Sequence[Any], index: Any) -> PositionError:
+    """The error for an index of an array, which names the axes, sizes or tensors that there are."""
+    if not values:
+        return PositionError(
+            f"index {index} is out of range", "there are no values", "use it where there are some"
+        )
+    is_axis = all(isinstance(value, IterVar) for value in values)
+    names = [value.var.name if isinstance(value, IterVar) else str(value) for value in values]
+    count = counted(len(values), *(("axis", "axes") if is_axis else ("value",)))
+    verb = "is" if len(values) == 1 else "are"
+    return PositionError(
+        f"index {index} is out of range",
+        f"there {verb} {count}: {listing(names)}",
+        f"use an index from 0 to {len(values) - 1}",
+    )
 
 
 class Tensor(DataProducer, Operand):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, kind_of, user_place
+from te_sched.absent_names import absent_attribute
+from te_sched.errors import AbsentNameError, ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
@@ -49,6 +50,18 @@ class ScheduleDebugMask(IntEnum):
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
 _NOTHING = Evaluate(IntImm(0))
+
+
+# What stands for primitives of schedules of tensor expressions.
+_OF_STAGES = {
+    "tile": "split both loops, then reorder the four",
+    "pragma": 'annotate the loop: sch.annotate(loop, "pragma_...", value)',
+    "prefetch": "copy the data with cache_read and compute_at",
+    "stages": "its blocks are sch.get_block(name) and sch.get_child_blocks(block)",
+    "outputs": "its blocks are sch.get_output_blocks(block)",
+    "compute_root": "move the block with compute_at or reverse_compute_at",
+    "env_threads": "bind loops: sch.bind(loop, thread)",
+}
 
 
 class BlockSchedule(
@@ -106,6 +119,14 @@ class BlockSchedule(
         *("removed", "render", "render_level", "roots", "sampled", "schedule", "scope"),
         *("value_of", "values", "working_on"),
     )
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> Any:
+            error = absent_attribute(BlockSchedule, name, (), "tir.Schedule")
+            if name in _OF_STAGES:
+                raise AbsentNameError(error.fault, "it is of schedules of te", _OF_STAGES[name])
+            raise error
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import sys
 import typing
 
 from te_sched import lazy_loading, public_names
+from te_sched import signatures as _signatures
 from te_sched.errors import ScheduleError as ScheduleError
 from te_sched.ir import builder as _builder
 from te_sched.ir.buffer import decl_buffer as decl_buffer
@@ -197,4 +198,5 @@ _LATE = {
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 public_names.list_names(sys.modules[__name__], "ir_builder", *_LATE)
+_signatures.bind_functions(sys.modules[__name__])
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

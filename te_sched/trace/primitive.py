@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, cast
 
 from te_sched.errors import user_place
+from te_sched.signatures import raise_unbound
 from te_sched.trace.drafts import Changes
 from te_sched.trace.entries import Entry
 
@@ -222,7 +223,11 @@ def primitive(
             schedule = self.schedule if has_target else self
             handles = schedule.trace.handles
             with Changes(schedule, user_place()) as changes:
-                made = body(self, *args, **options)
+                try:
+                    made = body(self, *args, **options)
+                except TypeError:
+                    raise_unbound(body, declared.name, (self, *args), options)
+                    raise
                 entry = Entry(
                     declared,
                     handles.reference(self) if has_target else None,

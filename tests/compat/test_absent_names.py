@@ -18,7 +18,7 @@ from te_sched.compat.names import FIRST_GENERATION, TREE, Alias
             "te_sched has no te_sched.te.extern_primfunc: .* use te.extern",
         ),
         (tvm.tir, "ScheduleState", "te_sched has no te_sched.tir.ScheduleState: .*tir.Schedule"),
-        (tvm.te, "nothing", r"te_sched has no te_sched\.te\.nothing$"),
+        (tvm.te, "nothing", r"^te_sched has no te_sched\.te\.nothing\n"),
         (tvm.nd, "__nothing__", "module 'te_sched.nd' has no attribute '__nothing__'"),
     ],
 )

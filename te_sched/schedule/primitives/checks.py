@@ -275,23 +275,6 @@ def compute_operation(stage: StageState, action: str) -> ComputeOp:
     return stage.op
 
 
-def absent_attribute(
-    kind: type, name: str, elsewhere: Iterable[tuple[object, str]]
-) -> AttributeError:
-    """The error for an attribute that a class lacks; it names the object that has the attribute.
-
-    `elsewhere` has objects, or classes of them, with the expressions that give them.
-    """
-    fault = f"{kind.__name__!r} object has no attribute {name!r}"
-    if name.startswith("_"):  # notebooks look for many of these
-        return AttributeError(fault)
-    for owner, text in elsewhere:
-        if hasattr(owner, name):
-            return AttributeError(f"{fault}: use {text}.{name}")
-    legal = [one for one in dir(kind) if not one.startswith("_")]
-    return AttributeError(f"{fault}{did_you_mean(name, legal)}")
-
-
 def brief(value: Any) -> str:
     """A short description of a value for messages."""
     if isinstance(value, StageState):

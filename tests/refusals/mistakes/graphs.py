@@ -759,7 +759,7 @@ def _():
 @mistake(
     "A parameter of another library",
     ScriptError,
-    r"softmax does not take these arguments\n(.|\n)*'dim'\n(.|\n)*are data, axis",
+    r"nn.softmax has no parameter dim(.|\n)*are data, axis",
 )
 def parameter_of_another_library():
     @R.function

@@ -1,0 +1,75 @@
+"""Names that modules and objects do not have: te_sched's errors, at the user's line."""
+
+from __future__ import annotations
+
+import pytest
+
+import te_sched
+from te_sched import meta_schedule as ms
+from te_sched import relax, te, tir, topi
+from te_sched.absent_names import absent_attribute
+from te_sched.errors import AbsentNameError, did_you_mean
+from te_sched.script import from_source
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+
+FUNC = from_source("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = T.float32(0)
+""")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "nearest"),
+    [
+        (te, "reduceaxis", "reduce_axis"),
+        (te, "summ", "sum"),
+        (tir, "Schedul", "Schedule"),
+        (tir, "schedul", "schedule"),
+        (relax, "buildd", "build"),
+        (relax.op.nn, "relux", "relu"),
+        (relax.transform, "LegalizeOp", "LegalizeOps"),
+        (R.nn, "softmx", "softmax"),
+        (R, "matmull", "matmul"),
+        (T, "floatt32", "float32"),
+        (T, "blok", "block"),
+        (topi.nn, "relux", "relu"),
+        (tir.transform, "Simplifyy", "Simplify"),
+        (ms, "tune_tirr", "tune_tir"),
+        (te_sched, "buildd", "build"),
+        (te.placeholder((8,)), "shap", "shape"),
+        (te.placeholder((8,)).op, "nam", "name"),
+        (tir.Schedule(FUNC), "get_blok", "get_block"),
+    ],
+)
+def test_the_nearest_name_is_suggested_once(owner: object, name: str, nearest: str) -> None:
+    with pytest.raises(AbsentNameError, match=name) as caught:
+        getattr(owner, name)
+    assert str(caught.value).count("did you mean") == 1
+    assert f"did you mean {nearest!r}?" in caught.value.help
+    assert caught.value.name is None  # so that Python suggests nothing
+    assert caught.value.about[-1].file == __file__
+
+
+def test_primitives_of_stages_lead_to_those_of_blocks() -> None:
+    with pytest.raises(AbsentNameError, match=r"'tir.Schedule' object has no .*'tile'") as caught:
+        tir.Schedule(FUNC).tile  # noqa: B018
+    assert "reorder" in caught.value.help
+
+
+def test_private_names_are_plain_errors() -> None:
+    error = absent_attribute(int, "_repr_svg_", (), "tir.Schedule")
+    assert type(error) is AttributeError
+    assert not hasattr(tir.Schedule(FUNC), "_repr_nothing_")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("Schedul", "Schedule"), ("schedul", "schedule"), ("SCHEDULES", "Schedule")],
+)
+def test_capitals_tell_similar_names_apart(name: str, nearest: str) -> None:
+    assert did_you_mean(name, ["schedule", "Schedule"]) == f" (did you mean {nearest!r}?)"
