@@ -16,10 +16,10 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.structural_equality import same
 from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import And, Expr, IntImm, Or
 from te_sched.ir.intrinsic_table import Effect
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper
 
 _Clause = list[Expr]

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 from te_sched.arith.fold import ceil_log2, log2_in
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import (
@@ -34,6 +33,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import truncate_division
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Visitor
 
 INFINITY = (1 << 63) - 1

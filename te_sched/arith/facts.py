@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from te_sched.arith import build
 from te_sched.arith.const_bounds import EVERYTHING, INFINITY, ConstBounds
 from te_sched.arith.modular import ANYTHING, ModularSets
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes
 from te_sched.ir.calls import effect_of
@@ -38,6 +37,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.occurrences import data_read_by
+from te_sched.ir.term_keys import same
 
 MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
 _ORDERS = frozenset((LT, LE, GT, GE))

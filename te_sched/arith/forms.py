@@ -15,7 +15,6 @@ from typing import Any
 
 from te_sched.arith.interval import Interval
 from te_sched.arith.iter_expr import NotAffine, collect
-from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
 from te_sched.ir.expr import (
     Add,
@@ -30,6 +29,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import walk
 
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often

@@ -16,8 +16,8 @@ from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
-from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import GE, GT, LE, LT, FloatImm, IntImm, Select, StringImm, Var
+from te_sched.ir.term_keys import same
 
 # The greatest difference a - b for which a comparison holds, or the one for which it does not.
 _DECIDED: dict[type, tuple[int, bool]] = {

@@ -16,11 +16,11 @@ from te_sched.arith.int_set import eval_set, from_range
 from te_sched.arith.iter_detect import IterMapLevel, expr_of, is_number
 from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
-from te_sched.arith.structural_equality import same
 from te_sched.errors import DeclarationError, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Range, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Substitute, replace, substitute, variables_of
 
 Domains = Sequence[Range]

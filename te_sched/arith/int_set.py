@@ -15,7 +15,6 @@ from typing import Any
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.interval import Interval
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
@@ -35,6 +34,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Visitor
 
 

@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
-from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import Add, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub, Var
+from te_sched.ir.term_keys import same
 
 UNBOUNDED = (1 << 63) - 1
 Factor = Any  # an int or an expression

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any
 
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.expr import (
     Add,
@@ -25,6 +24,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Visitor
 
 Residue = tuple[int, int]

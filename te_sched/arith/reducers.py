@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import (
     EQ,
     GE,
@@ -28,6 +27,7 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, walk
 
 _COMMUTATIVE = (Add, Mul, Min, Max, And, Or)

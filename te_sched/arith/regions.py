@@ -24,7 +24,6 @@ from te_sched.arith.int_set import (
 )
 from te_sched.arith.iter_expr import Factor, IterSplitExpr, IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, normalize_iter_map_to_expr
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -36,6 +35,7 @@ from te_sched.ir.blocks import (
 )
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, parts_of, replace, substitute, variables_of, walk
 
 _Regions = tuple[BufferRegion, ...]

@@ -16,7 +16,6 @@ from te_sched.arith.const_bounds import INFINITY, ConstBound
 from te_sched.arith.facts import MIRROR, Facts
 from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.arith.rules import RuleTable, apply
-from te_sched.arith.structural_equality import same
 from te_sched.arith.tables import INDEX, LOGIC, VECTOR
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
@@ -51,6 +50,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.intrinsic_table import Effect
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, Visitor, substitute, walk
 
 _MAX_DEPTH = 24

@@ -28,10 +28,10 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from te_sched.arith import build
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, IntImm
+from te_sched.ir.term_keys import same
 
 # Functions of numbers for conditions and constant parts of results.
 _NUMBERS = frozenset(("abs", "gcd", "max", "min"))

@@ -1,13 +1,12 @@
 """Structural equality: up to the names and identities of bound variables and buffers.
 
 `structural_equal` compares, `first_mismatch` returns the paths to the first difference,
-`structural_difference` its text, and `structural_key` a hashable value for an expression. Must not
-know nodes beyond the roles of their fields.
+`structural_difference` its text. Whether two expressions are the same term, of the same variables,
+is another notion (`ir.term_keys`). Must not know nodes beyond the roles of their fields.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,13 +15,12 @@ import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, StructuralDifference, TeSchedError, repr_of
-from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
+from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, Node, StringImm, Var
 from te_sched.ir.graph import SIZE_RELATIONS, DataflowVar, GraphExpr, GraphVar
 from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
-from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
+from te_sched.ir.visitor import INIT_FIELDS, fields_with, walk
 
 # Definitions of a node are compared before the rest of the node.
 DEFINITIONS = fields_with(Role.DEFINITION)
@@ -324,7 +322,7 @@ class _Comparer:
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
         """Compare floating-point constants by their bits."""
-        if a.dtype != b.dtype or not is_same_float(a.value, b.value):
+        if a.dtype != b.dtype or float_key(a.value) != float_key(b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
 
@@ -406,7 +404,7 @@ def _are_equal(a: Any, b: Any) -> bool:
         if isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic):
             return (a.dtype, a.shape) == (b.dtype, b.shape) and _bits_of(a) == _bits_of(b)
         if isinstance(a, float) and isinstance(b, float):
-            return is_same_float(a, b)
+            return float_key(a) == float_key(b)
         return bool(a == b)
     except (ValueError, TypeError, TeSchedError):
         return False
@@ -431,55 +429,3 @@ def _brief(value: Any) -> str:
 def float_key(value: float) -> str:
     """A key that tells 0.0 and -0.0 apart, and takes NaN as NaN."""
     return "nan" if math.isnan(value) else value.hex()
-
-
-def is_same_float(a: float, b: float) -> bool:
-    """Whether two constants are the same number: the same zero, or both NaN.
-
-    >>> is_same_float(0.0, -0.0), is_same_float(float("nan"), float("nan"))
-    (False, True)
-    """
-    if a == b:
-        return a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)
-    return a != a and b != b
-
-
-def structural_key(expr: Expr) -> Any:
-    """A hashable value, equal for expressions of the same structure, variables and buffers.
-
-    Variables and buffers are compared by identity, so a key is valid while the expression exists.
-    """
-    return _KEYS[type(expr)](expr)
-
-
-def _key_of_fields(kind: type) -> Callable[[Any], Any]:
-    """The function that makes the keys of a class of nodes."""
-    fields = {f.name: f.type for f in dataclasses.fields(kind) if f.init}
-    if list(fields) == ["a", "b"]:
-        return lambda node: (kind, _KEYS[type(node.a)](node.a), _KEYS[type(node.b)](node.b))
-
-    def part(value: Any) -> Any:
-        if type(value) is tuple:
-            return tuple([part(item) for item in value])
-        make = _KEYS.get(type(value))
-        return make(value) if make is not None else id(value) if isinstance(value, Node) else value
-
-    return lambda node: (kind, *[part(getattr(node, name)) for name in fields])
-
-
-_KEYS: dict[type, Callable[[Any], Any]] = {
-    kind: _key_of_fields(kind) for kind in NODE_CLASSES if issubclass(kind, (Expr, E.Range))
-}
-_KEYS[Var] = id
-_KEYS[IntImm] = lambda node: (IntImm, node.value, node.dtype)
-_KEYS[FloatImm] = lambda node: (FloatImm, float_key(node.value), node.dtype)
-_KEYS[E.BufferLoad] = lambda node: (
-    E.BufferLoad,
-    id(node.buffer),
-    *[_KEYS[type(index)](index) for index in node.indices],
-    *(
-        []
-        if node.predicate is None
-        else [("predicate", _KEYS[type(node.predicate)](node.predicate))]
-    ),
-)

@@ -33,7 +33,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.structural import structural_key
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
 from te_sched.lower.statements import rebuilt
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
@@ -60,10 +60,10 @@ def identify_equal_terms(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFun
     C[x * (y + z)] = x * y + x * z    ->    C[x * y + x * z] = x * y + x * z
     """
     analyzer = Analyzer(settings)
-    terms = {structural_key(node): node for node in walk(func.body) if type(node) in TERM_KINDS}
+    terms = {term_key(node): node for node in walk(func.body) if type(node) in TERM_KINDS}
     groups: dict[Any, list[Any]] = {}
     for key, node in terms.items():
-        groups.setdefault(structural_key(analyzer.simplify(node)), []).append(key)
+        groups.setdefault(term_key(analyzer.simplify(node)), []).append(key)
     forms: dict[Any, Expr] = {}
     for keys in groups.values():
         largest = max([terms[key] for key in keys], key=lambda node: sum(1 for _ in walk(node)))
@@ -81,7 +81,7 @@ class _Normalizer(Mapper):
     def visit_Expr(self, node: Expr) -> Expr:
         if type(node) not in TERM_KINDS:
             return self.generic(node)
-        form = self.forms.get(structural_key(node))
+        form = self.forms.get(term_key(node))
         return self.generic(node) if form is None else form
 
 

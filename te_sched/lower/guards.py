@@ -17,12 +17,12 @@ from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
 from te_sched.arith.int_set import NOTHING, IntervalSet
-from te_sched.arith.structural_equality import same
 from te_sched.config import Lowering
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Call, Expr, IntImm, Let, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, LetStmt, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of, walk
 
 _HINT = "pragma_loop_partition_hint"

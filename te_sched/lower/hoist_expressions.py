@@ -20,7 +20,6 @@ from enum import Flag
 from typing import Any
 
 from te_sched.arith import build
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir.blocks import BlockRealize
@@ -30,6 +29,7 @@ from te_sched.ir.expr import And, Call, Expr, IntImm, Let, Or, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, parts_of, replace, variables_of, walk
 from te_sched.lower.dataflow.touches import expressions_of
 from te_sched.lower.remove_no_op import is_without_effect

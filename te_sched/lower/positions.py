@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var
+from te_sched.ir.term_keys import same
 from te_sched.lower.simplify import index_simplifier
 
 

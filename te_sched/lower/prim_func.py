@@ -11,7 +11,6 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.complete import complete
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import DeclarationError, OperandError, Subject, kind_of, with_article
 from te_sched.ir import dtypes, intrinsics, ops
@@ -32,6 +31,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
 from te_sched.lower.statements import sequence
 from te_sched.signatures import is_sequence

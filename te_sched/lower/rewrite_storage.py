@@ -48,7 +48,7 @@ from te_sched.ir.kernel import memory_scope
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import storage_scope
-from te_sched.ir.structural import structural_key
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import AccessMapper, children, replace, variables_of, walk
 from te_sched.lower.statements import rebuilt
 from te_sched.lower.vectorize_storage import vectorize_storage
@@ -548,7 +548,7 @@ class _InPlaceCheck:
 
 
 def _keys(exprs: Iterable[Expr]) -> list[Any]:
-    return [structural_key(expr) for expr in exprs]
+    return [term_key(expr) for expr in exprs]
 
 
 class _Rewriter(AccessMapper):

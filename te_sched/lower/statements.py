@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
@@ -17,6 +16,7 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
+from te_sched.ir.term_keys import all_same
 from te_sched.ir.visitor import (
     CHILD_FIELDS,
     PART_FIELDS,

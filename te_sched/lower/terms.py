@@ -12,6 +12,7 @@ from typing import Any
 
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.term_keys import own_key
 from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS
 
 
@@ -69,12 +70,8 @@ class Terms:
             a = self.of(expr.a)
             b = self.of(expr.b) if a is not None else None
             term = None if a is None or b is None else self._share((kind, a, b), expr, (a, b))
-        elif kind is Var:
-            term = self._share((address,), expr, ())
-        elif kind is E.IntImm:
-            term = self._share((expr.value, expr.dtype), expr, ())
         elif kind in _LEAVES:
-            term = self._share((kind, repr(expr.value), expr.dtype), expr, ())
+            term = self._share(own_key(expr), expr, ())
         elif kind in _PARTS:
             term = self._inner(expr, kind)
         else:
@@ -83,15 +80,13 @@ class Terms:
         return term
 
     def _inner(self, expr: Any, kind: type) -> Term | None:
-        fields, extra = _PARTS[kind]
         parts = []
-        for name in fields:
+        for name in CHILD_FIELDS[kind]:
             part = self.of(getattr(expr, name))
             if part is None:
                 return None
             parts.append(part)
-        key = (kind, *parts, getattr(expr, extra)) if extra else (kind, *parts)
-        return self._share(key, expr, tuple(parts))
+        return self._share((*own_key(expr), *parts), expr, tuple(parts))
 
     def _share(self, key: tuple[Any, ...], node: Expr, parts: tuple[Term, ...]) -> Term:
         term = self.shared.get(key)

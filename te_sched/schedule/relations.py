@@ -16,11 +16,11 @@ from typing import Any
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet
-from te_sched.arith.structural_equality import same
 from te_sched.config import Lowering
 from te_sched.errors import LoweringError, Subject, Where
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, Range, Var
+from te_sched.ir.term_keys import same
 from te_sched.schedule.layouts import LayoutMap
 
 Ranges = dict[IterVar, Range]

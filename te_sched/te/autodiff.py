@@ -27,7 +27,7 @@ from te_sched.ir.expr import (
     Select,
     Var,
 )
-from te_sched.ir.structural import structural_key
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of, walk
 from te_sched.signatures import checked
 from te_sched.te.declare import axis_of
@@ -198,7 +198,7 @@ def _uses(tensor: Tensor, relevant: Collection[Tensor], adjoint: _Adjoint) -> It
         sources, condition, factors = body.source, body.condition, _factors(op, body)
     for source, factor in zip(sources, factors, strict=True):
         reads = [node for node in walk(source) if type(node) is ProducerLoad]
-        for read in {structural_key(one): one for one in reads}.values():
+        for read in {term_key(one): one for one in reads}.values():
             if read.producer not in relevant or factor is None:
                 continue
             partial = times(derivative(source, read), factor)

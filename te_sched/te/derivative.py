@@ -27,7 +27,7 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
-from te_sched.ir.structural import structural_key
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import Visitor, substitute, walk
 
 _Rule = Callable[..., Any]
@@ -107,7 +107,7 @@ class _Derivative(Visitor):
     """Derivatives with respect to one target; None stands for 0."""
 
     def __init__(self, target: Expr) -> None:
-        self.key = structural_key(target)
+        self.key = term_key(target)
 
     def of(self, e: Any) -> Expr | None:
         """The derivative of an expression."""
@@ -125,12 +125,11 @@ class _Derivative(Visitor):
     def depends(self, e: Expr) -> bool:
         """Whether the target occurs in an expression."""
         return any(
-            type(part) in (Var, ProducerLoad) and structural_key(part) == self.key
-            for part in walk(e)
+            type(part) in (Var, ProducerLoad) and term_key(part) == self.key for part in walk(e)
         )
 
     def visit_leaf(self, e: Expr) -> Expr | None:
-        return ops.const(1, e.dtype) if structural_key(e) == self.key else None
+        return ops.const(1, e.dtype) if term_key(e) == self.key else None
 
     visit_Var = visit_ProducerLoad = visit_leaf
 

@@ -33,7 +33,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.structural import structural_key
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import substitute, variables_of, walk
 from te_sched.tensorir.blocks import (
     accessed,
@@ -193,10 +193,7 @@ def _are_alike(
         found = [part for node in nodes for part in (node.min, node.extent)]
         found += [substitute(end, values) for r in region.region for end in (r.min, r.extent)]
         numbered: dict[Var, Expr] = dict(zip(around, loops, strict=True))
-        return [
-            structural_key(substitute(part, numbered))
-            for part in (*found, predicate_of(index, key))
-        ]
+        return [term_key(substitute(part, numbered)) for part in (*found, predicate_of(index, key))]
 
     return key_of(read, loops) == key_of(written, others)
 

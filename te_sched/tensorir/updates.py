@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from te_sched.arith.reducers import find_reducer
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, IntImm, Mul, Var
 from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of, structural_equal
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, substitute
 
 # Makes the error of a fault, a reason and help.

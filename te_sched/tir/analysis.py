@@ -17,13 +17,13 @@ from te_sched.analysis.programs.memory_sizes import (
 from te_sched.analysis.programs.operations import anchor_block, count_operations
 from te_sched.analysis.programs.purity import impurity
 from te_sched.arith.regions import access_regions
-from te_sched.arith.structural_equality import same
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, IllFormedError, ScheduleError, Subject
 from te_sched.ir import verify
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, Var
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.blocks.place_allocations import common_ancestors
 from te_sched.lower.passes import apply_passes

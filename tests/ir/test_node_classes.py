@@ -11,7 +11,7 @@ import pytest
 import te_sched.ir
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir import structural, verify
+from te_sched.ir import term_keys, verify
 from te_sched.ir.expr import Expr, Node, Var, node
 from te_sched.ir.roles import Role, role, roles_of
 from te_sched.ir.visitor import FIELD_ROLES
@@ -70,8 +70,8 @@ def missing(kind: type) -> list[str]:
         PRINTERS if is_value else ("script",)
     )  # primfn shows newer statements by their fields
     wrong += [f"printer {name}" for name in printers if not is_printed(kind, name)]
-    if is_value and kind not in structural._KEYS:
-        wrong.append("structural_key")
+    if is_value and kind not in term_keys._KEYS:
+        wrong.append("term_key")
     return wrong
 
 
@@ -92,7 +92,7 @@ def test_new_class_of_nodes_is_missed_by_name():
         "level of the verifier (verify.LEVELS)",
         "printer script",
         "printer primfn",
-        "structural_key",
+        "term_key",
     ]
 
 

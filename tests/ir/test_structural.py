@@ -11,12 +11,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.structural import (
-    assert_structural_equal,
-    structural_difference,
-    structural_equal,
-    structural_key,
-)
+from te_sched.ir.structural import assert_structural_equal, structural_difference, structural_equal
 from te_sched.ir.structural_hash import structural_hash
 
 
@@ -73,17 +68,6 @@ def test_types_and_zeros_of_floats_differ() -> None:
     assert not structural_equal(IntImm(1), IntImm(1, "int64"))
     assert not structural_equal(E.FloatImm(0.0), E.FloatImm(-0.0))
     assert structural_equal(E.FloatImm(float("nan")), E.FloatImm(float("nan")))
-
-
-def test_keys_are_equal_for_equal_expressions_only() -> None:
-    i, j, buffer = Var("i"), Var("j"), decl_buffer((8,), "float32", "A")
-
-    def value(index: Var) -> E.Expr:
-        return E.BufferLoad(buffer, (index * 2 + 1,)) + 1.0
-
-    assert structural_key(value(i)) == structural_key(value(i))
-    assert structural_key(value(i)) != structural_key(value(j))
-    assert len({structural_key(i + 1), structural_key(i + 1), structural_key(i + 2)}) == 2
 
 
 def test_reductions_bind_their_axes() -> None:

@@ -12,9 +12,9 @@ tvm = pytest.importorskip("tvm")
 import te_sched  # noqa: E402
 from te_sched.arith import int_set, iter_map  # noqa: E402
 from te_sched.arith.analyzer import Analyzer  # noqa: E402
-from te_sched.arith.structural_equality import same  # noqa: E402
 from te_sched.compat import arith  # noqa: E402
 from te_sched.ir import expr as E  # noqa: E402
+from te_sched.ir.term_keys import same  # noqa: E402
 from tests.peer.bridge import Bridge  # noqa: E402
 from tests.sampling import sampled  # noqa: E402
 

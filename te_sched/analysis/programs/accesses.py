@@ -13,13 +13,13 @@ from typing import Any
 
 from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.forms import Forms
-from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.kernel import launched
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
 from te_sched.ir.stmt import AttrStmt, BufferStore, PrimFunc, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import StatementMapper, Substitute, variables_of, walk
 
 _ONE = IntImm(1)

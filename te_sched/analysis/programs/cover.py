@@ -30,8 +30,8 @@ from te_sched.arith.forms import (
     times,
 )
 from te_sched.arith.interval import Interval
-from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import EQ, Expr, FloorDiv, IntImm, Var
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of
 
 FormInterval = Interval[tuple[Form, ...]]  # maximum of lower, minimum of upper bounds

@@ -28,12 +28,12 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.arith.forms import constant, plus
-from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
 from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import EQ, Expr, IntImm, Var
 from te_sched.ir.message_text import spelled
 from te_sched.ir.scopes import Loop, Memory, is_shared_by
+from te_sched.ir.term_keys import all_same
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.wording import wording
 

@@ -16,9 +16,9 @@ from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memo
 from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.forms import Form, Forms, plus
-from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
+from te_sched.ir.term_keys import all_same
 from te_sched.wording import wording
 
 _VERBS = {"parallel": "parallelize", "vectorized": "vectorize"}

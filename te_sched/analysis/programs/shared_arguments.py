@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of, by_memory
-from te_sched.arith.structural_equality import all_same
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer
 from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.shared_arguments import SharedArguments
 from te_sched.ir.stmt import AttrStmt, For, PrimFunc
+from te_sched.ir.term_keys import all_same
 from te_sched.ir.visitor import statements
 
 _IN_ORDER = ("serial", "unrolled")

@@ -18,13 +18,13 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet, from_range
 from te_sched.arith.regions import accessed_sets
-from te_sched.arith.structural_equality import all_same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import StorageScope, storage_scope
+from te_sched.ir.term_keys import all_same
 from te_sched.ir.visitor import AccessMapper, replace, statements, variables_of, walk
 from te_sched.lower.blocks.declarations import ALIGN, memory_extents
 from te_sched.lower.positions import aligned_strides

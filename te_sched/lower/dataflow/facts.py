@@ -29,12 +29,12 @@ from te_sched.arith.linear_sets import (
     union_of,
     without,
 )
-from te_sched.arith.structural_equality import same
 from te_sched.config import Lowering
 from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import BufferStore
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, substitute, variables_of, walk
 from te_sched.lower.dataflow.elements import Elements
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_expr import UNBOUNDED, IterSplitExpr, split_of
-from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
 from te_sched.ir.expr import Add, Expr, FloorDiv, IntImm, Mul, Var
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import substitute
 
 

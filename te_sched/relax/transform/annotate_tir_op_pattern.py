@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from te_sched.arith.structural_equality import same
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferLoad, Expr, Var
 from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.passes import ModuleTransform, PassInfo
 

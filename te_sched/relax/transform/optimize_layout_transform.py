@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
 from te_sched.ir.expr import Range
 from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.term_keys import same
 from te_sched.passes import PassInfo
 from te_sched.relax.dpl.pattern import are_equal_sizes
 from te_sched.relax.expr_functor import PyExprMutator

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.structural_equality import same
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block, whole_buffer
 from te_sched.ir.expr import (
@@ -19,6 +18,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, listed, of_block

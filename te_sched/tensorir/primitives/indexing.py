@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.structural_equality import same
 from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -16,6 +15,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import BufferLoad, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import check_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block

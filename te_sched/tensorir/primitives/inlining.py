@@ -9,13 +9,13 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
-from te_sched.arith.structural_equality import all_same, same
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, FloorDiv, IterVar, Mul, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.term_keys import all_same, same
 from te_sched.ir.visitor import children, replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import (

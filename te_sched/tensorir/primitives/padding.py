@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_map import detect_iter_map
-from te_sched.arith.structural_equality import all_same
 from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -34,6 +33,7 @@ from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of
+from te_sched.ir.term_keys import all_same
 from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
 from te_sched.tensorir.blocks import (
