@@ -1,14 +1,17 @@
 """Structural equality: up to the names and identities of bound variables and buffers.
 
-`structural_equal` compares, `first_mismatch` returns the paths to the first difference,
-`structural_difference` its text. Whether two expressions are the same term, of the same variables,
-is another notion (`ir.term_keys`). Must not know nodes beyond the roles of their fields.
+One walk of two trees numbers what they define and compares them step by step: `structural_equal`,
+`structural_difference` (the text of the first difference) and `get_first_structural_mismatch` (its
+paths). The walk of a tree with itself lists what is compared (`tokens_of`, which the structural
+hash digests), so that equal programs have equal tokens. Whether two expressions are the same term,
+of the same variables, is another notion (`ir.term_keys`). Must not know nodes beyond the roles of
+their fields.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +43,7 @@ COMPARED = {  # the compared fields, bodies last; of graphs in their order
 
 _ITEMS = (tuple, list)
 _PLAIN_TYPES = ("int32", "bool", "float32", "handle")  # of constants that Python's values become
+_CONSTANTS = frozenset((IntImm, StringImm))
 
 _deeply = walks_deeply("compare two programs", DeclarationError)
 
@@ -73,12 +77,12 @@ def get_first_structural_mismatch(
 
 @_deeply
 def _first_difference(a: Any, b: Any, map_free_vars: bool) -> _Differ | None:
-    comparer = _Comparer(map_free_vars)
+    walk_of_both = _Walk(map_free_vars)
     try:
-        comparer.compare(a, b)
+        walk_of_both.compare(a, b)
     except _Differ as difference:
         left, right = (
-            ObjectPath(comparer.path if end is None else [*comparer.path, end])
+            ObjectPath(walk_of_both.path if end is None else [*walk_of_both.path, end])
             for end in difference.ends
         )
         difference.paths = (left, right)
@@ -111,15 +115,22 @@ class _Differ(Exception):
         self.ends = (left, right)
 
 
-class _Comparer:
-    """Compares two trees; `path` is the current position."""
+class _Walk:
+    """Compares two trees; `path` is the current position. The variables of both are numbered in the
+    order of their definitions.
 
-    def __init__(self, map_free_vars: bool) -> None:
+    With `tokens`, both are the same tree, and what is compared is appended there.
+    """
+
+    def __init__(self, map_free_vars: bool, tokens: list[Any] | None = None) -> None:
         self.map_free_vars = map_free_vars
+        self.tokens = tokens
         self.path: list[_Step] = []
-        self.right_of: dict[Any, Any] = {}
-        self.left_of: dict[Any, Any] = {}
-        self.buffers: dict[Buffer, Buffer] = {}  # known to be equal
+        self.count = 0  # of definitions
+        self.left: dict[Any, int] = {}
+        self.right: dict[Any, int] = {} if tokens is None else self.left
+        # The buffer that is known to be equal; with tokens, the digest of those of a buffer.
+        self.buffers: dict[Buffer, Any] = {}
 
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
@@ -138,6 +149,8 @@ class _Comparer:
             self.items(a, b)
         elif not is_plain(a) and isinstance(a, Mapping):
             self.mapping(a, b)
+        elif self.tokens is not None:
+            self.tokens += _leaf_tokens(a)
         elif isinstance(a, Node):  # a producer
             if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]
                 raise _Differ(f"{_brief(a)} != {_brief(b)}")
@@ -153,6 +166,11 @@ class _Comparer:
     def fields(self, a: Any, b: Any) -> None:
         """Compare two nodes of a class by fields, definitions first."""
         kind = type(a)
+        if self.tokens is not None:
+            if kind in _CONSTANTS:
+                self.tokens += _constant_tokens(a)
+                return
+            self.tokens.append(kind.__name__)
         binding = DEFINITIONS[kind]
         for name in binding:
             self.path.append(("attr", name))
@@ -164,6 +182,8 @@ class _Comparer:
 
     def items(self, a: Any, b: Any) -> None:
         """Compare two sequences: what they share first."""
+        if self.tokens is not None:
+            self.tokens.append(len(a))
         for position, (left, right) in enumerate(zip(a, b, strict=False)):
             self.path.append(("index", position))
             self.compare(left, right)
@@ -176,14 +196,20 @@ class _Comparer:
         if set(a) != set(b):
             text = f"keys {sorted(map(str, a))} != {sorted(map(str, b))}"
             raise _Differ(text, *_missing_entry([*a], [*b]))
-        for key in a:
+        keys: Iterable[Any] = a
+        if self.tokens is not None:
+            keys = sorted(a, key=str)
+            self.tokens += map(str, keys)
+        for key in keys:
             self.path.append(("key", key))
             self.compare(plain_of(a[key]), plain_of(b[key]))
             self.path.pop()
 
     def bind(self, a: Any, b: Any) -> None:
-        """Map variable a on the left to b on the right."""
+        """Give variable a on the left and b on the right one number."""
         if type(a) is tuple and type(b) is tuple:
+            if self.tokens is not None:
+                self.tokens.append(len(a))
             for position, (left, right) in enumerate(zip(a, b, strict=False)):
                 self.path.append(("index", position))
                 self.bind(left, right)
@@ -191,15 +217,21 @@ class _Comparer:
             _same_length(a, b, "variables")
         elif isinstance(a, Var):
             self.signature(a, b)
-            self.right_of[a] = b
-            self.left_of[b] = a
+            self.number(a, b)
+            if self.tokens is not None:
+                self.tokens.append(a.dtype)
         elif isinstance(a, GraphVar):
             self.graph_variable_defined(a, b)
         else:
             self.defined(a, b)
 
+    def number(self, a: Any, b: Any) -> None:
+        """Give two variables the next number."""
+        self.left[a] = self.right[b] = self.count
+        self.count += 1
+
     def graph_variable_defined(self, a: GraphVar, b: Any) -> None:
-        """Map a variable of a graph on the left to b on the right."""
+        """Give variable a of the graph on the left and b on the right one number."""
         if type(b) is not type(a):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
         self.path.append(("attr", "struct_info_"))
@@ -208,22 +240,14 @@ class _Comparer:
         else:
             self.compare(a.struct_info_, b.struct_info_)
         self.path.pop()
-        self.right_of[a] = b
-        self.left_of[b] = a
-
-    def graph_variable(self, a: GraphVar, b: GraphVar) -> None:
-        """Compare two uses of variables of graphs."""
-        left, right = self.left_of.get(b), self.right_of.get(a)
-        if left is None and right is None and (a is b or self.map_free_vars):
-            self.graph_variable_defined(a, b)
-            return
-        if left is not a or right is not b:
-            raise _Differ(f"variable {a.name_hint} != {b.name_hint}")
+        self.number(a, b)
+        if self.tokens is not None:
+            self.tokens.append(type(a).__name__)
 
     def defined(self, a: Any, b: Any) -> None:
-        """Map the axis or buffer a on the left to b on the right."""
+        """Number the variables that the axis or buffer a on the left and b on the right define."""
         if isinstance(a, Buffer):
-            if a.data not in self.right_of:
+            if a.data not in self.left:
                 self.bind(a.data, b.data)
             for one, other in zip(symbols(a), symbols(b), strict=False):
                 self.declare(one, other)  # of a view, by the buffer that it matches
@@ -245,14 +269,16 @@ class _Comparer:
             if (left.element, left.scope or "global") != (right.element, right.scope or "global"):
                 raise _Differ(f"{a.name}: {left} != {b.name}: {right}")
 
-    def variable(self, a: Var, b: Var) -> None:
-        """Compare two uses of variables."""
-        left, right = self.left_of.get(b), self.right_of.get(a)
-        if left is None and right is None and (a is b or self.map_free_vars):
+    def variable(self, a: Any, b: Any) -> None:
+        """Compare two uses of variables, also of graphs. The first use of a free one numbers it."""
+        left = self.left.get(a)
+        if self.tokens is not None:
+            is_itself = left is None and not self.map_free_vars
+            self.tokens.append(id(a) if is_itself else left)
+        if left is None and b not in self.right and (a is b or self.map_free_vars):
             self.bind(a, b)
-            return
-        if left is not a or right is not b:
-            raise _Differ(f"variable {a.name} != {b.name}")
+        elif left is None or left != self.right.get(b):
+            raise _Differ(f"variable {_name_of(a)} != {_name_of(b)}")
 
     def buffer(self, a: Buffer, b: Buffer) -> None:
         """Compare two buffers by content: two views of the same memory may be one on the left."""
@@ -261,12 +287,29 @@ class _Comparer:
         self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
         for one, other in zip(symbols(a), symbols(b), strict=False):
             self.declare(one, other)
+        if self.tokens is None:
+            self.layout(a, b)
+            self.buffers[a] = b
+        else:
+            self.tokens.append(self.content(a))
+
+    def layout(self, a: Buffer, b: Buffer) -> None:
+        """Compare the fields of buffers whose variables have numbers."""
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))
         # Alignment beyond a cache line changes no access.
         self.at("data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
-        self.buffers[a] = b
+
+    def content(self, buffer: Buffer) -> str:
+        """The digest of the tokens of a buffer's fields: equal views of memory are alike."""
+        digest: str | None = self.buffers.get(buffer)
+        if digest is None:
+            outside, self.tokens = self.tokens, [buffer.scope()]
+            self.layout(buffer, buffer)
+            digest = self.buffers[buffer] = digest_of(self.tokens).hex()
+            self.tokens = outside
+        return digest
 
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
         """Compare attributes, which may define the variable of a thread or the data of a buffer."""
@@ -274,25 +317,26 @@ class _Comparer:
             raise _Differ(f"attribute {a.key!r} != {b.key!r}")
         left, right = a.node, b.node
         both_axes = isinstance(left, IterVar) and isinstance(right, IterVar)
-        if both_axes and a.key in S.THREAD_KEYS and left.var not in self.right_of:
+        if both_axes and a.key in S.THREAD_KEYS and left.var not in self.left:
             self.bind(left.var, right.var)
         if isinstance(left, Buffer) and isinstance(right, Buffer):
             self.declare(left.data, right.data)
         self.fields(a, b)
 
     def declare(self, a: Var, b: Var) -> None:
-        """Map the pointer of an attribute that encloses its definition."""
-        if a is not b and a not in self.right_of and b not in self.left_of:
+        """Number a variable that an enclosing node may have defined."""
+        if a not in self.left and b not in self.right:
             self.bind(a, b)
 
     def axis(self, a: IterVar, b: IterVar) -> None:
         """Compare axes outside of reductions, by their variables; pragmas may name removed axes."""
-        if a is b:
+        if self.tokens is not None:
+            self.tokens += (a.kind, a.thread_tag)
+        elif a is b:
             return
         if (a.kind, a.thread_tag) != (b.kind, b.thread_tag):
             raise _Differ(f"axis {_brief(a)} != {_brief(b)}")
-        if self.right_of.get(a.var) is None and self.left_of.get(b.var) is None:
-            self.bind(a.var, b.var)
+        self.declare(a.var, b.var)
         self.at("var", a.var, b.var)
 
     def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
@@ -300,20 +344,23 @@ class _Comparer:
         self.path.append(("attr", "params"))
         self.bind(a.params, b.params)
         self.path[-1] = ("attr", "buffer_map")
-        mapped = [self.right_of.get(param, param) for param in a.buffer_map]
+        of_number = {self.right.get(param): param for param in b.params}
+        params = sorted(a.buffer_map, key=lambda param: self.left.get(param, -1))
+        mapped = [of_number.get(self.left.get(param), param) for param in params]
         if set(mapped) != set(b.buffer_map):
             ends = _missing_entry(mapped, [*b.buffer_map])
             raise _Differ("other parameters have buffers", *ends)
         self.path.append(("", None))
-        pairs = [
-            (a.buffer_map[one], b.buffer_map[self.right_of.get(one, one)]) for one in a.buffer_map
-        ]
+        buffers = map(b.buffer_map.__getitem__, mapped)
+        pairs = [*zip(map(a.buffer_map.__getitem__, params), buffers, strict=True)]
         for left, right in pairs:
             self.declare(left.data, right.data)
             for one, other in zip(symbols(left), symbols(right), strict=False):
                 self.declare(one, other)
-        for param, (left, right) in zip(a.buffer_map, pairs, strict=True):
+        for param, (left, right) in zip(params, pairs, strict=True):
             self.path[-1] = ("key", param)
+            if self.tokens is not None:
+                self.tokens.append(self.left.get(param))
             self.buffer(left, right)
         del self.path[-2:]
         self.at("attrs", a.attrs, b.attrs)
@@ -322,6 +369,9 @@ class _Comparer:
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
         """Compare floating-point constants by their bits."""
+        if self.tokens is not None:
+            self.tokens += _constant_tokens(a)
+            return
         if a.dtype != b.dtype or float_key(a.value) != float_key(b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
@@ -333,16 +383,59 @@ def compared_items(attrs: Mapping[Any, Any]) -> Mapping[Any, Any]:
     return {key: value for key, value in attrs.items() if key != SIZE_RELATIONS}
 
 
-_METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
-    Var: _Comparer.variable,
-    GraphVar: _Comparer.graph_variable,
-    DataflowVar: _Comparer.graph_variable,
-    Buffer: _Comparer.buffer,
-    IterVar: _Comparer.axis,
-    FloatImm: _Comparer.constant,
-    S.AttrStmt: _Comparer.attribute,
-    S.PrimFunc: _Comparer.function,
+_METHODS: dict[type, Callable[[_Walk, Any, Any], None]] = {
+    Var: _Walk.variable,
+    GraphVar: _Walk.variable,
+    DataflowVar: _Walk.variable,
+    Buffer: _Walk.buffer,
+    IterVar: _Walk.axis,
+    FloatImm: _Walk.constant,
+    S.AttrStmt: _Walk.attribute,
+    S.PrimFunc: _Walk.function,
 }
+
+
+@walks_deeply("hash a program", DeclarationError)
+def tokens_of(node: Any, map_free_vars: bool = False) -> list[Any]:
+    """What is compared of a node: equal nodes have equal tokens. Free variables count as
+    themselves, or with `map_free_vars` by the order of their uses.
+    """
+    tokens: list[Any] = []
+    _Walk(map_free_vars, tokens).compare(node, node)
+    return tokens
+
+
+def digest_of(tokens: list[Any]) -> bytes:
+    """The digest of tokens, the same in every process."""
+    import hashlib  # late: programs are compared more often than hashed
+
+    return hashlib.blake2b(repr(tokens).encode(), digest_size=8).digest()
+
+
+def _constant_tokens(node: Any) -> tuple[Any, ...]:
+    """The tokens of a constant: of a type that plain values have, those of the plain value."""
+    value = _leaf_tokens(node.value)
+    return value if node.dtype in _PLAIN_TYPES else (*value, node.dtype)
+
+
+def _leaf_tokens(value: Any) -> tuple[Any, ...]:
+    """The tokens of a value without parts."""
+    if isinstance(value, str):
+        return (str(value),)
+    if isinstance(value, int):
+        return (hex(value).encode(),)  # of any length; no text of a program
+    if isinstance(value, float):
+        return (float_key(value).encode(),)
+    if isinstance(value, Node):  # a producer
+        return value.name, value.dtype  # type: ignore[attr-defined]
+    if hasattr(value, "numpy"):
+        value = value.numpy()
+    if isinstance(value, np.ndarray | np.generic):
+        import hashlib
+
+        bits = hashlib.blake2b(_bits_of(value), digest_size=16).hexdigest()
+        return value.dtype.str, value.shape, bits
+    return (repr(value),)
 
 
 def unboxed(value: Any) -> Any:
@@ -413,6 +506,10 @@ def _are_equal(a: Any, b: Any) -> bool:
 def _bits_of(array: Any) -> memoryview:
     """The bytes of an array."""
     return np.ascontiguousarray(array).reshape(-1).view("uint8").data
+
+
+def _name_of(variable: Var | GraphVar) -> str:
+    return variable.name if isinstance(variable, Var) else variable.name_hint
 
 
 def _brief(value: Any) -> str:

@@ -12,8 +12,10 @@ import numpy as np
 
 from te_sched import te, tir
 from te_sched.ir import load_json, save_json, structural_equal, structural_hash
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import BufferLoad, Expr, StringImm, Var
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.structural import tokens_of
 from te_sched.script import from_source
 
 PROGRAMS = Path(__file__).parent.parent / "golden" / "tensorir" / "schedules.json"
@@ -94,3 +96,24 @@ def test_arrays_count_by_their_type_shape_and_bytes() -> None:
     assert len(set(hashes)) == len(different)
     assert hashes == [structural_hash(one.copy(order="F")) for one in different]
     assert structural_hash(np.repeat(values, 2)[::2]) == hashes[0]
+
+
+def test_equal_parts_of_programs_have_equal_hashes() -> None:
+    """Free buffers are equal by their contents; constants are equal to plain values."""
+    loads = [BufferLoad(decl_buffer((8,), "float32", name), (Var("i"),)) for name in "AB"]
+    assert structural_equal(*loads, map_free_vars=True)
+    assert structural_hash(loads[0], True) == structural_hash(loads[1], True)
+    first, second = (BufferLoad(decl_buffer((8,)), (tir.const(0),)) for _ in range(2))
+    assert structural_equal(first, second)
+    assert structural_hash(first) == structural_hash(second)
+    pairs = [(1, tir.const(1)), (True, 1), ([1.0], [tir.const(1.0)]), ("a", StringImm("a"))]
+    for a, b in pairs:
+        assert structural_equal(a, b)
+        assert structural_hash(a) == structural_hash(b)
+
+
+def test_tokens_number_what_a_program_defines() -> None:
+    x, y = Var("x"), Var("y")
+    assert tokens_of(x + y, True) == tokens_of(y + x, True) != tokens_of(x + x, True)
+    assert tokens_of(x + 1) == tokens_of(x + 1) != tokens_of(y + 1)
+    assert tokens_of(tir.const(0.0)) != tokens_of(tir.const(-0.0))
