@@ -29,11 +29,11 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import eval_set, from_range
-from te_sched.arith.structural_equality import same
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, Max, Min, Var
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.lower.blocks.unify_threads import (
     EQUAL_EXTENTS,
