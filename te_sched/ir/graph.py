@@ -154,7 +154,8 @@ class TupleGetItem(GraphExpr):
         if self.struct_info_ is None and isinstance(known, TupleStructInfo):
             if not 0 <= self.index < len(known.fields):
                 raise DeclarationError(
-                    f"a tuple of {counted(len(known.fields), 'value')} has no element {self.index}",
+                    f"a tuple of {counted(len(known.fields), 'value')} has no element "
+                    f"{repr_of(self.index)}",
                     "",
                     "give an index from 0 to the number of values, exclusive",
                 )

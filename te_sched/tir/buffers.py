@@ -13,8 +13,10 @@ from te_sched.ir import ops
 from te_sched.ir.buffer import checked_indices, element_offset
 from te_sched.ir.expr import Add, Buffer, Expr, FloorDiv, FloorMod, IntImm
 from te_sched.ir.structural import structural_equal
+from te_sched.signatures import bound
 
 
+@bound
 @walks_deeply("compute the offset of an element", DeclarationError)
 def offset_of(self: Buffer, indices: Any) -> list[Expr]:
     """The offset of an element from the data pointer, in elements: one number, or one for each

@@ -12,7 +12,6 @@ from te_sched.errors import DeclarationError, LoweringError
 from te_sched.instrument import pass_instrument
 from te_sched.ir.graph import OpAttrs, as_expr, as_struct_info, update_struct_info
 from te_sched.relax.analysis.well_formed import check_well_formed
-from te_sched.relax.vm.executable import Executable
 from te_sched.transform import module_pass
 
 INFO = relax.TensorStructInfo([4], "float32")
@@ -77,7 +76,7 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
         (lambda: relax.TensorStructInfo(X), "the shape of TensorStructInfo is x"),
         (lambda: relax.BlockBuilder(3), "argument mod of BlockBuilder is 3"),
         (lambda: relax.const(object()), "cannot make a constant of"),
-        (lambda: Executable(3, None, {}), "argument bytecode of relax.Executable is 3"),
+        (lambda: relax.Executable(3, None, {}), "argument bytecode of relax.Executable is 3"),
         (
             lambda: relax.call_tir_with_grad(relax.GlobalVar("f"), (X,), INFO, "g", 3),
             "argument te_grad_kwargs of relax.op.call_tir_with_grad is 3",

@@ -133,7 +133,7 @@ def test_conditions_fold_and_check_their_operands():
     assert ops.logical_and(x > 1, True).a is x
     assert ops.logical_or(x > 1, True).value == 1
     assert type(ops.logical_not(x > 1)) is E.Not
-    with pytest.raises(DeclarationError, match="and needs conditions, got int32 and int32"):
+    with pytest.raises(DeclarationError, match="and needs conditions, got int32 and bool"):
         ops.logical_and(x, x > 1)
 
 

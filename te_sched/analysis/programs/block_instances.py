@@ -364,15 +364,20 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
     were written or where blocks have copied them.
     """
     last: dict[Buffer, tuple[BlockKey, BlockKey]] = {}  # the writer, and the reduction
-    for key in _leaves(index):
+    leaves = [*_leaves(index)]
+    for place, key in enumerate(leaves):
         block = index.block(key)
         # what T.init() reads is not among the reads
         copied = [last.pop(one) for one in buffers_of(block.reads) if one in last]
-        reduces = any(axis.kind == "CommReduce" for axis in block.iter_vars)
+        reduces = _reduces(block)
+        later = [index.block(one) for one in leaves[place + 1 :]]
         for buffer in buffers_of(block.writes):
             before = last.pop(buffer, None)
-            # A block that neither reduces nor copies a result says itself that it writes others.
-            is_part = before is not None and (reduces or bool(copied)) and _starts(index, key)
+            # A block that neither begins a reduction nor copies a result writes others on purpose.
+            begins = reduces or any(
+                _reduces(one) and buffer in buffers_of(one.reads) for one in later
+            )
+            is_part = before is not None and (begins or bool(copied)) and _starts(index, key)
             if before is not None and is_part and _meet(index, before[0], key, buffer):
                 yield broken_rule(
                     buffer.name,
@@ -382,6 +387,10 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
                 )
             if reduces or copied:
                 last[buffer] = (key, key if reduces else copied[0][1])
+
+
+def _reduces(block: Block) -> bool:
+    return any(axis.kind == "CommReduce" for axis in block.iter_vars)
 
 
 def _starts(index: BlockIndex, key: BlockKey) -> bool:

@@ -81,7 +81,9 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Callable[[Any], Schedule]: ...
 
 
-check_arguments(sys.modules[__name__], [name for name in dir() if "schedule_" in name])
+check_arguments(
+    sys.modules[__name__], [name for name in dir() if "schedule_" in name or name == "apply_rules"]
+)
 
 list_names(sys.modules[__name__], home="te_sched.topi")
 _tell_of_absent_names(__name__)
