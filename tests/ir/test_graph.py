@@ -76,7 +76,7 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
         (lambda: relax.TensorStructInfo(X), "the shape of TensorStructInfo is x"),
         (lambda: relax.BlockBuilder(3), "argument mod of BlockBuilder is 3"),
         (lambda: relax.const(object()), "cannot make a constant of"),
-        (lambda: relax.Executable(3, None, {}), "argument bytecode of relax.Executable is 3"),
+        (lambda: Executable(3, None, {}), "argument bytecode of relax.vm.Executable is 3"),
         (
             lambda: relax.call_tir_with_grad(relax.GlobalVar("f"), (X,), INFO, "g", 3),
             "argument te_grad_kwargs of relax.op.call_tir_with_grad is 3",
