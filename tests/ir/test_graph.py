@@ -12,6 +12,7 @@ from te_sched.errors import DeclarationError, LoweringError
 from te_sched.instrument import pass_instrument
 from te_sched.ir.graph import OpAttrs, as_expr, as_struct_info, update_struct_info
 from te_sched.relax.analysis.well_formed import check_well_formed
+from te_sched.relax.vm.executable import Executable
 from te_sched.transform import module_pass
 
 INFO = relax.TensorStructInfo([4], "float32")
