@@ -200,7 +200,7 @@ def _timed_product(tvm: Any, size: int) -> list[matmul.Timing]:
     print(
         f"C = A B, {size} x {size}, float32: one declaration, {count} schedules, the time of each"
     )
-    print("(the programs are in tutorials/matmul.py)\n")
+    print("(the programs are in tutorials/matmul.py; numpy is timed again beside each of them)\n")
     timings = matmul.show(tvm, size)
     fastest = min(timings[1:], key=lambda one: one.seconds)
     factor = timings[1].seconds / fastest.seconds

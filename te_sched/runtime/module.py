@@ -301,7 +301,10 @@ def make_evaluator(
     for what, given in absent.items():
         is_off = isinstance(given, int | str) and not given
         if what in unknown or not is_off:
-            raise CallError(f"time_evaluator does not support argument {what}", "", "leave it out")
+            nearest = did_you_mean(what, _TIMING) if what in unknown else ""
+            raise CallError(
+                f"time_evaluator does not support argument {what}", "", f"leave it out{nearest}"
+            )
     return Evaluator(
         functools.partial(function.measure, dev),
         number,
@@ -312,6 +315,7 @@ def make_evaluator(
     )
 
 
+_TIMING = ("number", "repeat", "min_repeat_ms", "cooldown_interval_ms", "repeats_to_cooldown")
 _F = TypeVar("_F", bound=Callable[..., None])
 
 
