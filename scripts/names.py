@@ -3,8 +3,8 @@
 python -m scripts.names            write the page
 python -m scripts.names --check    fail if it is out of date
 
-The namespaces are those that dir leads to from te_sched; what a name is, is the first line of its
-docstring. Must not know single names.
+The namespaces are those that dir leads to from te_sched; what a name is, is the first sentence of
+its docstring. Must not know single names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _HEAD = """\
 # All names
 
 `dir` and completion show these names of te_sched's modules and main classes, and no others. Made by
-`python -m scripts.names` from the first lines of docstrings.
+`python -m scripts.names` from the first sentences of docstrings.
 """
 
 
@@ -78,11 +78,13 @@ def public(owner: Any) -> list[str]:
 
 
 def summary(value: Any) -> str:
-    """The first line of a docstring; of a value without one its type."""
+    """The first sentence of a docstring; of a value without one its type."""
     is_documented = callable(value) or isinstance(value, types.ModuleType | property)
     text = (inspect.getdoc(value) or "") if is_documented else f"of type `{type(value).__name__}`"
-    line = re.sub(r"Must not know\b.*", "", text.partition("\n")[0])  # it is for contributors
-    return line.replace("|", "\\|").strip()
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    sentence = re.sub(r"Must not know\b.*", "", paragraph)  # it is for contributors
+    sentence = re.split(r"(?<=[a-z)`\"][.;]) |:$", sentence)[0]
+    return sentence.replace("|", "\\|").strip()
 
 
 def _members(kind: type) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError
 from te_sched.ir import graph as G
 from te_sched.ir import stmt as S
@@ -58,6 +59,7 @@ def is_closed(program: Any) -> bool:
     return not any(free_variables(one) for one in functions if isinstance(one, S.PrimFunc))
 
 
+@walks_deeply("print a program")
 def _recorded(node: Any, style: Style) -> str:
     text = _print(node, style)
     if style is PLAIN and isinstance(node, _PROGRAMS):

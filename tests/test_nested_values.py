@@ -54,6 +54,11 @@ PARTS = (
     "te_sched.tir.transform.",  # they make passes, which `passes._run` runs
     "te_sched.relax.PyExpr",  # methods that `visit_expr` calls
     "te_sched.relax.ExprFunctor.",
+    "te_sched.relax.expr_functor.",
+    "te_sched.relax.utils.ArgsConverter",  # converts the arguments of a function that is checked
+    *("te_sched.script.parser.", "te_sched.script.words.", "te_sched.script.graph_words."),
+    *("te_sched.script.tir.", "te_sched.script.relax."),  # words run while a script is read
+    "te_sched.ir.expr.Shuffle.",  # looks at constants
     "te_sched.relax.dpl.",  # `search` and `matches` run in what matches
     "te_sched.arith.",  # `compat.arith` has the public analyzer
 )
@@ -183,7 +188,8 @@ def test_struct_infos_are_analyzed() -> None:
 def test_struct_infos_of_other_depths_differ_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools such as pytest compare the arguments of all frames of an endless recursion."""
     info = nested_info()
-    monkeypatch.setattr("te_sched.tir.struct_info.structural_equal", None)
+    comparing = sys.modules["te_sched.ir.structural_hash"]  # the module, not the function
+    monkeypatch.setattr(comparing, "structural_equal", None)
     part = info
     while isinstance(part, relax.TupleStructInfo):
         part = part.fields[0]

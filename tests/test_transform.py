@@ -88,7 +88,7 @@ def test_unknown_options_are_refused():
     with pytest.raises(
         LoweringError, match=r"unknown option of PassContext[\s\S]*tir.disable_vectorize"
     ):
-        PassContext(config={"tir.disable_vectorize": True})
+        PassContext(config={"tir.disable_vectorizing": True})
 
 
 def test_a_pass_that_gives_no_statement_is_refused():

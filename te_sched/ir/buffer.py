@@ -258,12 +258,15 @@ def get_flattened_buffer(self: Buffer) -> Buffer:
         shape = tuple([_product(self.shape[low:high]) for low, high in pairwise(cuts)])
     else:
         shape = (_size(self) if self.shape else IntImm(1),)
+    offset = self.elem_offset
+    if ops.is_const(offset, 0):
+        offset = IntImm(0, shape[0].dtype)
     return Buffer(
         self.data,
         self.dtype,
         shape,
         (),
-        self.elem_offset,
+        offset,
         self.name,
         self.data_alignment,
         self.offset_factor,

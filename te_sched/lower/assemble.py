@@ -346,7 +346,7 @@ class _Assembly:
 
 
 def _no_offset(shape: tuple[Expr, ...]) -> Expr:
-    return IntImm(0, shape[0].dtype if shape else "int32")
+    return IntImm(0, shape[0].dtype if shape else "int64")
 
 
 def _aligned(stage: Stage, op: ComputeOp, buffer: Buffer, body: Stmt) -> Stmt:

@@ -476,12 +476,15 @@ def _flat_buffer(
         sizes = tuple([_product(part) for part in _grouped(shape, buffer.axis_separators)])
     else:
         sizes = (ops.mul(strides[0], shape[0]) if strides else _product(shape),)
+    offset = buffer.elem_offset
+    if ops.is_const(offset, 0):
+        offset = IntImm(0, sizes[0].dtype)
     return Buffer(
         data,
         dtype,
         sizes,
         (),
-        buffer.elem_offset,
+        offset,
         buffer.name,
         buffer.data_alignment,
         buffer.offset_factor,

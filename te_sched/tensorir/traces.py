@@ -239,6 +239,7 @@ class BlockTrace(Trace):
             ]
         )
 
+    @walks_deeply("simplify a trace", ScheduleError)
     def simplified(self, remove_postproc: bool) -> BlockTrace:
         """The trace without instructions that only have results which no other one uses.
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, FloatImm, IntImm, Node, StringImm, Var
 from te_sched.ir.visitor import substitute, variables_of
@@ -33,6 +35,7 @@ class Listing:
     needs by name (`needed`).
     """
 
+    @walks_deeply("list a trace", ScheduleError)
     def __init__(self, handles: Handles, entries: Iterable[Entry]) -> None:
         self.needed: dict[str, Any] = {}
         self._handles = handles

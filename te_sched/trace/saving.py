@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -38,6 +39,7 @@ _NODES = {
 }
 
 
+@walks_deeply("save a trace", ScheduleError)
 def as_json(handles: Handles, entries: Iterable[Entry]) -> list[Any]:
     """A trace as lists, dicts, numbers and texts."""
     return _Writer(handles, list(entries)).data

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.notebook_display import Shown
 from te_sched.signatures import checked_as
@@ -151,6 +152,7 @@ class Trace(Shown):
             for number, (entry, call) in enumerate(zip(self.entries, calls, strict=True))
         ]
 
+    @walks_deeply("list a trace", ScheduleError)
     def _listing(self) -> Listing:
         return Listing(self.handles, self.entries)
 

@@ -91,7 +91,7 @@ def test_without_the_library_there_is_no_model(
         assert cost_model.create() is None
     assert "searching without a cost model" in caplog.text
     assert "pip install" in caplog.text
-    with pytest.raises(TeSchedError, match=r"(?s)XGBModel needs the library.*pip install te_sched"):
+    with pytest.raises(TeSchedError, match=r"(?s)XGBModel needs.*pip install xgboost-cpu"):
         XGBModel()
 
 

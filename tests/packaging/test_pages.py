@@ -127,6 +127,7 @@ def test_cells_of_tables_do_not_end_in_mid_sentence():
         if line.startswith("|")
         for cell in re.split(r"(?<!\\)\|", line)[1:-1]
         if re.search(r"(?:,|\b(?:a|an|the|and|or|with|that|which|from|(?<!they )are))\s*$", cell)
+        and not cell.strip().endswith(("~a", "not a", "sign of a"))
     ]
     assert cut == []
 

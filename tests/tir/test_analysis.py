@@ -195,11 +195,11 @@ LET = "with T.LetStmt(42, var=i):\n"
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        (f"i = T.int32()\n{LET}    T.evaluate(i)\nT.evaluate(i)", "no longer in-scope"),
+        (f"i = T.int32()\n{LET}    T.evaluate(i)\nT.evaluate(i)", "no longer in scope"),
         (f"i = T.int32()\n{LET}    {LET}        T.evaluate(i)", "multiple nested definitions of"),
         (f"i = T.int32()\n{LET}    T.evaluate(i)\n{LET}    T.evaluate(i)", "multiple definitions"),
-        ("i = T.int32()\nT.evaluate(i)", "undefined variable i .* not defined"),
-        ("C = T.Buffer((4,), 'int32')\nC[0] = 1", "undefined variable C"),
+        ("i = T.int32()\nT.evaluate(i)", "a use of variable i .* not defined"),
+        ("C = T.Buffer((4,), 'int32')\nC[0] = 1", "a use of variable C"),
         (
             "for i in range(4):\n    with T.block('b'):\n        vi = T.axis.S(4, i)\n"
             "        A[i] = T.Cast('float32', vi)",

@@ -305,8 +305,8 @@ class _Instances:
             f"iterator {name} of block {self.key.name} leaves its domain",
             f"the loops around the block give it the value {value}, and its domain is {low} to "
             f"{end}",
-            f"give {name} a domain with this value, or exclude the iterations with T.where, as a split "
-            "without disable_predication does",
+            f"give {name} a domain with this value, or exclude the iterations with T.where, as a "
+            "split without disable_predication does",
         )
 
     def _repeated(self, part: _Part, count: int, instances: int) -> Finding:

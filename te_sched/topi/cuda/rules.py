@@ -85,7 +85,6 @@ def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
     _bind(stage, block, "blockIdx.x")
     _bind(stage, result, "threadIdx.y")
     if final is not op:
-        s[op].set_scope("local")
         s[op].compute_at(stage, result)
     stage.set_store_predicate(ops.equal(thread.var, 0))
 

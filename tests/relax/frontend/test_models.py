@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -225,8 +224,8 @@ def test_bert() -> None:
 
 def test_getting_started_imports_a_model():
     page = (Path(__file__).parents[3] / "docs/getting_started.md").read_text()
-    _, found, rest = page.partition("    import torch\n")
-    program = textwrap.dedent(found + rest.partition("\n\nSaved as `model.py`")[0])
+    _, found, rest = page.partition("import torch\n")
+    program = found + rest.partition("```")[0]
     names = {}
     exec(compile(program, "model.py", "exec"), names)
     assert names["result"].shape == (1, 10)
