@@ -66,7 +66,8 @@ def namespaces() -> dict[str, types.ModuleType]:
     for name, module in waiting:
         for part in public(module):
             value = getattr(module, part)
-            if isinstance(value, types.ModuleType) and value not in found.values():
+            is_ours = isinstance(value, types.ModuleType) and value.__name__.startswith("te_sched")
+            if is_ours and value not in found.values():
                 found[f"{name}.{part}"] = value
                 waiting.append((f"{name}.{part}", value))
     return found
