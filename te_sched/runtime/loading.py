@@ -13,7 +13,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError, kind_of
 from te_sched.ir.argument_sizes import ATTRIBUTE as SIZES
 from te_sched.ir.argument_sizes import Size
-from te_sched.ir.expr import Buffer, Call, Node, StringImm, Var
+from te_sched.ir.expr import Buffer, Call, Node, PointerType, StringImm, Var
 from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.shared_arguments import SharedArguments
@@ -99,7 +99,9 @@ def _check_program(module: Any) -> None:
 
 
 def _check_function(func: PrimFunc, functions: Mapping[str, Any]) -> None:
-    for node in walk(func):
+    for node in (*func.params, *walk(func)):
+        if isinstance(node, Var) and not isinstance(node.pointer, PointerType | None):
+            raise TypeError(f"the pointer of a variable is {kind_of(node.pointer)}")
         if isinstance(node, Node):
             check_fields(node)
         elif not isinstance(node, str | int | float | bool | None):

@@ -250,6 +250,10 @@ def changed(node: Any, **fields: object) -> Any:
     [
         lambda host, kernel: {},
         lambda host, kernel: {"main": host},
+        lambda host, kernel: {
+            "main": host,
+            "main_kernel": changed(kernel, params=(changed(kernel.params[0], pointer="float32"),)),
+        },
         lambda host, kernel: {"main_kernel": kernel},
         lambda host, kernel: {5: host},
         lambda host, kernel: {"main": 5},
