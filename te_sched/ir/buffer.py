@@ -182,6 +182,12 @@ def _offset(offset: Any, factor: int, shape: tuple[Expr, ...], name: str) -> Exp
     return IntImm(0, shape[0].dtype if shape else "int64")
 
 
+def flat_offset(buffer: Buffer, shape: tuple[Expr, ...]) -> Expr:
+    """The offset of the first element for a flattened shape: 0 has the type of its extents."""
+    is_zero = ops.is_const(buffer.elem_offset, 0)
+    return IntImm(0, shape[0].dtype) if is_zero else buffer.elem_offset
+
+
 @checked
 def access_ptr(
     self: Buffer,
@@ -258,15 +264,12 @@ def get_flattened_buffer(self: Buffer) -> Buffer:
         shape = tuple([_product(self.shape[low:high]) for low, high in pairwise(cuts)])
     else:
         shape = (_size(self) if self.shape else IntImm(1),)
-    offset = self.elem_offset
-    if ops.is_const(offset, 0):
-        offset = IntImm(0, shape[0].dtype)
     return Buffer(
         self.data,
         self.dtype,
         shape,
         (),
-        offset,
+        flat_offset(self, shape),
         self.name,
         self.data_alignment,
         self.offset_factor,

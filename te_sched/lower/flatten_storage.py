@@ -27,6 +27,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
+from te_sched.ir.buffer import flat_offset
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
     Add,
@@ -476,15 +477,12 @@ def _flat_buffer(
         sizes = tuple([_product(part) for part in _grouped(shape, buffer.axis_separators)])
     else:
         sizes = (ops.mul(strides[0], shape[0]) if strides else _product(shape),)
-    offset = buffer.elem_offset
-    if ops.is_const(offset, 0):
-        offset = IntImm(0, sizes[0].dtype)
     return Buffer(
         data,
         dtype,
         sizes,
         (),
-        offset,
+        flat_offset(buffer, sizes),
         buffer.name,
         buffer.data_alignment,
         buffer.offset_factor,

@@ -8,7 +8,7 @@ primitives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from math import prod
@@ -366,20 +366,20 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
     """
     last: dict[Buffer, tuple[BlockKey, BlockKey]] = {}  # the writer, and the reduction
     leaves = [*_leaves(index)]
-    for place, key in enumerate(leaves):
+    for number, key in enumerate(leaves, 1):
         block = index.block(key)
         # what T.init() reads is not among the reads
         copied = [last.pop(one) for one in buffers_of(block.reads) if one in last]
         reduces = _reduces(block)
-        later = [index.block(one) for one in leaves[place + 1 :]]
         for buffer in buffers_of(block.writes):
             before = last.pop(buffer, None)
             # A block that neither begins a reduction nor copies a result writes others on purpose.
-            begins = reduces or any(
-                _reduces(one) and buffer in buffers_of(one.reads) for one in later
-            )
-            is_part = before is not None and (begins or bool(copied)) and _starts(index, key)
-            if before is not None and is_part and _meet(index, before[0], key, buffer):
+            if (
+                before is not None
+                and (reduces or copied or _is_reduced(buffer, map(index.block, leaves[number:])))
+                and _starts(index, key)
+                and _meet(index, before[0], key, buffer)
+            ):
                 yield broken_rule(
                     buffer.name,
                     f"block {key.name} overwrites the results of the reduction {before[1].name}",
@@ -392,6 +392,11 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
 
 def _reduces(block: Block) -> bool:
     return any(axis.kind == "CommReduce" for axis in block.iter_vars)
+
+
+def _is_reduced(buffer: Buffer, blocks: Iterable[Block]) -> bool:
+    """Whether one of the blocks is a reduction that reads a buffer."""
+    return any(_reduces(block) and buffer in buffers_of(block.reads) for block in blocks)
 
 
 def _starts(index: BlockIndex, key: BlockKey) -> bool:
