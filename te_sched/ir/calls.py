@@ -6,10 +6,22 @@ from typing import Any
 
 from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, ProducerLoad, StringImm, Var
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    Expr,
+    IntImm,
+    Node,
+    ProducerLoad,
+    StringImm,
+    Var,
+)
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.visitor import walk
 from te_sched.signatures import checked
+
+CALL_FUNCTION = "tir.call_function"  # whose first argument names a function of the module
 
 
 def effect_of(expr: Expr) -> Effect:
@@ -22,6 +34,18 @@ def effect_of(expr: Expr) -> Effect:
         elif kind is BufferLoad or kind is ProducerLoad:
             strongest = max(strongest, Effect.READ_STATE)
     return strongest
+
+
+def callee_of(node: object) -> str | None:
+    """The name of the function of the same module that a node calls; None for other nodes."""
+    if type(node) is not Call or node.op != CALL_FUNCTION or type(node.args[0]) is not StringImm:
+        return None
+    return node.args[0].value
+
+
+def called_functions(statement: Node) -> set[str]:
+    """The names of the functions of the same module that a statement calls."""
+    return {name for node in walk(statement) if (name := callee_of(node)) is not None}
 
 
 def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
@@ -190,9 +214,7 @@ class ModuleFunction:
         self.name, self.dtype = name, dtype
 
     def __call__(self, *args: Any) -> Call:
-        return Call(
-            self.dtype, "tir.call_function", (StringImm(self.name), *_arguments(args, True))
-        )
+        return Call(self.dtype, CALL_FUNCTION, (StringImm(self.name), *_arguments(args, True)))
 
 
 def type_annotation(dtype: str) -> Call:

@@ -22,6 +22,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.calls import CALL_FUNCTION
 from te_sched.ir.expr import (
     Call,
     Expr,
@@ -60,7 +61,6 @@ from te_sched.signatures import check_fields
 _VERSION = "0.19.0"
 _ALIGNMENT = 64  # TVM's default alignment of buffers
 _NONE = {"type_key": ""}
-_CALL_FUNCTION = "tir.call_function"  # whose first argument names a function of the module
 # The bytes of an array: these numbers, the sizes as int64, the number of bytes, the elements.
 _ARRAY_HEAD = struct.Struct("<QQiiiBBH")
 _ARRAY_MAGIC = 0xDD5E40F096B4A13F
@@ -354,7 +354,7 @@ class _Writer:
 
     def call(self, value: Call) -> dict[str, Any]:
         args = value.args
-        if value.op == _CALL_FUNCTION:
+        if value.op == CALL_FUNCTION:
             name: Any = args[0]
             op, args = self.global_var(name.value), args[1:]
         else:
@@ -656,7 +656,7 @@ class _Reader:
     def call(self, row: Any, attrs: Any) -> Call:
         op, args = self.node(attrs["op"]), self.node(attrs["args"])
         if isinstance(op, GlobalVar):
-            op, args = _CALL_FUNCTION, (StringImm(str(op)), *args)
+            op, args = CALL_FUNCTION, (StringImm(str(op)), *args)
         return Call(attrs["dtype"], op, tuple([ops.convert(one) for one in args]))
 
     def function(self, row: Any, attrs: Any) -> PrimFunc:

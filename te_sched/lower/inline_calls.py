@@ -15,14 +15,13 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.buffer import element_offset
-from te_sched.ir.expr import Buffer, Call, Expr, StringImm, Var
+from te_sched.ir.calls import called_functions, callee_of
+from te_sched.ir.expr import Buffer, Call, Expr, Var
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.specialize import specialize
 from te_sched.ir.stmt import Evaluate, LetStmt, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Mapper, ReferenceMapper, replace, walk
-
-_CALL = "tir.call_function"
 
 
 @walks_deeply("inline the calls of functions")
@@ -36,7 +35,7 @@ def inline_calls(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
     BuildError for calls of functions that the module does not have, for recursion, for arguments
     that do not fit, and for functions that return from within a statement.
     """
-    called = {name for func in functions.values() for name in _called_by(func)}
+    called = {name for func in functions.values() for name in called_functions(func.body)}
     if not called:
         return dict(functions)
     inliner = _Inliner(functions)
@@ -45,17 +44,6 @@ def inline_calls(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
         for name, func in functions.items()
         if name not in called or "global_symbol" in func.attrs
     }
-
-
-def _called_by(func: PrimFunc) -> list[str]:
-    calls = [one for one in walk(func.body) if type(one) is Call and one.op == _CALL]
-    return [_name_of(call) for call in calls]
-
-
-def _name_of(call: Call) -> str:
-    name = call.args[0]
-    assert isinstance(name, StringImm)
-    return name.value
 
 
 class _Inliner:
@@ -83,7 +71,8 @@ class _Inliner:
 
     def callee(self, caller: PrimFunc, call: Call, path: tuple[str, ...]) -> PrimFunc:
         """A new copy of the function that is called."""
-        name = _name_of(call)
+        name = callee_of(call)
+        assert name is not None
         if name not in self.functions:
             raise BuildError(
                 f"{path[-1]} calls function {name}, which the module does not have",
@@ -106,32 +95,34 @@ class _Inliner:
 class _Calls(Mapper):
     """Replaces the calls in a function."""
 
-    def __init__(self, caller: PrimFunc, callee_of: Callable[[Call], PrimFunc]) -> None:
+    def __init__(self, caller: PrimFunc, function_of: Callable[[Call], PrimFunc]) -> None:
         self.name = caller.__name__
-        self.callee_of = callee_of
+        self.function_of = function_of
         self.buffers = _buffers_by_data(caller)
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        if not _is_call(node.value):
+        name = callee_of(node.value)
+        if name is None:
             return self.generic(node)
         call: Any = node.value
-        func = self.callee_of(call)
+        func = self.function_of(call)
         if type(func.body) is Evaluate and _returned(func.body) is not None:
             return Evaluate(self.visit(call))
         if any(type(one) is Call and one.op == "tir.ret" for one in walk(func.body)):
-            raise self._returns_early(_name_of(call))
-        return self._bound(func, call)
+            raise self._returns_early(name)
+        return self._bound(func, name, call)
 
     def visit_Call(self, node: Call) -> Expr:
-        if not _is_call(node):
+        name = callee_of(node)
+        if name is None:
             return self.generic(node)
-        func = self.callee_of(node)
+        func = self.function_of(node)
         value = _returned(func.body)
         if value is None:
-            raise self._returns_early(_name_of(node))
+            raise self._returns_early(name)
         if func.buffer_map:
             raise BuildError(
-                f"{self.name} uses the value of {_name_of(node)}, which takes a buffer",
+                f"{self.name} uses the value of {name}, which takes a buffer",
                 "its value would be computed in an expression",
                 "let it store the value into a buffer, and call it as a statement",
                 Subject("function", self.name),
@@ -148,7 +139,7 @@ class _Calls(Mapper):
             Subject("function", self.name),
         )
 
-    def _bound(self, func: PrimFunc, call: Call) -> Stmt:
+    def _bound(self, func: PrimFunc, name: str, call: Call) -> Stmt:
         """The body of a function with its parameters bound to the arguments of a call."""
         given: dict[Var, Any] = {}
         buffers: dict[Var, Buffer] = {}
@@ -157,7 +148,7 @@ class _Calls(Mapper):
             value = self.visit(arg)
             if param in func.buffer_map:
                 wanted = func.buffer_map[param]
-                buffers[param] = self._buffer(wanted, value, _name_of(call))
+                buffers[param] = self._buffer(wanted, value, name)
                 given[param] = _in_layout_of(wanted, buffers[param])
             elif type(value) in (Var, E.IntImm, E.FloatImm):
                 given[param] = value
@@ -167,7 +158,7 @@ class _Calls(Mapper):
             special = specialize(func, given)
         except DeclarationError as error:
             raise BuildError(
-                f"{self.name} calls {_name_of(call)} with arguments that do not fit: {error.fault}",
+                f"{self.name} calls {name} with arguments that do not fit: {error.fault}",
                 error.why,
                 error.advice,
                 Subject("function", self.name),
@@ -246,10 +237,6 @@ def _is_same_array(buffer: Buffer, arg: Any) -> bool:
 
 def _is(node: Any, op: str) -> bool:
     return type(node) is Call and node.op == op
-
-
-def _is_call(node: Any) -> bool:
-    return _is(node, _CALL)
 
 
 def _returned(body: Stmt) -> Expr | None:

@@ -32,7 +32,6 @@ from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_equal_threads, unify_threads
-from te_sched.lower.convert_ssa import convert_ssa
 from te_sched.lower.device.insert_barriers import synchronize
 from te_sched.lower.device.lower_thread_reductions import lower_thread_allreduce
 from te_sched.lower.device.split_host_device import (
@@ -46,23 +45,11 @@ from te_sched.lower.eliminate_common_subexpressions import (
 )
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
-from te_sched.lower.hoist_expressions import (
-    HoistedConditionals,
-    HoistedLetBindings,
-    hoist_expressions,
-)
-from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
-from te_sched.lower.inline_private_functions import inline_private_functions
-from te_sched.lower.lower_intrinsics import lower_intrinsics
-from te_sched.lower.lower_packed_calls import lower_packed_calls
-from te_sched.lower.make_packed_api import make_packed_api
-from te_sched.lower.make_unpacked_api import make_unpacked_api
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
-from te_sched.lower.remove_hints import remove_assumptions, remove_undefined_stores
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
@@ -74,6 +61,19 @@ from te_sched.passes import FunctionsPass, ModulePass, PassInfo, current_context
 from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked
 from te_sched.target import Target
+from te_sched.tir.passes.convert_ssa import convert_ssa
+from te_sched.tir.passes.force_narrow_indices import force_narrow_indices
+from te_sched.tir.passes.hoist_expressions import (
+    HoistedConditionals,
+    HoistedLetBindings,
+    hoist_expressions,
+)
+from te_sched.tir.passes.inline_private_functions import inline_private_functions
+from te_sched.tir.passes.lower_intrinsics import lower_intrinsics
+from te_sched.tir.passes.lower_packed_calls import lower_packed_calls
+from te_sched.tir.passes.make_packed_api import make_packed_api
+from te_sched.tir.passes.make_unpacked_api import make_unpacked_api
+from te_sched.tir.passes.remove_hints import remove_assumptions, remove_undefined_stores
 
 __all__ = [
     "AnnotateDeviceRegions",

@@ -10,6 +10,7 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, StringImm, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.intrinsics import exp
+from te_sched.ir.stmt import Evaluate
 from tests.lower.build import read, temporary
 
 A, x = temporary("A", 8), Var("x", "float32")
@@ -56,3 +57,10 @@ def test_c_functions_get_pointers_alone() -> None:
         calls.call_extern("int32", "f", A)
     assert str(calls.address_of(A)) == str(calls.address_of(read(A, 0)))
     assert calls.isnullptr(A.data).dtype == "bool"
+
+
+def test_calls_of_functions_of_the_module_are_found_by_name():
+    call = calls.call_tir("f", 3)
+    assert calls.callee_of(call) == "f"
+    assert calls.callee_of(calls.call_extern("int32", "f", 3)) is None
+    assert calls.called_functions(Evaluate(call + calls.call_tir("g"))) == {"f", "g"}

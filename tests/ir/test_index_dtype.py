@@ -8,7 +8,7 @@ from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.stmt import For
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import walk
-from tests.lower.test_index_dtype import gather
+from tests.tir.passes.test_force_narrow_indices import gather
 
 
 def test_indices_are_wide_and_data_is_not() -> None:

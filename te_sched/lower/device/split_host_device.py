@@ -21,6 +21,7 @@ from typing import Any
 from te_sched.errors import BuildError
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.calls import CALL_FUNCTION, callee_of
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.kernel import KERNEL_CONVENTION, allocations, bytes_of
 from te_sched.ir.stmt import (
@@ -46,7 +47,6 @@ from te_sched.lower.unbound_variables import free_variables
 
 _DEVICE_KEYS = ("thread_extent", "pipeline_exec_scope", "device_scope")
 _DYNAMIC = "tir.use_dyn_shared_memory"
-_CALL = "tir.call_function"
 IsProcessor = Callable[[Any], bool]
 
 
@@ -117,14 +117,14 @@ class _Splitter(StatementMapper):
         call = (StringImm(name), *arguments)
         if not self.is_processor(target):
             self.functions[name] = device_function(body, arguments, attrs)
-            return Evaluate(Call("void", _CALL, call))
+            return Evaluate(Call("void", CALL_FUNCTION, call))
         done = Evaluate(Call("int32", "tir.ret", (IntImm(0),)))
         body = sequence([body, done])
         self.functions[name] = device_function(body, arguments, attrs, "int32")
         err = Var("kernel_error_code")
         failure = StringImm("Error executing compute kernel")
         checked = AssertStmt(ops.equal(err, 0), failure, NOTHING)
-        return LetStmt(err, Call("int32", _CALL, call), checked)
+        return LetStmt(err, Call("int32", CALL_FUNCTION, call), checked)
 
 
 def _unused(name: str, taken: Collection[str]) -> str:
@@ -185,7 +185,7 @@ class _Launcher(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         call: Call = self.generic(node)
-        name = call.args[0].value if call.op == _CALL and type(call.args[0]) is StringImm else None
+        name = callee_of(call)
         callee = self.functions.get(str(name))
         target = None if callee is None else callee.attrs.get("target")
         if name is None or callee is None or target is None:

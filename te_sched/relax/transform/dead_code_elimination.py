@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from te_sched.ir.calls import called_functions
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import replace
-from te_sched.lower.inline_private_functions import called_functions
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_global_vars
@@ -50,8 +50,8 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
 def callees_of(func: Any) -> set[str]:
     """The names of functions to which a function of a module refers."""
     if isinstance(func, PrimFunc):
-        return called_functions(func)
-    return {str(one) for one in all_global_vars(func)}
+        return called_functions(func.body)
+    return {str(variable) for variable in all_global_vars(func)}
 
 
 def _without_unused_functions(mod: IRModule, entries: Sequence[str]) -> IRModule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from te_sched.ir.calls import callee_of
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
@@ -63,9 +64,6 @@ class _OfPrograms(Mapper):
         self._names = names
 
     def visit_Call(self, node: Call) -> Call:
-        new: Any = self.generic(node)
-        callee = new.args[0] if new.op == "tir.call_function" else None
-        if not isinstance(callee, StringImm) or callee.value not in self._names:
-            found: Call = new
-            return found
-        return Call(new.dtype, new.op, (StringImm(self._names[callee.value]), *new.args[1:]))
+        new: Call = self.generic(node)
+        name = self._names.get(callee_of(new) or "")
+        return new if name is None else replace(new, args=(StringImm(name), *new.args[1:]))

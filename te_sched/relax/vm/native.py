@@ -23,7 +23,7 @@ from typing import Any
 from te_sched.codegen.signature import calls_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.calls import address_of, buffer_as_array
+from te_sched.ir.calls import CALL_FUNCTION, address_of, buffer_as_array
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, StringImm, Var
 from te_sched.ir.stmt import Allocate, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.written_parameters import written_parameters
@@ -483,7 +483,7 @@ class _Writer:
         name = StringImm(step.name)
         if step.is_kernel:
             args = tuple([self._pointer(one) for one in step.args])
-            return Call("void", "tir.call_function", (name, *args))
+            return Call("void", CALL_FUNCTION, (name, *args))
         args = tuple([self._array(one) for one in step.args])
         return Call("int32", "tir.tvm_call_packed", (name, *args))
 

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from te_sched.errors import LoweringError, Subject
+from te_sched.ir.calls import callee_of
 from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc
 from te_sched.ir.structural import symbols
 from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.make_packed_api import HostOf
 from te_sched.lower.statements import sequence
+from te_sched.tir.passes.make_packed_api import HostOf
 
 
 def make_unpacked_api(functions: Mapping[str, PrimFunc], host_of: HostOf) -> dict[str, PrimFunc]:
@@ -67,8 +68,7 @@ class _Calls(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         call: Call = self.generic(node)
-        name = call.args[0] if call.op == "tir.call_function" else None
-        if not isinstance(name, StringImm) or name.value not in self.names:
+        if callee_of(call) not in self.names:
             return call
         args = tuple([_pointer(one) for one in call.args])
         return replace(call, dtype="int32", args=args)

@@ -10,10 +10,10 @@ from te_sched import te, tir
 from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Expr
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.lower_intrinsics import lower_intrinsics
 from te_sched.script import from_source
 from te_sched.script import tir as T
 from te_sched.tir import transform
+from te_sched.tir.passes.lower_intrinsics import lower_intrinsics
 
 DIVIDE = """
 @T.prim_func

@@ -22,7 +22,7 @@ from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.calls import isnullptr
+from te_sched.ir.calls import callee_of, isnullptr
 from te_sched.ir.expr import (
     EQ,
     Buffer,
@@ -53,7 +53,6 @@ PACKED_CONVENTION = 1  # the attribute "calling_conv"
 NULL = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))
 _CPU = 1  # DLPack's number
 _RESOURCE = "device_api_context"  # a parameter of this name is the handle of resources
-_CALL = "tir.call_function"
 
 
 class Field(IntEnum):
@@ -120,11 +119,10 @@ class _Calls(Mapper):
 
     def visit_Call(self, node: Call) -> Expr:
         call: Call = self.generic(node)
-        name = call.args[0] if call.op == _CALL else None
-        if not isinstance(name, StringImm) or name.value not in self.symbols:
+        symbol = self.symbols.get(callee_of(call) or "")
+        if symbol is None:
             return call
-        symbol = StringImm(self.symbols[name.value])
-        return Call(call.dtype, "tir.tvm_call_cpacked", (symbol, *call.args[1:], NULL))
+        return Call(call.dtype, "tir.tvm_call_cpacked", (StringImm(symbol), *call.args[1:], NULL))
 
 
 def _packed(func: PrimFunc, host: Any, device: int) -> PrimFunc:

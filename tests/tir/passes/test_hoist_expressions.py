@@ -12,7 +12,7 @@ import te_sched
 from te_sched import script
 from te_sched.config import Lowering
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lower.hoist_expressions import (
+from te_sched.tir.passes.hoist_expressions import (
     HoistedConditionals,
     HoistedLetBindings,
     hoist_expressions,

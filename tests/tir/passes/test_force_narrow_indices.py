@@ -9,8 +9,8 @@ import te_sched
 from te_sched import te
 from te_sched.errors import LoweringError
 from te_sched.ir.verify import verify
-from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.script import tir as T
+from te_sched.tir.passes.force_narrow_indices import force_narrow_indices
 
 
 def gather() -> tuple[te.Tensor, ...]:

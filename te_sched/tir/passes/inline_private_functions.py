@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.calls import called_functions, callee_of
+from te_sched.ir.expr import Call
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.root_block import has_blocks
 from te_sched.ir.specialize import specialize
 from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, walk
-
-_CALL = "tir.call_function"
 
 
 def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
@@ -37,7 +36,7 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
     def main():
         T.call_extern("int32", "print", 3)}
     """
-    callees = {name: called_functions(func) for name, func in functions.items()}
+    callees = {name: called_functions(func.body) for name, func in functions.items()}
     inlined = {
         name: func
         for name, func in functions.items()
@@ -52,7 +51,7 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
         callee
         for name, func in found.items()
         if name not in inlined
-        for callee in called_functions(func)
+        for callee in called_functions(func.body)
     }
     return {name: func for name, func in found.items() if name not in inlined or name in used}
 
@@ -61,18 +60,7 @@ def _is_simple(func: PrimFunc) -> bool:
     """Whether a private function is a plain sequence of statements."""
     if "global_symbol" in func.attrs or func.buffer_map or has_blocks(func.body):
         return False
-    return not any(type(one) is Call and one.op == "tir.ret" for one in walk(func.body))
-
-
-def called_functions(func: PrimFunc) -> set[str]:
-    """The functions of the module that a function calls."""
-    return {name for one in walk(func.body) if (name := _callee(one)) is not None}
-
-
-def _callee(node: object) -> str | None:
-    if not isinstance(node, Call) or node.op != _CALL or type(node.args[0]) is not StringImm:
-        return None
-    return node.args[0].value
+    return not any(type(node) is Call and node.op == "tir.ret" for node in walk(func.body))
 
 
 def _reachable(name: str, callees: Mapping[str, set[str]]) -> set[str]:
@@ -94,7 +82,7 @@ class _Inliner(StatementMapper):
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         call = node.value
-        func = self.functions.get(_callee(call) or "")
+        func = self.functions.get(callee_of(call) or "")
         if func is None or str(func.attrs.get("target")) != self.target:
             return node
         assert isinstance(call, Call)

@@ -46,8 +46,8 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import PART_FIELDS, AccessMapper, Mapper, replace
-from te_sched.lower.make_packed_api import NULL, TYPE_CODES, Field, Kind, struct_get
 from te_sched.lower.statements import HEADS, sequence
+from te_sched.tir.passes.make_packed_api import NULL, TYPE_CODES, Field, Kind, struct_get
 
 _CPU = 1
 _STACK_BYTES = 1024  # smaller memory of a processor is on the stack
