@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import te_sched
 from te_sched import tir
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lower.statements import binds_threads
+from te_sched.lowering.statements import binds_threads
 from te_sched.script import from_source
 from te_sched.script import tir as T
 from te_sched.tensorir.handles import PRIMITIVES

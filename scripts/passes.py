@@ -24,11 +24,11 @@ from te_sched.analysis import check
 from te_sched.config import AS_TVM
 from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.bounds import infer_bound
-from te_sched.lower.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES
-from te_sched.lower.device.split_kernels import split_kernels
-from te_sched.lower.passes import Pass
-from te_sched.lower.pipeline import PASSES, schedule_ops
+from te_sched.lowering.bounds import infer_bound
+from te_sched.lowering.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES
+from te_sched.lowering.device.split_kernels import split_kernels
+from te_sched.lowering.passes import Pass
+from te_sched.lowering.pipeline import PASSES, schedule_ops
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/passes.md"
 
@@ -104,7 +104,7 @@ def _schedule(names: dict[str, Any]) -> Iterator[str]:
     yield "`s.trace` lists the primitives, and `print(s)` shows the loops:\n"
     yield _block(str(schedule))
     yield "## Bounds\n"
-    yield f"`lower.bounds.infer_bound`: {_summary(infer_bound)}\n"
+    yield f"`lowering.bounds.infer_bound`: {_summary(infer_bound)}\n"
     normal = schedule.normalize()
     ranges = infer_bound(normal)
     rows = [
@@ -121,10 +121,10 @@ def _loops(names: dict[str, Any]) -> Iterator[str]:
     schedule, args = names["s"].normalize(), [names["A"], names["C"]]
     func = schedule_ops(schedule, infer_bound(schedule), args, "main")
     yield "## Loops\n"
-    yield f"`lower.assemble.schedule_ops`: {_summary(schedule_ops)}\n"
+    yield f"`lowering.assemble.schedule_ops`: {_summary(schedule_ops)}\n"
     yield _block(_text(func), "python")
     yield "Each of the following passes takes a function and returns one. They are the tuple"
-    yield "`PASSES` of `te_sched/lower/pipeline.py`, with loops split at guards as `build` does.\n"
+    yield "`PASSES` of `te_sched/lowering/pipeline.py`; loops are split at guards as in `build`.\n"
     with transform.PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}}):
         yield from _passes(func, PASSES)
 
@@ -155,7 +155,7 @@ def _kernels(names: dict[str, Any]) -> Iterator[str]:
     func = lowered["main"]
     yield "After the passes above:\n"
     yield _block(_text(func), "python")
-    yield "The passes of `te_sched/lower/device/pipeline.py` follow.\n"
+    yield "The passes of `te_sched/lowering/device/pipeline.py` follow.\n"
     for one in FUNCTION_PASSES:
         yield from _passes(func, [one])
         func = one.run(func, AS_TVM)

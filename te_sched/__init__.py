@@ -4,7 +4,6 @@ The names are TVM's: many programs only need `import te_sched as tvm`. Importing
 declares programs; schedules, lowering, TensorIR, graphs and LLVM are loaded at their first use.
 """
 
-import importlib
 import sys
 import types
 import typing
@@ -65,7 +64,7 @@ if typing.TYPE_CHECKING:
     from te_sched import topi as topi
     from te_sched import transform as transform
     from te_sched.driver import build as build
-    from te_sched.lower.pipeline import lower as lower
+    from te_sched.lowering.pipeline import lower as lower
     from te_sched.meta_schedule.tuning import tune as tune
     from te_sched.story.explaining import explain as explain
     from te_sched.tir.ranges import Range as Range
@@ -91,7 +90,7 @@ _LATE = {
     "error": "te_sched.errors",
     "explain": "te_sched.story.explaining:explain",
     "instrument": "te_sched.instrument",
-    "lower": "te_sched.lower.pipeline:lower",
+    "lower": "te_sched.lowering.pipeline:lower",
     "meta_schedule": "te_sched.meta_schedule",
     "relax": "te_sched.relax",
     "script": "te_sched.script",
@@ -102,9 +101,6 @@ _LATE = {
     "tune": "te_sched.meta_schedule.tuning:tune",
 }
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
-# Python sets the name of a package when it loads it; here the function has this name.
-importlib.import_module("te_sched.lower")
-globals().pop("lower", None)
 
 
 def _tell_of_absent_names(module: types.ModuleType) -> None:

@@ -36,16 +36,16 @@ _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off
 class Lowering:
     """The options of lowering (TVM's PassContext).
 
-    `disabled_passes` are names of functions of `te_sched.lower`; `added_passes` are functions from
-    PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 after storage is flattened, 2
-    after loops are unrolled, 3 before the last pass. `partition_const_loop` also partitions loops
-    of constant extents at their guards; if it is None, `build` does so where it is profitable
-    (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and differs from TVM:
-    double buffers check for empty loops, memory whose size depends on a loop is not hoisted out of
-    it, and loaded integers wrap around. `hoist_thread_conditions` also hoists conditions on thread
-    axes out of loops. `predicate_accesses` turns conditions on the lanes of vectors into predicates
-    of accesses, by default for targets with scalable vectors, and never to run.
-    `unroll_local_access` unrolls loops that index memory in scope "local". `simplify_branches`
+    `disabled_passes` are names of functions of `te_sched.lowering`; `added_passes` are functions
+    from PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 after storage is
+    flattened, 2 after loops are unrolled, 3 before the last pass. `partition_const_loop` also
+    partitions loops of constant extents at their guards; if it is None, `build` does so where it is
+    profitable (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and
+    differs from TVM: double buffers check for empty loops, memory whose size depends on a loop is
+    not hoisted out of it, and loaded integers wrap around. `hoist_thread_conditions` also hoists
+    conditions on thread axes out of loops. `predicate_accesses` turns conditions on the lanes of
+    vectors into predicates of accesses, by default for targets with scalable vectors, and never to
+    run. `unroll_local_access` unrolls loops that index memory in scope "local". `simplify_branches`
     simplifies the operands of `and` and `or` where the other operand does not decide them.
     `prove_transitively` derives inequalities from several others (False: from one; None: as True,
     but no inequality a != c from a == b and b != c); `conditions_as_clauses` writes conditions as

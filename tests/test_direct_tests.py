@@ -14,7 +14,7 @@ import te_sched
 PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 MODULES = [
     path.relative_to(PACKAGE)
-    for folder in ("ir", "arith", "schedule", "lower", "tir/passes")
+    for folder in ("ir", "arith", "schedule", "lowering", "tir/passes")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if path.name != "__init__.py"
 ]

@@ -12,7 +12,7 @@ from te_sched.errors import BuildError, DeclarationError, LoweringError, Schedul
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.pipeline import lower
+from te_sched.lowering.pipeline import lower
 from te_sched.schedule.schedule import create_schedule
 from te_sched.target import Target
 

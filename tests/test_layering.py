@@ -67,7 +67,7 @@ def _is_module(name: str) -> bool:
 # What `import te_sched` leaves for the first use.
 LATE = (
     *("llvmlite", "sympy", "te_sched.topi", "te_sched.relax", "te_sched.dlight", "te_sched.story"),
-    *("te_sched.schedule", "te_sched.tensorir", "te_sched.tir", "te_sched.lower.pipeline"),
+    *("te_sched.schedule", "te_sched.tensorir", "te_sched.tir", "te_sched.lowering.pipeline"),
     *("te_sched.analysis", "te_sched.driver", "te_sched.transform", "te_sched.compat"),
 )
 

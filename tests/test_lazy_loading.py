@@ -52,10 +52,11 @@ def test_every_lazy_name_of_the_package_exists():
     assert set(places) <= set(dir(te_sched))
 
 
-def test_lower_is_the_function_whatever_is_loaded_first():
-    code = "import te_sched{}; print(te_sched.lower.__name__, type(te_sched.lower).__name__)"
-    for more in ("", ", te_sched.lower.pipeline", ", te_sched.lower.simplify", ", te_sched.lower"):
-        assert output_of(code.format(more)) == ["lower", "function"], more
+def test_lower_is_the_function_and_lowering_the_package():
+    code = "import te_sched.lowering.pipeline as p, te_sched as t; print(t.lowering.pipeline is p)"
+    assert output_of(f"{code}; print(t.lower is p.lower)") == ["True", "True"]
+    code = "import te_sched as t; print(t.lower.__name__); import te_sched.lowering.pipeline as p"
+    assert output_of(f"{code}; print(t.lower is p.lower)") == ["lower", "True"]
 
 
 def test_names_of_the_package_are_listed_before_they_are_loaded():

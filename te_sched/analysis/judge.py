@@ -28,11 +28,11 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.blocks.pipeline import passes_of
-from te_sched.lower.guard_extents import guard_extents
-from te_sched.lower.inline_calls import inline_calls
-from te_sched.lower.passes import apply_passes
-from te_sched.lower.pipeline import lower
+from te_sched.lowering.blocks.pipeline import passes_of
+from te_sched.lowering.guard_extents import guard_extents
+from te_sched.lowering.inline_calls import inline_calls
+from te_sched.lowering.passes import apply_passes
+from te_sched.lowering.pipeline import lower
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.wording import worded, words_for

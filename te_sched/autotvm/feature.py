@@ -48,7 +48,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import children, walk
-from te_sched.lower.pipeline import scheduled_loops
+from te_sched.lowering.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked
 from te_sched.te.tensor import Tensor

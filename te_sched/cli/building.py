@@ -15,7 +15,7 @@ from te_sched.cli.showing import show, show_title
 from te_sched.codegen.target import Target
 from te_sched.driver import build
 from te_sched.errors import CallError, TeSchedError
-from te_sched.lower.pipeline import lower
+from te_sched.lowering.pipeline import lower
 
 _LANGUAGES = {"ir": "python", "llvm": "llvm", "asm": "asm", "cuda": "cuda", "ptx": "asm"}
 _OF_CPU, _OF_GPU = ("llvm", "asm"), ("cuda", "ptx")

@@ -20,7 +20,7 @@ from te_sched.cli.recording import Found, short
 from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import SourceLocation, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
-from te_sched.lower.pipeline import lower, pass_names
+from te_sched.lowering.pipeline import lower, pass_names
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.steps import TraceReplay, undone
 from te_sched.tensorir.schedule import BlockSchedule

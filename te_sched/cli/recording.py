@@ -18,9 +18,9 @@ from te_sched.codegen.target import Target
 from te_sched.config import Lowering
 from te_sched.errors import LoweringError, SourceLocation, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.inline_calls import inline_calls
-from te_sched.lower.pipeline import check_name
-from te_sched.lower.statements import binds_threads
+from te_sched.lowering.inline_calls import inline_calls
+from te_sched.lowering.pipeline import check_name
+from te_sched.lowering.statements import binds_threads
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule

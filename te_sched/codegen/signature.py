@@ -18,7 +18,7 @@ from te_sched.ir import expr as E
 from te_sched.ir.argument_sizes import ATTRIBUTE, NOT_NEGATIVE, Size
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import walk
-from te_sched.lower.unbound_variables import missing_arguments
+from te_sched.lowering.unbound_variables import missing_arguments
 
 # A dimension: an integer, ["symbol", k] for the k-th symbol, [operator, a, b], or
 # ["if", condition, a, b].

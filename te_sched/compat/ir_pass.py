@@ -12,8 +12,8 @@ from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Expr, Range, Var
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.lower.remove_no_op import remove_no_op
-from te_sched.lower.simplify import simplify
+from te_sched.lowering.remove_no_op import remove_no_op
+from te_sched.lowering.simplify import simplify
 from te_sched.signatures import checked
 from te_sched.tir import stmt_functor
 

@@ -12,9 +12,9 @@ from typing import Any
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, ProducerLoad, Range
 from te_sched.ir.stmt import IRModule, Stmt
 from te_sched.ir.visitor import substitute, variables_of, walk
-from te_sched.lower.assemble import schedule_ops
-from te_sched.lower.bounds import attach_path, infer_bound
-from te_sched.lower.pipeline import lower
+from te_sched.lowering.assemble import schedule_ops
+from te_sched.lowering.bounds import attach_path, infer_bound
+from te_sched.lowering.pipeline import lower
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp, ScanOp

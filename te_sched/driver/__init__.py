@@ -19,7 +19,7 @@ from te_sched.driver.steps import PLAN, PREPARING
 from te_sched.errors import BuildError, user_place
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.show_passes import shown
+from te_sched.lowering.show_passes import shown
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import adding_places
 from te_sched.signatures import checked_as

@@ -16,7 +16,7 @@ from te_sched.codegen.target import Target
 from te_sched.config import Config
 from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.show_passes import purpose
+from te_sched.lowering.show_passes import purpose
 from te_sched.schedule.schedule import Schedule
 from te_sched.te.tensor import Tensor
 from te_sched.wording import STAGES, worded, words_for

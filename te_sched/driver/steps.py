@@ -40,23 +40,23 @@ from te_sched.ir.kernel import is_kernel
 from te_sched.ir.op import RULES
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.blocks.initialize_empty import initialize_empty
-from te_sched.lower.blocks.pipeline import passes_of
-from te_sched.lower.device.pipeline import device_passes
-from te_sched.lower.guard_extents import guard_extents
-from te_sched.lower.lower_constants import lower_constants
-from te_sched.lower.lower_predicates import lower_predicates
-from te_sched.lower.passes import Pass, apply_passes
-from te_sched.lower.pipeline import (
+from te_sched.lowering.blocks.initialize_empty import initialize_empty
+from te_sched.lowering.blocks.pipeline import passes_of
+from te_sched.lowering.device.pipeline import device_passes
+from te_sched.lowering.guard_extents import guard_extents
+from te_sched.lowering.lower_constants import lower_constants
+from te_sched.lowering.lower_predicates import lower_predicates
+from te_sched.lowering.passes import Pass, apply_passes
+from te_sched.lowering.pipeline import (
     TARGET_PASSES,
     WATCHED_PASSES,
     check_name,
     lower_functions,
     lower_schedule,
 )
-from te_sched.lower.replace_intrinsics import replace_intrinsics
-from te_sched.lower.specialize_strides import specialize_strides
-from te_sched.lower.statements import stores_and_calls
+from te_sched.lowering.replace_intrinsics import replace_intrinsics
+from te_sched.lowering.specialize_strides import specialize_strides
+from te_sched.lowering.statements import stores_and_calls
 from te_sched.schedule.source_locations import stage_named
 from te_sched.schedule.state import Fate
 from te_sched.trace.trace import Trace

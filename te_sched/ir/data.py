@@ -2,8 +2,8 @@
 and arithmetic with them wraps around.
 
 Arithmetic with loop variables and sizes only, in int32 or int64, does not overflow in indices,
-conditions and extents (`lower.widen_indices` ensures this). In other types, and in stored values,
-it wraps around too.
+conditions and extents (`lowering.widen_indices` ensures this). In other types, and in stored
+values, it wraps around too.
 """
 
 from __future__ import annotations

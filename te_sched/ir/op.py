@@ -1,6 +1,6 @@
 """Intrinsics as objects, with effects and lowering rules that users register.
 
-Owns the registered rules; `lower.replace_intrinsics` applies them. Must not know targets.
+Owns the registered rules; `lowering.replace_intrinsics` applies them. Must not know targets.
 """
 
 from __future__ import annotations

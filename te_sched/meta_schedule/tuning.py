@@ -21,7 +21,7 @@ from te_sched.errors import BuildError, DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.prim_func import create_prim_func
+from te_sched.lowering.prim_func import create_prim_func
 from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import cost_model as cost_models
 from te_sched.meta_schedule import runner as runners

@@ -39,7 +39,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.ir.visitor import variables_of
-from te_sched.lower.prim_func import function_of_tensors
+from te_sched.lowering.prim_func import function_of_tensors
 
 AddFunction = Callable[[PrimFunc, str], GlobalVar]
 

@@ -24,9 +24,9 @@ from te_sched.errors import GraphError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
-from te_sched.lower.blocks.split_concatenations import split_concatenations
-from te_sched.lower.blocks.widen_halves import widen_halves
+from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
+from te_sched.lowering.blocks.split_concatenations import split_concatenations
+from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor

@@ -26,7 +26,7 @@ from te_sched.codegen.signature import (
 from te_sched.errors import CallError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.argument_sizes import NOT_NEGATIVE
-from te_sched.lower.widen_indices import LARGEST_SIZE
+from te_sched.lowering.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
 from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface

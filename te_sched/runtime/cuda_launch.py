@@ -23,7 +23,7 @@ from te_sched.ir.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper
 from te_sched.locks import new_lock
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
 from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.cuda_arguments import uses_of_arguments

@@ -25,7 +25,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.lower.statements import sequence, without_evaluations_of_0
+from te_sched.lowering.statements import sequence, without_evaluations_of_0
 
 _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last

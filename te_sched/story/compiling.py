@@ -20,7 +20,7 @@ from te_sched.driver import build, functions_for_processor
 from te_sched.errors import BuildError, TeSchedError
 from te_sched.ir.stmt import For, PrimFunc
 from te_sched.ir.visitor import statements
-from te_sched.lower.statements import stores_and_calls
+from te_sched.lowering.statements import stores_and_calls
 from te_sched.runtime import cpu, cuda
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule

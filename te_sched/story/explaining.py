@@ -19,8 +19,8 @@ from te_sched import files
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_error, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.pipeline import check_name
-from te_sched.lower.statements import binds_threads
+from te_sched.lowering.pipeline import check_name
+from te_sched.lowering.statements import binds_threads
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule

@@ -110,7 +110,7 @@ from te_sched.te.tensor_intrin import TensorIntrin as TensorIntrin
 from te_sched.te.tensor_intrin import decl_tensor_intrin as decl_tensor_intrin
 
 if typing.TYPE_CHECKING:  # see _LATE
-    from te_sched.lower.prim_func import create_prim_func as create_prim_func
+    from te_sched.lowering.prim_func import create_prim_func as create_prim_func
     from te_sched.schedule import Schedule as Schedule
     from te_sched.schedule import Stage as Stage
     from te_sched.schedule import create_schedule as create_schedule
@@ -124,7 +124,7 @@ sympy_door.open_door()
 _LATE = {
     "Schedule": "te_sched.schedule:Schedule",
     "Stage": "te_sched.schedule:Stage",
-    "create_prim_func": "te_sched.lower.prim_func:create_prim_func",
+    "create_prim_func": "te_sched.lowering.prim_func:create_prim_func",
     "create_schedule": "te_sched.schedule:create_schedule",
     "hybrid": "te_sched.te.hybrid",
 }

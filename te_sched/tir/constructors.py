@@ -20,7 +20,7 @@ from te_sched.ir.buffer import check_predicate
 from te_sched.ir.builder import BufferVar
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
-from te_sched.lower.statements import without_evaluations_of_0
+from te_sched.lowering.statements import without_evaluations_of_0
 from te_sched.signatures import (
     checked,
     is_index,

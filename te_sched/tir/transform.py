@@ -1,7 +1,7 @@
 """te_sched.tir.transform: passes over programs, with TVM's names.
 
 A pass maps an IRModule to another: `transform.Simplify()(module)`. The passes are the functions of
-te_sched.lower; `prim_func_pass` makes a pass of a user's function.
+te_sched.lowering and te_sched.tir.passes; `prim_func_pass` makes a pass of a user's function.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from te_sched.config import Lowering
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
-from te_sched.lower.blocks.compact_buffers import alignments, compact_buffers
-from te_sched.lower.blocks.declarations import (
+from te_sched.lowering.blocks.compact_buffers import alignments, compact_buffers
+from te_sched.lowering.blocks.declarations import (
     declare_buffers,
     drop_declarations,
 )
-from te_sched.lower.blocks.inject_pipelines import inject_pipelines
-from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
-from te_sched.lower.blocks.lower_init import lower_init
-from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
-from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
-from te_sched.lower.blocks.make_opaque import make_opaque
-from te_sched.lower.blocks.place_allocations import place_allocations
-from te_sched.lower.blocks.unify_threads import unify_equal_threads, unify_threads
-from te_sched.lower.device.insert_barriers import synchronize
-from te_sched.lower.device.lower_thread_reductions import lower_thread_allreduce
-from te_sched.lower.device.split_host_device import (
+from te_sched.lowering.blocks.inject_pipelines import inject_pipelines
+from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
+from te_sched.lowering.blocks.lower_init import lower_init
+from te_sched.lowering.blocks.lower_match_buffers import lower_match_buffers
+from te_sched.lowering.blocks.lower_opaque_blocks import lower_opaque_blocks
+from te_sched.lowering.blocks.make_opaque import make_opaque
+from te_sched.lowering.blocks.place_allocations import place_allocations
+from te_sched.lowering.blocks.unify_threads import unify_equal_threads, unify_threads
+from te_sched.lowering.device.insert_barriers import synchronize
+from te_sched.lowering.device.lower_thread_reductions import lower_thread_allreduce
+from te_sched.lowering.device.split_host_device import (
     annotate_device_regions,
     lower_kernel_launches,
     split_host_device,
 )
-from te_sched.lower.eliminate_common_subexpressions import (
+from te_sched.lowering.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
     identify_equal_terms,
 )
-from te_sched.lower.flatten_storage import flatten_storage
-from te_sched.lower.hoist_conditions import hoist_conditions
-from te_sched.lower.inject_double_buffer import inject_double_buffer
-from te_sched.lower.inject_prefetch import inject_prefetch
-from te_sched.lower.inject_virtual_threads import inject_virtual_threads
-from te_sched.lower.narrow_index_types import narrow_index_types
-from te_sched.lower.partition_loops import partition_loops
-from te_sched.lower.remove_no_op import remove_no_op
-from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
-from te_sched.lower.rewrite_storage import rewrite_storage
-from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
-from te_sched.lower.simplify import simplify
-from te_sched.lower.unroll_loops import unroll_loops
-from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.lowering.flatten_storage import flatten_storage
+from te_sched.lowering.hoist_conditions import hoist_conditions
+from te_sched.lowering.inject_double_buffer import inject_double_buffer
+from te_sched.lowering.inject_prefetch import inject_prefetch
+from te_sched.lowering.inject_virtual_threads import inject_virtual_threads
+from te_sched.lowering.narrow_index_types import narrow_index_types
+from te_sched.lowering.partition_loops import partition_loops
+from te_sched.lowering.remove_no_op import remove_no_op
+from te_sched.lowering.renormalize_split_patterns import renormalize_split_patterns
+from te_sched.lowering.rewrite_storage import rewrite_storage
+from te_sched.lowering.rewrite_unsafe_select import rewrite_unsafe_select
+from te_sched.lowering.simplify import simplify
+from te_sched.lowering.unroll_loops import unroll_loops
+from te_sched.lowering.vectorize_loops import vectorize_loops
 from te_sched.passes import FunctionsPass, ModulePass, PassInfo, current_context, info_of
 from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked

@@ -20,9 +20,9 @@ from te_sched.ir.expr import Call, Expr
 from te_sched.ir.scopes import scoped
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import statements, variables_of
-from te_sched.lower.pipeline import run_passes
-from te_sched.lower.statements import binds_threads, nodes_of
-from te_sched.lower.vectorize_loops import (
+from te_sched.lowering.pipeline import run_passes
+from te_sched.lowering.statements import binds_threads, nodes_of
+from te_sched.lowering.vectorize_loops import (
     VECTOR_CALLS,
     Obstacle,
     VectorizedLoop,

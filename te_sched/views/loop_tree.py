@@ -20,7 +20,7 @@ from te_sched.ir.expr import Buffer, BufferRegion, Call, Expr, IntImm, IterVar, 
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.root_block import has_blocks, is_root
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
-from te_sched.lower.pipeline import scheduled_loops
+from te_sched.lowering.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked
 from te_sched.te.operation import PlaceholderOp, ScanOp

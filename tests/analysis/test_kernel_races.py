@@ -11,7 +11,7 @@ from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, LetStmt, PrimFunc
-from tests.lower.build import temporary
+from tests.lowering.build import temporary
 
 TX, TY, BX = (te.thread_axis(tag) for tag in ("threadIdx.x", "threadIdx.y", "blockIdx.x"))
 

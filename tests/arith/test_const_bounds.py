@@ -10,7 +10,7 @@ from te_sched.arith import build
 from te_sched.arith.const_bounds import BINARY, INFINITY, ConstBounds, add, of_dtype
 from te_sched.ir import intrinsics, ops
 from te_sched.ir.expr import Cast, Div, FloorDiv, FloorMod, IntImm, Mod, Mul, Range, Var
-from tests.lower.build import read, temporary
+from tests.lowering.build import read, temporary
 
 i, j, n = Var("i"), Var("j"), Var("n", is_size=True)
 DATA = temporary("data", 8, dtype="int32")

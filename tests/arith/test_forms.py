@@ -7,7 +7,7 @@ from te_sched.arith.forms import Forms, constant
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from tests.arith.brute import show
-from tests.lower.build import read, temporary
+from tests.lowering.build import read, temporary
 
 x, y, n = Var("x"), Var("y"), Var("n")
 

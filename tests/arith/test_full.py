@@ -11,7 +11,7 @@ from te_sched.arith.full import Simplifier
 from te_sched.ir import ops
 from te_sched.ir.expr import Cast, IntImm, Mul, Range, Select, Var
 from tests.arith.brute import show
-from tests.lower.build import read, temporary
+from tests.lowering.build import read, temporary
 
 x, i = Var("x"), Var("i")  # 0 <= i < 8
 A = temporary("A", 8)

@@ -9,7 +9,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.lower.join_dimensions import join_dimensions
+from te_sched.lowering.join_dimensions import join_dimensions
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.module import Module
 

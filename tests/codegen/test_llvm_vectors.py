@@ -14,7 +14,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.lowering.vectorize_loops import vectorize_loops
 from te_sched.script import tir as T
 from tests.codegen.programs import buffer, build, elementwise, function, loop
 

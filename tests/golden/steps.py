@@ -11,7 +11,7 @@ from typing import Any
 import te_sched
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import IRModule
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 from tests.golden import execution
 from tests.golden.corpus import Program, programs
 from tests.golden.smaller import sized

@@ -11,7 +11,7 @@ from te_sched.ir.expr import IntImm, StringImm, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.intrinsics import exp
 from te_sched.ir.stmt import Evaluate
-from tests.lower.build import read, temporary
+from tests.lowering.build import read, temporary
 
 A, x = temporary("A", 8), Var("x", "float32")
 

@@ -9,7 +9,7 @@ from te_sched.ir.calls import call_extern
 from te_sched.ir.data import DataDependence, computes_with_data, numbers_of_calls
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.ops import minimum
-from tests.lower.build import NOTHING, allocate, function, loop, read, store, temporary
+from tests.lowering.build import NOTHING, allocate, function, loop, read, store, temporary
 
 N, F = temporary("N", 8, dtype="int32"), temporary("F", 8)
 x, y, small = Var("x"), Var("y"), Var("s", "int16")

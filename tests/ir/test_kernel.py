@@ -20,7 +20,7 @@ from te_sched.ir.kernel import (
     thread_axes,
 )
 from te_sched.ir.stmt import Stmt
-from tests.lower.build import EFFECT, allocate, function, temporary, thread
+from tests.lowering.build import EFFECT, allocate, function, temporary, thread
 
 n, bx, tx = Var("n"), Var("bx"), Var("tx")
 

@@ -13,7 +13,7 @@ from te_sched.ir.expr import Call, IntImm, Var
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.occurrences import data_read_by, lane_of, occurrences_of
 from te_sched.ir.structural import structural_equal
-from tests.lower.build import read, store, temporary
+from tests.lowering.build import read, store, temporary
 
 A, B = temporary("A", 8), temporary("B", 8)
 N = temporary("N", 8, dtype="int32")

@@ -12,7 +12,7 @@ from te_sched.ir.expr import IntImm, IterVar, Not, PointerType, Range, Var
 from te_sched.ir.ops import TRUE
 from te_sched.ir.scopes import Scope, loop_of, scope_of, scoped
 from te_sched.ir.visitor import FIELD_ROLES, PART_FIELDS, parts_of
-from tests.lower.build import loop, store, temporary
+from tests.lowering.build import loop, store, temporary
 
 x, y, n = Var("x"), Var("y"), Var("n")
 A, B = temporary("A", 8), temporary("B", 8)

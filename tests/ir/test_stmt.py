@@ -12,8 +12,8 @@ from te_sched.errors import DeclarationError
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
-from te_sched.lower.device.split_kernels import split_kernels
-from te_sched.lower.device.unify_threads import unify_threads
+from te_sched.lowering.device.split_kernels import split_kernels
+from te_sched.lowering.device.unify_threads import unify_threads
 
 WRITTEN = PrimFunc((), Evaluate(IntImm(0)), {})
 

@@ -8,7 +8,7 @@ import pytest
 
 from te_sched.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Var
 from te_sched.ir.term_keys import all_same, own_key, same, term_key
-from tests.lower.build import read, temporary
+from tests.lowering.build import read, temporary
 
 x, y = Var("x"), Var("y")
 A, B = temporary("A", 8), temporary("A", 8)

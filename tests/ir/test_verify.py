@@ -10,7 +10,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.verify import check_definitions, free_variables, verify
-from te_sched.lower.assemble import bind_buffer
+from te_sched.lowering.assemble import bind_buffer
 
 ROW, COL, F = Var("i"), Var("j"), Var("f", "float32")
 VECTOR = E.Broadcast(F, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from te_sched.ir.expr import Buffer, Call, IntImm, Var
 from te_sched.ir.stmt import AttrStmt
 from te_sched.ir.views import View, Views
-from tests.lower.build import NOTHING, temporary
+from tests.lowering.build import NOTHING, temporary
 
 A, rows, part = temporary("A", 16, 16), temporary("R", 4, 16), temporary("P", 8)
 x = Var("x")

@@ -18,7 +18,7 @@ from te_sched.ir.visitor import (
     variables_of,
     walk,
 )
-from tests.lower.build import loop, read, store, temporary
+from tests.lowering.build import loop, read, store, temporary
 
 x, y = Var("x"), Var("y")
 A = temporary("A", 8)

@@ -13,10 +13,10 @@ import te_sched
 from te_sched import config
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import BuildError, LoweringError
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 from te_sched.runtime.cuda_module import CudaModule, DeviceCode
 from tests.golden import execution
-from tests.lower.device.barriers import unreported
+from tests.lowering.device.barriers import unreported
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference, is_in
 from tests.peer.differential.generate import generate
 from tests.peer.differential.gpu_kernels import generate_kernels

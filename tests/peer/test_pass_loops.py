@@ -19,15 +19,15 @@ from te_sched.ir.stmt import PrimFunc  # noqa: E402
 from te_sched.ir.structural import structural_difference  # noqa: E402
 from te_sched.ir.verify import verify  # noqa: E402
 from te_sched.ir.visitor import walk  # noqa: E402
-from te_sched.lower.eliminate_common_subexpressions import (  # noqa: E402
+from te_sched.lowering.eliminate_common_subexpressions import (  # noqa: E402
     eliminate_common_subexpressions,
 )
-from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns  # noqa: E402
-from te_sched.lower.rewrite_storage import rewrite_storage  # noqa: E402
-from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select  # noqa: E402
-from te_sched.lower.simplify import simplify  # noqa: E402
-from te_sched.lower.unroll_loops import unroll_loops  # noqa: E402
-from te_sched.lower.vectorize_loops import vectorize_loops  # noqa: E402
+from te_sched.lowering.renormalize_split_patterns import renormalize_split_patterns  # noqa: E402
+from te_sched.lowering.rewrite_storage import rewrite_storage  # noqa: E402
+from te_sched.lowering.rewrite_unsafe_select import rewrite_unsafe_select  # noqa: E402
+from te_sched.lowering.simplify import simplify  # noqa: E402
+from te_sched.lowering.unroll_loops import unroll_loops  # noqa: E402
+from te_sched.lowering.vectorize_loops import vectorize_loops  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
 from tests.peer.bridge import Bridge, corpus_passes, passes_of  # noqa: E402
 from tests.sampling import programs_for_peers  # noqa: E402

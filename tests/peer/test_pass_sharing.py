@@ -11,10 +11,10 @@ import pytest
 tvm = pytest.importorskip("tvm")
 
 from te_sched.ir.structural import structural_difference  # noqa: E402
-from te_sched.lower.eliminate_common_subexpressions import (  # noqa: E402
+from te_sched.lowering.eliminate_common_subexpressions import (  # noqa: E402
     eliminate_common_subexpressions,
 )
-from te_sched.lower.rewrite_storage import rewrite_storage  # noqa: E402
+from te_sched.lowering.rewrite_storage import rewrite_storage  # noqa: E402
 from tests.peer.bridge import Bridge  # noqa: E402
 from tests.peer.test_pass_loops import names  # noqa: E402
 from tests.sampling import sampled  # noqa: E402

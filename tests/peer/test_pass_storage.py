@@ -14,14 +14,14 @@ tvm = pytest.importorskip("tvm")
 
 from te_sched.ir.stmt import PrimFunc  # noqa: E402
 from te_sched.ir.structural import structural_difference  # noqa: E402
-from te_sched.lower.flatten_storage import flatten_storage  # noqa: E402
-from te_sched.lower.hoist_conditions import hoist_conditions  # noqa: E402
-from te_sched.lower.inject_double_buffer import inject_double_buffer  # noqa: E402
-from te_sched.lower.inject_prefetch import inject_prefetch  # noqa: E402
-from te_sched.lower.inject_virtual_threads import inject_virtual_threads  # noqa: E402
-from te_sched.lower.narrow_index_types import narrow_index_types  # noqa: E402
-from te_sched.lower.remove_no_op import remove_no_op  # noqa: E402
-from te_sched.lower.simplify import simplify  # noqa: E402
+from te_sched.lowering.flatten_storage import flatten_storage  # noqa: E402
+from te_sched.lowering.hoist_conditions import hoist_conditions  # noqa: E402
+from te_sched.lowering.inject_double_buffer import inject_double_buffer  # noqa: E402
+from te_sched.lowering.inject_prefetch import inject_prefetch  # noqa: E402
+from te_sched.lowering.inject_virtual_threads import inject_virtual_threads  # noqa: E402
+from te_sched.lowering.narrow_index_types import narrow_index_types  # noqa: E402
+from te_sched.lowering.remove_no_op import remove_no_op  # noqa: E402
+from te_sched.lowering.simplify import simplify  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
 from tests.peer.bridge import Bridge, Recording, corpus_passes, passes_of, tvm_passes_of  # noqa: E402
 from tests.sampling import programs_for_peers  # noqa: E402

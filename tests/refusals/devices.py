@@ -14,7 +14,7 @@ from te_sched.codegen.emulator.emulate import emulate
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 from tests.codegen.checker import kernels as k
 from tests.codegen.cuda.kernels import call
 from tests.refusals.table import Case, enter

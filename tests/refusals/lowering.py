@@ -13,11 +13,11 @@ from te_sched.analysis.judge import check as analysis_check
 from te_sched.errors import BuildError, CallError, LoweringError, ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.lower.inject_double_buffer import inject_double_buffer
+from te_sched.lowering.inject_double_buffer import inject_double_buffer
 from te_sched.tir import transform
 from te_sched.transform import PassContext, Sequential
 from tests.codegen.programs import buffer, build, function, loop
-from tests.lower.test_tensorize import called, intrinsic, product
+from tests.lowering.test_tensorize import called, intrinsic, product
 from tests.refusals.table import Case, enter
 from tests.schedule.programs import chain, scan
 

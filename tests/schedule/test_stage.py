@@ -8,8 +8,8 @@ import pytest
 
 from te_sched import te
 from te_sched.schedule.stage import Stage
-from tests.lower.test_tensorize import called, intrinsic
-from tests.lower.test_tensorize import product as tensor_product
+from tests.lowering.test_tensorize import called, intrinsic
+from tests.lowering.test_tensorize import product as tensor_product
 from tests.schedule.programs import chain, scan
 
 

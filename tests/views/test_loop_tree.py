@@ -10,7 +10,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import BufferLoad, FloatImm, IntImm, StringImm, Var
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 from te_sched.views.loop_tree import default_args, loop_tree, tree_text
 from tests.golden.corpus import programs
 from tests.golden.steps import lowered

@@ -33,7 +33,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.occurrences import Guard, Occurrence, data_read_by, lane_of
 from te_sched.ir.stmt import Allocate, BufferStore, Evaluate, For, IfThenElse, LetStmt, Stmt
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 
 REPORT = "te_sched.report_access"  # the registered function that a failed check calls
 

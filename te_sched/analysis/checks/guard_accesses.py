@@ -48,7 +48,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.wording import by_name
 
 

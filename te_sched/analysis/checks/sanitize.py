@@ -49,7 +49,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.views import View
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.wording import by_name
 
 _INT32 = (-(2**31), 2**31 - 1)

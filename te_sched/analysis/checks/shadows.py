@@ -17,7 +17,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, PointerType, Var
 from te_sched.ir.occurrences import occurrences_of
 from te_sched.ir.scopes import Loop, scope_of, scoped
 from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 
 AT_ONCE = frozenset(("parallel", "vectorized", "virtual"))
 _ZERO = IntImm(0, "int64")

@@ -35,7 +35,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, Max, Min
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of, walk
-from te_sched.lower.blocks.unify_threads import (
+from te_sched.lowering.blocks.unify_threads import (
     EQUAL_EXTENTS,
     ONE_LAUNCH,
     differing_threads,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from te_sched.errors import BuildError
 from te_sched.ir.expr import IterVar
-from te_sched.lower.bounds import is_private
+from te_sched.lowering.bounds import is_private
 from te_sched.schedule.relations import Flags, spread_down
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At, draw_loops

@@ -35,9 +35,9 @@ from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import is_const
 from te_sched.ir.scopes import Loop, Memory
 from te_sched.ir.visitor import substitute, walk
-from te_sched.lower.assemble import schedule_ops
-from te_sched.lower.bounds import infer_bound
-from te_sched.lower.guard_extents import contains
+from te_sched.lowering.assemble import schedule_ops
+from te_sched.lowering.bounds import infer_bound
+from te_sched.lowering.guard_extents import contains
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage

@@ -10,7 +10,7 @@ from te_sched.errors import BuildError
 from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import reads_data, variables_of
-from te_sched.lower.bounds import infer_bound
+from te_sched.lowering.bounds import infer_bound
 from te_sched.schedule.guards import unproved_promises
 from te_sched.schedule.relations import Ranges, Split
 from te_sched.schedule.schedule import Schedule

@@ -54,7 +54,7 @@ def _late_thread(out: KernelText, name: str) -> BuildError:
     return out.error(
         f"thread axis {name} is bound inside of a kernel",
         "thread axes must be bound at the beginning of a kernel",
-        "run the passes for the device (te_sched.lower.device)",
+        "run the passes for the device (te_sched.lowering.device)",
     )
 
 

@@ -19,7 +19,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.kernel import thread_axes, with_work
 from te_sched.ir.ops import TRUE
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 
 DEFAULT_LIMIT = 1_000_000_000
 _FIRST = E.IntImm(0)

@@ -17,7 +17,7 @@ from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, walk
-from te_sched.lower.statements import fresh_copy
+from te_sched.lowering.statements import fresh_copy
 
 
 def emulate(module: IRModule, is_checked: bool = False) -> dict[str, PrimFunc]:

@@ -29,7 +29,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.device_limits import WARP
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 
 NewExchange = Callable[[str, int], E.Buffer]
 _INT32 = (-(1 << 31), (1 << 31) - 1)

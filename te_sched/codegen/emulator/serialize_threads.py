@@ -42,7 +42,7 @@ from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import TRUE
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import AccessMapper, Mapper, replace, substitute, walk
-from te_sched.lower.statements import fresh_copy, sequence
+from te_sched.lowering.statements import fresh_copy, sequence
 
 _SHUFFLES = frozenset(
     ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")

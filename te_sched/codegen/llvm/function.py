@@ -13,7 +13,7 @@ from te_sched.codegen.signature import Signature
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lower.unbound_variables import unbound_error
+from te_sched.lowering.unbound_variables import unbound_error
 
 # Bytes on the stack that all allocations of a function, and a single one, may take.
 STACK_LIMIT = 128 * 1024

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Var
-from te_sched.lower.pipeline import lower
+from te_sched.lowering.pipeline import lower
 from te_sched.meta_schedule.postproc.base import Postproc
 from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import given

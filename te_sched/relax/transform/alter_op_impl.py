@@ -27,7 +27,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.lower.prim_func import create_prim_func
+from te_sched.lowering.prim_func import create_prim_func
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.manipulate import layout_transform

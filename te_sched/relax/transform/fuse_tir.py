@@ -43,8 +43,8 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import AccessMapper, replace
-from te_sched.lower.prim_func import create_prim_func
-from te_sched.lower.statements import sequence
+from te_sched.lowering.prim_func import create_prim_func
+from te_sched.lowering.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of
 from te_sched.relax.expr_functor import PyExprMutator

@@ -19,7 +19,7 @@ from te_sched.ir.stmt import For, GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, walk
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.run_codegen import registered

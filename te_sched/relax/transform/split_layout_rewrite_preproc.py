@@ -18,7 +18,7 @@ from te_sched.ir.root_block import is_root
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination

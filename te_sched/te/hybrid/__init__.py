@@ -26,8 +26,8 @@ from te_sched.te.hybrid.scripts import Script as Script
 from te_sched.te.hybrid.scripts import script as script
 
 if typing.TYPE_CHECKING:  # see _LATE
-    from te_sched.lower.hybrid_source import build as build
+    from te_sched.lowering.hybrid_source import build as build
 
-_LATE = {"build": "te_sched.lower.hybrid_source:build"}
+_LATE = {"build": "te_sched.lowering.hybrid_source:build"}
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 public_names.list_names(sys.modules[__name__], late=_LATE)

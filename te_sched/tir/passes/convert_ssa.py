@@ -17,7 +17,7 @@ from typing import Any
 from te_sched.ir.expr import IterVar, Var
 from te_sched.ir.stmt import THREAD_KEYS, AttrStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import Substitute, replace, variables_of
-from te_sched.lower.statements import mentions
+from te_sched.lowering.statements import mentions
 
 
 def convert_ssa(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:

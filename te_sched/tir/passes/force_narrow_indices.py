@@ -14,7 +14,7 @@ from te_sched.ir.expr import Add, Buffer, Call, Cast, Expr, IntImm, Sub, Var
 from te_sched.ir.index_dtype import IndexRetyper
 from te_sched.ir.stmt import BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
-from te_sched.lower.narrow_index_types import NARROW, WIDE
+from te_sched.lowering.narrow_index_types import NARROW, WIDE
 
 
 def force_narrow_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

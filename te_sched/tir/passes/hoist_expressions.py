@@ -31,10 +31,10 @@ from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, parts_of, replace, variables_of, walk
-from te_sched.lower.dataflow.touches import expressions_of
-from te_sched.lower.remove_no_op import is_without_effect
-from te_sched.lower.simplify import StatementSimplifier
-from te_sched.lower.statements import fresh_copy
+from te_sched.lowering.dataflow.touches import expressions_of
+from te_sched.lowering.remove_no_op import is_without_effect
+from te_sched.lowering.simplify import StatementSimplifier
+from te_sched.lowering.statements import fresh_copy
 
 
 class HoistedConditionals(Flag):

@@ -34,8 +34,8 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.guards import note_range
-from te_sched.lower.replace_intrinsics import replace_intrinsics
+from te_sched.lowering.guards import note_range
+from te_sched.lowering.replace_intrinsics import replace_intrinsics
 
 # Functions of LLVM, where their names differ from those of intrinsics.
 _OTHER_NAMES = {"fma": "fmuladd", "popcount": "ctpop"}

@@ -46,7 +46,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import PART_FIELDS, AccessMapper, Mapper, replace
-from te_sched.lower.statements import HEADS, sequence
+from te_sched.lowering.statements import HEADS, sequence
 from te_sched.tir.passes.make_packed_api import NULL, TYPE_CODES, Field, Kind, struct_get
 
 _CPU = 1

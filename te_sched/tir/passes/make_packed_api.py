@@ -47,7 +47,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace, substitute
-from te_sched.lower.statements import NOTHING, sequence
+from te_sched.lowering.statements import NOTHING, sequence
 
 PACKED_CONVENTION = 1  # the attribute "calling_conv"
 NULL = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))

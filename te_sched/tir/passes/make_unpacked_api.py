@@ -17,7 +17,7 @@ from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc
 from te_sched.ir.structural import symbols
 from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.statements import sequence
+from te_sched.lowering.statements import sequence
 from te_sched.tir.passes.make_packed_api import HostOf
 
 

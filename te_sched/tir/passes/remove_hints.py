@@ -18,8 +18,8 @@ from te_sched.ir.expr import BufferLoad, Call, Var
 from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import BufferStore, Evaluate, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lower.remove_no_op import remove_no_op
-from te_sched.lower.statements import NOTHING
+from te_sched.lowering.remove_no_op import remove_no_op
+from te_sched.lowering.statements import NOTHING
 
 _ASSUME, _UNDEFINED = "tir.assume", "tir.undef"
 

@@ -11,7 +11,7 @@ from te_sched import config, te
 from te_sched.codegen.checker import ViolationKind, check_program
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import expr as E
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 from tests.codegen.checker import kernels as k
 
 

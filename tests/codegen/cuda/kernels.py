@@ -12,7 +12,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.kernel import is_kernel
-from te_sched.lower.device.pipeline import device_passes
+from te_sched.lowering.device.pipeline import device_passes
 
 TRUE = E.IntImm(1, "bool")
 

@@ -6,7 +6,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Var
 from te_sched.ir.printer import script
 from te_sched.ir.printer.origins import lines_of_statements, mark_lines, origin_of, script_lines
-from tests.lower.build import function, loop, store, temporary
+from tests.lowering.build import function, loop, store, temporary
 
 A, x = temporary("A", 8), Var("x")
 STORE = store(A, 1.0, x)

@@ -7,7 +7,7 @@ from typing import Any
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Var
 from te_sched.ir.printer.uses import TextScope, Uses
-from tests.lower.build import block, loop, read, store, temporary
+from tests.lowering.build import block, loop, read, store, temporary
 
 A, B, C = (temporary(name, 8) for name in "ABC")
 x, y, n = Var("x"), Var("y"), Var("n")

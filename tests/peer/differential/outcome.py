@@ -17,7 +17,7 @@ from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Expr, IntImm, Range
-from te_sched.lower.inject_prefetch import _Injector as Injector
+from te_sched.lowering.inject_prefetch import _Injector as Injector
 from tests.golden import execution
 from tests.golden.corpus import as_golden
 from tests.peer.bridge import from_tvm

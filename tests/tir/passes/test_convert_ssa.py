@@ -9,7 +9,7 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.stmt import Evaluate, LetStmt
 from te_sched.script import tir as T
 from te_sched.tir.passes.convert_ssa import convert_ssa
-from tests.lower.build import block, function, loop, store, text, var
+from tests.lowering.build import block, function, loop, store, text, var
 
 A = decl_buffer((8,), "int32", name="A")
 

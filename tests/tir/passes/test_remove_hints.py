@@ -9,7 +9,7 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
 from te_sched.ir.stmt import Evaluate, LetStmt, Stmt
 from te_sched.tir.passes.remove_hints import remove_assumptions, remove_undefined_stores
-from tests.lower.build import block, function, loop, read, store, text, var
+from tests.lowering.build import block, function, loop, read, store, text, var
 
 A = decl_buffer((8,), "int32", name="A")
 UNDEFINED = Call("int32", "tir.undef", ())

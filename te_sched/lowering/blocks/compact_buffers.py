@@ -1,0 +1,230 @@
+"""Shrink the buffers of blocks to the region that is accessed, and move indices by its begin.
+
+    B = T.alloc_buffer((128, 128))              B = T.alloc_buffer((1, 16))
+    for j in range(16):                    ->   for j in range(16):
+        B[i, j0 * 16 + j] = ...                     B[0, j] = ...
+
+The region is taken over the loops inside of the block that allocates the buffer, and over the
+enclosing threads that share the memory. Rows are aligned by the annotation `buffer_dim_align` of
+blocks that write the buffer, or of its allocation. (TVM's name: CompactBufferAllocation.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import IntervalSet, from_range
+from te_sched.arith.regions import accessed_sets
+from te_sched.config import AS_TVM, Lowering
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.storage_scopes import StorageScope, storage_scope
+from te_sched.ir.term_keys import all_same
+from te_sched.ir.visitor import AccessMapper, replace, statements, variables_of, walk
+from te_sched.lowering.blocks.declarations import ALIGN, memory_extents
+from te_sched.lowering.positions import aligned_strides
+
+
+def compact_buffers(
+    func: PrimFunc, settings: Lowering = AS_TVM, is_strict: bool = True
+) -> PrimFunc:
+    """The function with buffers that are as large as their accessed regions.
+
+    `is_strict` means that buffers do not become larger than they are declared.
+    """
+    compaction = _Compaction(Analyzer(settings), alignments(func.body), func, is_strict)
+    return func.with_body(compaction.visit(func.body))
+
+
+# The factor and offset of strides, by the pointer of a buffer and by dimension.
+Alignments = dict[Var, dict[int, tuple[int, int]]]
+
+
+def alignments(root: Stmt) -> Alignments:
+    """The alignments of allocated buffers, from the annotations of blocks and allocations."""
+    found: Alignments = {}
+    allocated: set[Var] = set()  # parameters have the strides that callers expect
+    for node in statements(root):
+        if type(node) is Block:
+            allocated.update([buffer.data for buffer in node.alloc_buffers])
+            pointers = [region.buffer.data for region in node.writes]
+        elif type(node) is Allocate:
+            allocated.add(node.buffer_var)
+            pointers = [node.buffer_var]
+        else:
+            continue
+        for place, dim, factor, offset in node.annotations.get(ALIGN, ()):
+            pointer = pointers[int(place)]
+            found.setdefault(pointer, {})[int(dim)] = int(factor), int(offset)
+    return {pointer: dims for pointer, dims in found.items() if pointer in allocated}
+
+
+class _Compaction(AccessMapper):
+    """Rebuilds accesses; `regions` has the remaining region of each buffer."""
+
+    def __init__(
+        self, analyzer: Analyzer, aligned: Alignments, func: PrimFunc, is_strict: bool
+    ) -> None:
+        self.analyzer, self.alignments, self.is_strict = analyzer, aligned, is_strict
+        self.func = func
+        self.threads: list[tuple[str, Var, Range]] = []
+        self.loops: set[Var] = set()
+        self.regions: dict[Buffer, tuple[Range, ...]] = {}
+
+    def visit_For(self, node: For) -> Stmt:
+        values = Range(node.min, node.extent)
+        self.analyzer.bind(node.loop_var, values)
+        self.loops.add(node.loop_var)
+        if node.thread_binding is None:
+            return self.generic(node)
+        return self._in_thread(node, node.thread_binding.thread_tag, node.loop_var, values)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key not in ("thread_extent", "virtual_thread"):
+            return self.generic(node)
+        axis, values = node.node, Range(IntImm(0), node.value)
+        self.analyzer.bind(axis.var, values)
+        self.loops.add(axis.var)
+        return self._in_thread(node, axis.thread_tag, axis.var, values)
+
+    def _in_thread(self, node: Stmt, tag: str, var: Var, values: Range) -> Stmt:
+        self.threads.append((tag, var, values))
+        inside: Stmt = self.generic(node)
+        self.threads.pop()
+        return inside
+
+    def visit_Block(self, node: Block) -> Stmt:
+        self._compact(node.alloc_buffers, node.body, node.match_buffers)
+        buffers = tuple([self.visit(buffer) for buffer in node.alloc_buffers])
+        return self.generic(replace(node, alloc_buffers=buffers))
+
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        self._compact([node.buffer], node.body)
+        buffer = self.visit(node.buffer)
+        condition, body = self.visit(node.condition), self.visit(node.body)
+        return BufferRealize(buffer, whole_buffer(buffer).region, condition, body)
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        buffer = self._only_buffer(node)
+        if buffer is None:
+            return self.generic(node)
+        self._compact([buffer], node.body)
+        extents = memory_extents(self.visit(buffer))
+        return self.generic(replace(node, extents=extents))
+
+    def _only_buffer(self, node: Allocate) -> Buffer | None:
+        """The buffer in an allocation, if there is one of its dtype and shape."""
+        found = self.buffers.get(node.buffer_var, ())
+        if len(found) != 1:
+            return None
+        (buffer,) = found
+        is_all = buffer.dtype == node.dtype and all_same(buffer.shape, node.extents)
+        return buffer if is_all else None
+
+    @cached_property
+    def buffers(self) -> dict[Var, set[Buffer]]:
+        """The buffers that the function declares or accesses, by their pointers."""
+        found: dict[Var, set[Buffer]] = {}
+        for node in walk(self.func.body):
+            if isinstance(node, BufferLoad | BufferStore | DeclBuffer | BufferRegion):
+                found.setdefault(node.buffer.data, set()).add(node.buffer)
+        return found
+
+    def _compact(
+        self, buffers: Sequence[Buffer], body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
+    ) -> None:
+        """Determine the accessed regions of buffers within their lifetime."""
+        by_level: dict[int, list[Buffer]] = {}
+        for buffer in buffers:
+            by_level.setdefault(storage_scope(buffer.scope()).level, []).append(buffer)
+        for some in by_level.values():
+            relaxed = self._relaxed(storage_scope(some[0].scope()))
+            for buffer, sets in accessed_sets(body, some, relaxed, views, self.analyzer).items():
+                if not buffer.strides:
+                    self.regions[buffer] = self._region(buffer, sets)
+
+    def _relaxed(self, scope: StorageScope) -> dict[Var, IntervalSet]:
+        """The enclosing threads that have memory of a scope in common."""
+        return {var: from_range(r) for tag, var, r in self.threads if scope.is_common(tag)}
+
+    def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
+        return tuple([self._range(one, size) for one, size in zip(sets, buffer.shape, strict=True)])
+
+    def _range(self, one: IntervalSet, size: Expr) -> Range:
+        """The accessed range of a dimension, within its bounds."""
+        zero = IntImm(0, size.dtype)
+        if one.min is None or one.max is None:
+            return Range(zero, size)
+        simplify = self.analyzer.simplify
+        low = simplify(one.min)
+        extent = simplify(ops.add(ops.sub(simplify(one.max), low), 1))
+        if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
+            low = simplify(ops.maximum(zero, low))
+        is_fixed = variables_of(extent).isdisjoint(self.loops) and not _has_elements(extent)
+        if is_fixed:
+            return Range(low, self._within(size, extent) if self.is_strict else extent)
+        bound = self._bound(extent)
+        if bound is None:
+            return Range(low if self.is_strict else zero, size)
+        is_whole = self.is_strict and type(size) is IntImm and size.value <= bound
+        return Range(zero, size) if is_whole else Range(low, IntImm(bound, size.dtype))
+
+    def _bound(self, extent: Expr) -> int | None:
+        """The upper bound of an extent that depends on loops or memory. A bound close to the limit
+        of the type only follows from that limit.
+        """
+        bound = self.analyzer.const_bounds(extent)[1]
+        return None if bound is None or bound > ops.int_limits(extent.dtype)[1] // 2 else bound
+
+    def _within(self, size: Expr, extent: Expr) -> Expr:
+        """The smaller one of a size, which is positive, and an extent."""
+        if self.analyzer.can_prove(ops.less_equal(extent, size)):
+            return extent
+        bounds, most = self.analyzer.const_bounds, self.analyzer.const_bounds(extent)[1]
+        with self.analyzer.constraint(self.analyzer.simplify(ops.greater(size, 0))):
+            least = bounds(size)[0]
+        if most is not None and least is not None and most <= least:
+            return extent
+        return self.analyzer.simplify(ops.minimum(size, extent))
+
+    def renewed(self, node: Any) -> Any:
+        if not isinstance(node, Buffer):
+            return self.generic(node)
+        aligned = self.alignments.get(node.data)
+        if aligned is None and node not in self.regions:
+            return self.generic(node)
+        region = self.regions.get(node)
+        shape = node.shape if region is None else tuple([one.extent for one in region])
+        strides = node.strides
+        if aligned is not None:
+            strides = aligned_strides(shape, aligned, self.analyzer)
+        made = replace(node, shape=shape, strides=strides)
+        is_moved = region is not None and not all(ops.is_const(one.min, 0) for one in region)
+        return replace(made) if made is node and is_moved else made
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        region = self.regions.get(buffer)
+        if region is None:
+            return indices
+        return tuple([ops.sub(index, one.min) for index, one in zip(indices, region, strict=True)])
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        region = self.regions.get(node.buffer)
+        inside: BufferRegion = self.generic(node)
+        if region is None:
+            return inside
+        moved = [
+            Range(ops.sub(one.min, own.min), one.extent)
+            for one, own in zip(inside.region, region, strict=True)
+        ]
+        return replace(inside, region=tuple(moved))
+
+
+def _has_elements(e: Expr) -> bool:
+    """Whether an expression depends on memory, which may change."""
+    return any(isinstance(one, BufferLoad) for one in walk(e))

@@ -1,0 +1,373 @@
+"""Lower reductions of blocks over threads to tvm_thread_allreduce.
+
+    for ko in range(4):                       for ki in T.thread_binding(32, ...):
+        for ki in T.thread_binding(32, ...):      in_thread_B[0] = 0
+            with T.block("B"):            ->      for ko in range(4):
+                vk = ko * 32 + ki                     in_thread_B[0] = in_thread_B[0] + A[...]
+                B[0] = B[0] + A[vk]               cross_thread_B[0] = allreduce(in_thread_B[0], ki)
+                                                  if ki == 0: B[0] = cross_thread_B[0]
+
+If a block has neither serial reduction loops nor a predicate, threads reduce its values directly.
+A result in registers is available in all threads; a block that reads it outside of their loops is
+executed by the first of them. (TVM's name: LowerCrossThreadReduction.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import ReductionError, Subject
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Call,
+    CommReducer,
+    Expr,
+    IntImm,
+    IterVar,
+    PointerType,
+    Range,
+    Var,
+)
+from te_sched.ir.stmt import AttrStmt, BufferStore, Evaluate, For, PrimFunc, Stmt
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, variables_of
+from te_sched.lowering.statements import sequence
+from te_sched.tensorir.updates import update_of
+
+_FIRST = (IntImm(0),)
+
+
+def lower_cross_thread(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The function with reductions over threads lowered to four steps each."""
+    return func.with_body(_Lowering(settings).visit(func.body))
+
+
+@dataclass
+class _Reduction:
+    """A block that reduces over threads.
+
+    `serial` are the unbound reduction loops, `threads` the bound ones. `place` is the loop around
+    all statements of the reduction, None for the block itself.
+    """
+
+    realize: BlockRealize
+    threads: list[For]
+    serial: list[For]
+    place: For | None
+    stores: list[BufferStore]
+    reducer: CommReducer
+    sources: tuple[Expr, ...]
+    cross: list[Buffer] = field(default_factory=list)
+    own: list[Buffer] = field(default_factory=list)
+    lifted: list[For] = field(default_factory=list)
+    init_at: For | None = None
+
+
+class _Lowering(StatementMapper):
+    """Rebuilds statements; `loops` are those around in the same block, `made` the new buffers."""
+
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
+        self.loops: list[For] = []
+        self.made: list[Buffer] = []
+        self.active: list[_Reduction] = []
+        self.results: dict[Buffer, list[For]] = {}
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
+        threads = self._threads(node)
+        if threads:
+            return self._reduce(node, threads)
+        loops, made = self.loops, self.made
+        self.loops, self.made = [], []
+        body = self.visit(node.block.body)
+        buffers = (*node.block.alloc_buffers, *self.made)
+        self.loops, self.made = loops, made
+        block = replace(node.block, body=body, alloc_buffers=buffers)
+        return self._by_first_thread(replace(node, block=block))
+
+    def visit_For(self, node: For) -> Stmt:
+        self.loops.append(node)
+        body = self.visit(node.body)
+        self.loops.pop()
+        for one in self.active:
+            if one.init_at is node:
+                body = sequence([_initialized(one), body])
+        if any(loop is node for one in self.active for loop in one.lifted):
+            return body
+        loop: Stmt = replace(node, body=body)
+        for one in [one for one in self.active if one.place is node]:
+            loop = self._finished(one, loop)
+        return loop
+
+    def _threads(self, node: BlockRealize) -> list[For]:
+        """The thread loops over which a block reduces."""
+        if node.block.init is None:
+            return []
+        used = _used(node, "CommReduce")
+        found = [one for one in self.loops if one.thread_binding is not None]
+        threads = [one for one in found if one.loop_var in used]
+        for one in threads:
+            assert one.thread_binding is not None
+            tag = one.thread_binding.thread_tag
+            if not tag.startswith("threadIdx"):
+                raise _refused(
+                    node.block, f"its reduction loop {one.loop_var.name} is bound to {tag}",
+                    "only the threads of a block can combine their values",
+                    "bind the loop to threadIdx.x, y or z",
+                )  # fmt: skip
+        return threads
+
+    def _reduce(self, node: BlockRealize, threads: list[For]) -> Stmt:
+        """The part of a reduction that replaces its block."""
+        used = _used(node, "CommReduce")
+        related = [one for one in self.loops if one.loop_var in used]
+        serial = [one for one in related if one.thread_binding is None]
+        place = serial[0] if serial else None
+        first = self.loops.index(place if place is not None else threads[0])
+        outermost = self.loops.index(related[0])
+        others = [one for one in self.loops[outermost:] if one.loop_var not in used]
+        spatial = _used(node, "DataPar")
+        if any(
+            (one.loop_var in spatial and self.loops.index(one) > first)
+            or (one.thread_binding is None and not ops.is_const(one.extent, 1))
+            for one in others
+        ):
+            raise _refused(
+                node.block, "another loop is inside of its reduction loops",
+                "all threads combine one value at a time",
+                "move the reduction loops inside",
+            )  # fmt: skip
+        if self.settings.to_run:
+            self._check_first_iteration(node, related)
+        update = update_of(node.block, partial(_refused, node.block))
+        found = _Reduction(node, threads, serial, place, *update)
+        is_direct = place is None and ops.is_const(node.predicate, 1)
+        found.cross = [_local(store.buffer, "cross_thread_") for store in update.stores]
+        self.made += found.cross
+        for store in update.stores:
+            if store.buffer.scope() == "local":
+                self.results[store.buffer] = threads
+        if is_direct:
+            return self._finished(found, None)
+        found.own = [_local(store.buffer, "in_thread_") for store in update.stores]
+        self.made += found.own
+        outside = [one for one in threads if place is None or self.loops.index(one) < first]
+        found.lifted = [one for one in threads if not any(one is other for other in outside)]
+        if outside and not found.lifted:
+            found.init_at = outside[-1]
+        self.active.append(found)
+        own = _in_thread(found)
+        return own if place is not None else self._finished(found, own)
+
+    def _check_first_iteration(self, node: BlockRealize, reduced: list[For]) -> None:
+        """Refuse a block that its first iteration does not initialize: a sequential program would
+        continue with what the memory holds, and threads begin with the identity.
+        """
+        analyzer = Analyzer(self.settings)
+        for loop in self.loops:
+            analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
+        first = {loop.loop_var: loop.min for loop in reduced}
+        pairs = list(zip(node.block.iter_vars, node.iter_values, strict=True))
+        conditions = [
+            (f"iterator {axis.var.name} is at its start", ops.equal(value, axis.dom.min))
+            for axis, value in pairs
+            if axis.kind == "CommReduce" and axis.dom is not None
+        ]
+        conditions += [
+            ("its condition holds", part)
+            for part in conjuncts(node.predicate)
+            if variables_of(part) & first.keys()
+        ]
+        for what, condition in conditions:
+            if not analyzer.can_prove(substitute(condition, first)):
+                raise _refused(
+                    node.block, f"it is not proven that {what} in the first iteration",
+                    "T.init() would not be executed, and the threads do not know the old result",
+                    "let the reduction iterators begin at the start of their domain",
+                )  # fmt: skip
+
+    def _finished(self, one: _Reduction, own: Stmt | None) -> Stmt:
+        """A reduction with its remaining steps, in the loops of its threads."""
+        parts: list[Stmt | None] = [own, _combined(one), _written_back(one)]
+        if one.lifted:
+            parts.insert(0, _initialized(one))
+        body = sequence(parts)
+        for loop in reversed(one.lifted):
+            body = replace(loop, body=body)
+        return body
+
+    def _by_first_thread(self, node: BlockRealize) -> Stmt:
+        """A block that reads results in registers, executed by the first of the threads."""
+        read = [region.buffer for region in node.block.reads if region.buffer in self.results]
+        stays = all(region.buffer.scope() == "local" for region in node.block.writes)
+        if not read or stays:
+            return node
+        bound = {
+            one.thread_binding.thread_tag for one in self.loops if one.thread_binding is not None
+        }
+        missing = {
+            one.thread_binding.thread_tag: one
+            for buffer in read
+            for one in self.results[buffer]
+            if one.thread_binding is not None and one.thread_binding.thread_tag not in bound
+        }
+        result: Stmt = node
+        predicate = node.predicate
+        axes = []
+        for tag, loop in missing.items():
+            var = Var(f"t{tag[-1]}", loop.loop_var.dtype)
+            is_first = ops.equal(var, ops.const(0, var.dtype))
+            predicate = (
+                is_first if ops.is_const(predicate, 1) else ops.logical_and(is_first, predicate)
+            )
+            axes.append((var, loop))
+        if axes:
+            result = replace(node, predicate=predicate)
+        for var, loop in reversed(axes):
+            assert loop.thread_binding is not None
+            binding = replace(loop.thread_binding, var=Var("", var.dtype))
+            result = replace(loop, loop_var=var, thread_binding=binding, body=result)
+        return result
+
+
+def _used(node: BlockRealize, kind: str) -> set[Var]:
+    """The variables in the values of the iterators of a kind."""
+    pairs = zip(node.block.iter_vars, node.iter_values, strict=True)
+    return variables_of(*[value for axis, value in pairs if axis.kind == kind])
+
+
+def _local(buffer: Buffer, prefix: str) -> Buffer:
+    """A register for a component of a reduction."""
+    name = prefix + buffer.name
+    data = Var(name, "handle", PointerType(buffer.dtype, "local"))
+    return Buffer(data, buffer.dtype, (IntImm(1),), (IntImm(1),), IntImm(0), name)
+
+
+def _refused(block: Block, what: str, why: str, help: str) -> ReductionError:
+    return ReductionError(
+        f"cannot reduce over threads in block {block.name_hint}: {what}",
+        why,
+        help,
+        Subject("block", block.name_hint),
+    )
+
+
+def _regions(buffers: Sequence[Buffer]) -> tuple[BufferRegion, ...]:
+    return tuple([BufferRegion(one, (Range(IntImm(0), IntImm(1)),)) for one in buffers])
+
+
+def _simple(name: str, reads: Sequence[Buffer], writes: Sequence[Buffer], body: Stmt) -> Stmt:
+    """A block without iterators."""
+    block = Block((), _regions(reads), _regions(writes), name, None, body)
+    return BlockRealize((), ops.TRUE, block)
+
+
+def _initialized(one: _Reduction) -> Stmt:
+    name = one.realize.block.name_hint + "_in_thread_init"
+    pairs = zip(one.own, one.reducer.identity, strict=True)
+    return _simple(name, (), one.own, sequence([BufferStore(b, v, _FIRST) for b, v in pairs]))
+
+
+def _in_thread(one: _Reduction) -> Stmt:
+    """The block that reduces into registers."""
+    block = one.realize.block
+    moved = _ToRegisters(
+        {store.buffer: own for store, own in zip(one.stores, one.own, strict=True)}
+    )
+    return replace(
+        one.realize,
+        block=replace(
+            block,
+            name_hint=block.name_hint + "_in_thread",
+            init=None,
+            body=moved.visit(block.body),
+            writes=_regions(one.own),
+            reads=tuple([region for region in block.reads if region.buffer not in moved.buffers]),
+        ),
+    )
+
+
+class _ToRegisters(AccessMapper):
+    def __init__(self, buffers: dict[Buffer, Buffer]) -> None:
+        self.buffers = buffers
+
+    def renewed(self, node: Buffer) -> Buffer:
+        return self.buffers.get(node, node)
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return _FIRST
+
+
+def _combined(one: _Reduction) -> Stmt:
+    """The block that combines the values of threads."""
+    block = one.realize.block
+    values = [BufferLoad(own, _FIRST) for own in one.own] if one.own else list(one.sources)
+    arguments = (
+        IntImm(len(values), "uint32"),
+        *values,
+        ops.TRUE,
+        *[BufferLoad(buffer, _FIRST) for buffer in one.cross],
+        *[loop.loop_var for loop in one.threads],
+    )
+    call = Evaluate(Call("handle", "tir.tvm_thread_allreduce", arguments))
+    null = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))
+    body = AttrStmt(one.reducer, "reduce_scope", null, call)
+    name = block.name_hint + "_cross_thread"
+    if one.own:
+        return _simple(name, one.own, one.cross, body)
+    results = {store.buffer for store in one.stores}
+    direct = replace(
+        block,
+        name_hint=name,
+        init=None,
+        body=body,
+        reads=tuple([region for region in block.reads if region.buffer not in results]),
+        writes=_regions(one.cross),
+    )
+    return replace(one.realize, block=direct)
+
+
+def _written_back(one: _Reduction) -> Stmt:
+    """The block that stores the result, executed by the first thread, or by each for registers."""
+    block = one.realize.block
+    pairs = zip(block.iter_vars, one.realize.iter_values, strict=True)
+    kept = [(axis, value) for axis, value in pairs if axis.kind == "DataPar"]
+    fresh = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in kept}
+    axes = [IterVar(axis.dom, fresh[axis.var], axis.kind, axis.thread_tag) for axis, _ in kept]
+    reduced = {loop.loop_var for loop in (*one.threads, *one.serial)}
+    conditions = [
+        part
+        for part in conjuncts(one.realize.predicate)
+        if not ops.is_const(part, 1) and not variables_of(part) & reduced
+    ]
+    if any(store.buffer.scope() != "local" for store in one.stores):
+        conditions += [ops.equal(loop.loop_var, loop.min) for loop in one.threads]
+    predicate: Expr = ops.TRUE
+    for place, condition in enumerate(conditions):
+        predicate = ops.logical_and(predicate, condition) if place else condition
+    mapping: dict[Var, Expr] = dict(fresh)
+    stores = [
+        BufferStore(
+            store.buffer,
+            BufferLoad(buffer, _FIRST),
+            tuple([substitute(index, mapping) for index in store.indices]),
+        )
+        for store, buffer in zip(one.stores, one.cross, strict=True)
+    ]
+    back = Block(
+        tuple(axes),
+        _regions(one.cross),
+        tuple([substitute(region, mapping) for region in block.writes]),
+        block.name_hint + "_write_back",
+        None,
+        sequence(stores),
+    )
+    return BlockRealize(tuple([value for _, value in kept]), predicate, back)

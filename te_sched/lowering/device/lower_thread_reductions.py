@@ -1,0 +1,536 @@
+"""Reductions across threads become shuffles between the lanes of a warp, or go through memory.
+
+`tvm_thread_allreduce(count, value..., condition, result..., thread...)` combines the values of all
+threads along some thread axes, and returns the result to all of them. Threads are numbered with
+threadIdx.x fastest; a warp is 32 consecutive threads. There are three methods, for R threads that
+are combined:
+
+    neighbors, R divides 32      shuffles R/2, R/4, ... 1 lanes down, then a broadcast of lane 0
+    neighbors, 32 divides R      the same in each warp, whose first lane stores into shared memory;
+                                  then the same in the first warp on the stored values
+    otherwise                     a tree in shared memory
+
+Barriers are inserted later (`insert_barriers`). Must not know where reductions come from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import BuildError
+from te_sched.ir import ops
+from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.device_limits import TAGS, WARP
+from te_sched.ir.expr import (
+    EQ,
+    Buffer,
+    BufferLoad,
+    Call,
+    CommReducer,
+    Expr,
+    IntImm,
+    PointerType,
+    Select,
+    Var,
+)
+from te_sched.ir.kernel import LaunchAxis, barrier, lane_mask, memory_scope, thread_axes, with_work
+from te_sched.ir.ops import TRUE
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    Stmt,
+)
+from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, statements, substitute
+from te_sched.lowering.statements import has_attribute, sequence
+from te_sched.wording import wording
+
+_SCOPE = "reduce_scope"
+_LEAVES = (BufferStore, Evaluate)
+
+
+def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The kernel without `tvm_thread_allreduce`."""
+    if not has_attribute(kernel.body, _SCOPE):
+        return kernel
+    axes, body = thread_axes(kernel)
+    lowering = _Lowering(kernel.attrs.get("global_symbol", "main"), axes, body)
+    body = lowering.visit(body)
+    for buffer in lowering.buffers:
+        body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
+    return with_work(kernel, body)
+
+
+def lower_thread_allreduce(
+    func: PrimFunc, has_mask: bool = True, settings: Lowering = AS_TVM
+) -> PrimFunc:
+    """The function without `tvm_thread_allreduce`, in the form of TVM's LowerThreadAllreduce.
+
+    Its launches may be anywhere. `has_mask` is whether shuffles take the mask of active lanes.
+    """
+    if not has_attribute(func.body, _SCOPE):
+        return func
+    launches = [
+        LaunchAxis(node.node.thread_tag, node.node.var, node.value)
+        for node in statements(func.body)
+        if type(node) is AttrStmt and node.key == "thread_extent" and node.node.thread_tag in TAGS
+    ]
+    launches.sort(key=lambda axis: TAGS.index(axis.tag))
+    lowering = _AsTvm(func, launches, has_mask)
+    body = lowering.visit(func.body)
+    return func.with_body(_Results(lowering.results).visit(body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Team:
+    """Threads that are combined: `rank` numbers them within their team, `group` the teams."""
+
+    size: int
+    rank: Expr
+    groups: int
+    group: Expr
+    neighbors: bool
+
+
+class _Lowering(StatementMapper):
+    """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
+
+    def __init__(self, kernel: str, axes: Sequence[LaunchAxis], body: Stmt) -> None:
+        self.kernel = kernel
+        stored = [part.buffer.data for part in statements(body) if type(part) is BufferStore]
+        self.stores = Counter(stored)  # by memory
+        self.combined: set[Expr] = set()  # threads, by the reductions so far
+        self.told: set[Var] = set()  # the memory of their results
+        self.threads = [axis for axis in axes if not axis.is_block]
+        self.blocks = [axis for axis in axes if axis.is_block]
+        self.mask = lane_mask(axes)
+        self.buffers: list[Buffer] = []
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key != _SCOPE:
+            return self.generic(node)
+        reducer: CommReducer = node.node
+        call = node.body.value if isinstance(node.body, Evaluate) else None
+        if not isinstance(call, Call) or call.op != "tir.tvm_thread_allreduce":
+            raise self.error("the body is not a tvm_thread_allreduce")
+        count = len(reducer.lhs)
+        values, condition = call.args[1 : 1 + count], call.args[1 + count]
+        results = call.args[2 + count : 2 + 2 * count]
+        reduced = [thread for thread in call.args[2 + 2 * count :] if type(thread) is Var]
+        if blocks := [axis.tag for axis in self.blocks if any(axis.var is var for var in reduced)]:
+            raise self.error(
+                f"{blocks[0]} is an axis of blocks, which cannot synchronize",
+                "factor the reduction with rfactor and reduce the parts in a second "
+                f"{wording().computation}",
+            )
+        team = self.team(reduced)
+        places = [place for place in results if isinstance(place, BufferLoad)]
+        self.combined.update(reduced)
+        self.told.update(place.buffer.data for place in places)
+        combine = _Combine(reducer, places)
+        own = [
+            BufferStore(place.buffer, self.where(condition, value, start), place.indices)
+            for place, value, start in zip(places, values, reducer.identity, strict=True)
+        ]
+        return self.reduced(node, combine, own, team)
+
+    def where(self, condition: Expr, value: Expr, otherwise: Expr) -> Expr:
+        """The value of a thread, or the identity where it takes no part."""
+        return _where(condition, value, otherwise)
+
+    def reduced(
+        self, node: AttrStmt, combine: _Combine, own: list[BufferStore], team: _Team
+    ) -> Stmt:
+        """The reduction of a team, each thread of which stores its `own` value first."""
+        if team.size == 1:
+            return sequence(own)
+        if team.neighbors and WARP % team.size == 0:
+            return sequence(
+                [*own, *self.in_warp(combine, team.size), self.tell(combine, team.size)]
+            )
+        if team.neighbors and team.size % WARP == 0:
+            return sequence([*own, *self.across_warps(combine, team)])
+        return sequence([*own, *self.in_memory(combine, team)])
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        """One thread stores the result, unless each has memory of its own for it, such as
+        registers."""
+        return self.visit(node.then_case) if self.tells_all(node) else self.generic(node)
+
+    def tells_all(self, node: IfThenElse) -> bool:
+        """Whether one thread stores results of a reduction in registers that nothing else sets."""
+        condition = node.condition
+        if type(condition) is not EQ or condition.a not in self.combined or node.else_case:
+            return False
+        leaves = [part for part in statements(node.then_case) if type(part) in _LEAVES]
+        return all(
+            type(store) is BufferStore
+            and type(store.value) is BufferLoad
+            and store.value.buffer.data in self.told
+            and memory_scope(store.buffer.data) == "local"
+            and self.stores[store.buffer.data] == 1
+            for store in leaves
+        )
+
+    def team(self, reduced: Sequence[Expr]) -> _Team:
+        """The threads that are combined."""
+        size, groups = 1, 1
+        rank: Expr = IntImm(0)
+        group: Expr = IntImm(0)
+        neighbors = True
+        for axis in self.threads:  # x is the fastest
+            if not isinstance(axis.extent, IntImm):
+                raise self.error(f"the extent of {axis.tag} is not constant")
+            if axis.extent.value == 1:
+                continue
+            if any(axis.var is thread for thread in reduced):
+                neighbors = neighbors and groups == 1
+                rank = ops.add(rank, ops.mul(axis.var, size))
+                size *= axis.extent.value
+            else:
+                group = ops.add(group, ops.mul(axis.var, groups))
+                groups *= axis.extent.value
+        return _Team(size, rank, groups, group, neighbors)
+
+    # -- shuffles ----------------------------------------------------------------------------------
+
+    def in_warp(self, combine: _Combine, size: int) -> list[Stmt]:
+        """The first of each `size` lanes combines the values of all of them."""
+        steps = []
+        offset = size // 2
+        while offset:
+            others = [
+                _shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, size)
+                for place in combine.places
+            ]
+            steps.append(combine.statement(others))
+            offset //= 2
+        return steps
+
+    def tell(self, combine: _Combine, size: int) -> Stmt:
+        """Broadcast the value of the first lane."""
+        return sequence(
+            [
+                BufferStore(
+                    place.buffer,
+                    _shuffle("tir.tvm_warp_shuffle", self.mask, place, 0, size),
+                    place.indices,
+                )
+                for place in combine.places
+            ]
+        )
+
+    def across_warps(self, combine: _Combine, team: _Team) -> list[Stmt]:
+        """Reduce within each warp, then across the results of the warps."""
+        warps = team.size // WARP
+        memory = self.memory(combine, team.groups * warps)
+        row = ops.mul(team.group, warps)
+        warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
+        stores = sequence(_stores(memory, ops.add(row, warp), combine.places))
+        steps = [
+            *self.in_warp(combine, WARP),
+            IfThenElse(ops.equal(lane, 0), stores),
+        ]
+        found = [BufferLoad(buffer, (ops.add(row, lane),)) for buffer in memory]
+        is_warp = TRUE if warps == WARP else ops.less(lane, warps)
+        starts = [
+            BufferStore(place.buffer, _where(is_warp, value, start), place.indices)
+            for place, value, start in zip(
+                combine.places, found, combine.reducer.identity, strict=True
+            )
+        ]
+        return [*steps, *starts, *self.in_warp(combine, WARP), self.tell(combine, WARP)]
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def in_memory(self, combine: _Combine, team: _Team) -> list[Stmt]:
+        """A tree: the upper half is combined into the lower half until one is left."""
+        memory = self.memory(combine, team.groups * team.size)
+        groups = team.groups
+
+        def place_of(rank: Expr) -> Expr:
+            return ops.add(ops.mul(rank, groups), team.group)
+
+        steps = _stores(memory, place_of(team.rank), combine.places)
+        half = 1 << (math.ceil(math.log2(team.size)) - 1)
+        remaining = team.size
+        while half:
+            others = [
+                BufferLoad(buffer, (place_of(ops.add(team.rank, half)),)) for buffer in memory
+            ]
+            lower = ops.less(team.rank, remaining - half)
+            steps.append(IfThenElse(lower, combine.statement(others)))
+            if half > 1:
+                stores = _stores(memory, place_of(team.rank), combine.places)
+                steps.append(IfThenElse(lower, sequence(stores)))
+            remaining, half = half, half // 2
+        first = place_of(IntImm(0))
+        steps.append(
+            IfThenElse(ops.equal(team.rank, 0), sequence(_stores(memory, first, combine.places)))
+        )
+        for place, buffer in zip(combine.places, memory, strict=True):
+            steps.append(BufferStore(place.buffer, BufferLoad(buffer, (first,)), place.indices))
+        return steps
+
+    def memory(self, combine: _Combine, size: int) -> list[Buffer]:
+        """Shared memory for the values, also used by other reductions of the kernel."""
+        taken: list[Buffer] = []
+        for place in combine.places:
+            dtype = place.buffer.dtype
+            free = [
+                buffer
+                for buffer in self.buffers
+                if buffer.dtype == dtype
+                and isinstance(buffer.shape[0], IntImm)
+                and buffer.shape[0].value == size
+                and not any(buffer is other for other in taken)
+            ]
+            taken.append(free[0] if free else self.new_buffer(dtype, size))
+        return taken
+
+    def new_buffer(self, dtype: str, size: int) -> Buffer:
+        """A buffer in shared memory."""
+        name = f"red_buf{len(self.buffers)}"
+        data = Var(name, "handle", PointerType(dtype, "shared"))
+        self.buffers.append(Buffer(data, dtype, (IntImm(size),), (), IntImm(0), name))
+        return self.buffers[-1]
+
+    def error(
+        self, problem: str, help: str = "bind the reduction to a thread axis of constant extent"
+    ) -> BuildError:
+        """A reduction that cannot be lowered."""
+        fault = f"cannot reduce across threads in kernel {self.kernel!r}: {problem}"
+        return BuildError(fault, help=help)
+
+
+@dataclass(frozen=True, slots=True)
+class _Combine:
+    """A reducer and the places of the partial result of a thread."""
+
+    reducer: CommReducer
+    places: list[BufferLoad]
+
+    def direct(self, others: Sequence[Expr]) -> Stmt:
+        """places = combine(places, others), without variables for a single component."""
+        if len(self.places) > 1:
+            return self.statement(others)
+        (place,), (result,) = self.places, self.reducer.result
+        values = {self.reducer.lhs[0]: place, self.reducer.rhs[0]: others[0]}
+        return BufferStore(place.buffer, substitute(result, values), place.indices)
+
+    def statement(self, others: Sequence[Expr]) -> Stmt:
+        """places = combine(places, others), all components at once."""
+        together = len(self.places) > 1  # a component must not read the new value of another
+        values: dict[Var, Expr] = {}
+        lets: list[tuple[Var, Expr]] = []
+        for variables, given, kept in (
+            (self.reducer.lhs, self.places, together),
+            (self.reducer.rhs, others, True),
+        ):
+            for var, value in zip(variables, given, strict=True):
+                values[var] = fresh = Var(var.name, var.dtype) if kept else value
+                if isinstance(fresh, Var):
+                    lets.append((fresh, value))
+        stores: Stmt = sequence(
+            [
+                BufferStore(place.buffer, substitute(result, values), place.indices)
+                for place, result in zip(self.places, self.reducer.result, strict=True)
+            ]
+        )
+        for var, value in reversed(lets):
+            stores = LetStmt(var, value, stores)
+        return stores
+
+
+class _AsTvm(_Lowering):
+    """Replaces reductions by TVM's statements: shuffles go through temporaries, barriers are
+    explicit, and a result that warps combine is in shared memory (`results`, by the memory that the
+    program has for it).
+    """
+
+    def __init__(self, func: PrimFunc, axes: Sequence[LaunchAxis], has_mask: bool) -> None:
+        super().__init__(func.attrs.get("global_symbol", "main"), axes, func.body)
+        self.has_mask = has_mask
+        self.results: dict[Var, tuple[Buffer, Expr]] = {}
+        self.seen: set[Var] = set()  # the memory of all results
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        return self.generic(node)
+
+    def where(self, condition: Expr, value: Expr, otherwise: Expr) -> Expr:
+        """The value of a thread, or the identity where it takes no part."""
+        if isinstance(condition, IntImm):
+            return _where(condition, value, otherwise)
+        return Select(condition, value, otherwise)
+
+    def reduced(
+        self, node: AttrStmt, combine: _Combine, own: list[BufferStore], team: _Team
+    ) -> Stmt:
+        """The reduction, inside of the attribute and the declarations of its temporaries."""
+        temporaries: list[Buffer] = []
+        own_memory = {place.buffer.data for place in combine.places}
+        if not own_memory.isdisjoint(self.seen):
+            names = ", ".join(sorted(data.name for data in own_memory & self.seen))
+            raise self.error(
+                f"two reductions store their results in {names}", "give each one its own memory"
+            )
+        self.seen |= own_memory
+        if any(
+            not ops.is_const(extent, 1) for one in combine.places for extent in one.buffer.shape
+        ):
+            raise self.error("a result is in memory of several elements", "give it one element")
+        if team.size == 1:
+            return sequence(own)
+        is_alone = team.groups == 1 and team.size < WARP
+        if team.neighbors and (WARP % team.size == 0 or is_alone):
+            steps = [*own, *self.in_registers(combine, team.size, team.rank, temporaries)]
+            for number, place in enumerate(combine.places):
+                result = _temporary(f"red_buf{number}", place.buffer.dtype)
+                self.results[place.buffer.data] = result, IntImm(0)
+            steps += [
+                BufferStore(
+                    place.buffer,
+                    _shuffle("tir.tvm_warp_shuffle", self.mask, place, lane, WARP),
+                    place.indices,
+                )
+                for place in combine.places
+                for lane in (ops.mul(team.size, team.group),)
+            ]
+        elif team.neighbors and team.size % WARP == 0:
+            steps = self.by_warps(combine, own, team, temporaries)
+        else:
+            tree = [*own, *self.in_memory(combine, team)]
+            steps = [step for one in tree for step in (one, Evaluate(barrier()))]
+            temporaries = list(self.buffers)
+            self.buffers.clear()
+        body = sequence(steps)
+        for buffer in reversed(temporaries):
+            declared = DeclBuffer(buffer, body)
+            body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, declared)
+        return replace(node, body=body)
+
+    def in_registers(
+        self, combine: _Combine, size: int, rank: Expr, temporaries: list[Buffer]
+    ) -> list[Stmt]:
+        """The first of each `size` lanes combines the values of all of them."""
+        first = (IntImm(0),)
+        steps: list[Stmt] = []
+        self.mask = IntImm(0)
+        if self.has_mask:
+            mask = _temporary("mask", "uint32")
+            temporaries.append(mask)
+            active = Call("uint32", "tir.tvm_warp_activemask", ())
+            steps.append(BufferStore(mask, active, first))
+            self.mask = BufferLoad(mask, first)
+        others = [
+            _temporary(f"t{number}", place.buffer.dtype)
+            for number, place in enumerate(combine.places)
+        ]
+        temporaries += reversed(others)
+        offset = 1 << (math.ceil(math.log2(size)) - 1)
+        while offset:
+            for other, place in zip(others, combine.places, strict=True):
+                value = _shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, WARP)
+                steps.append(BufferStore(other, value, first))
+            combined = combine.direct([BufferLoad(other, first) for other in others])
+            if size < 2 * offset:  # only in the first step
+                combined = IfThenElse(ops.less(ops.add(rank, offset), size), combined)
+            steps.append(combined)
+            size, offset = offset, offset // 2
+        return steps
+
+    def by_warps(
+        self, combine: _Combine, own: list[BufferStore], team: _Team, temporaries: list[Buffer]
+    ) -> list[Stmt]:
+        """Reduce within each warp, then across the results of the warps."""
+        warps, first = team.size // WARP, (IntImm(0),)
+        kept = [(place.buffer.dtype, number) for number, place in enumerate(combine.places)]
+        final, partial = (
+            [_temporary(f"red_buf{number}", dtype) for dtype, number in kept] for _ in range(2)
+        )
+        staging = [
+            _temporary("red_buf_staging", dtype, team.groups * warps, "shared") for dtype, _ in kept
+        ]
+        row = ops.mul(team.group, warps)
+        of_partial = _Combine(combine.reducer, [BufferLoad(one, first) for one in partial])
+        of_final = _Combine(combine.reducer, [BufferLoad(one, first) for one in final])
+        warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
+        steps: list[Stmt] = [
+            BufferStore(buffer, store.value, first)
+            for buffer, store in zip(partial, own, strict=True)
+        ]
+        inner: list[Buffer] = list(partial)
+        steps += self.in_registers(of_partial, WARP, lane, inner)
+        stored = sequence(_stores(staging, ops.add(row, warp), of_partial.places))
+        steps += [IfThenElse(ops.equal(lane, 0), stored), Evaluate(barrier())]
+        found = [BufferLoad(buffer, (ops.add(row, team.rank),)) for buffer in staging]
+        starts = sequence(
+            [BufferStore(one, value, first) for one, value in zip(final, found, strict=True)]
+        )
+        steps.append(IfThenElse(ops.less(team.rank, warps), starts))
+        temporaries += final
+        steps += self.in_registers(of_final, warps, team.rank, temporaries)
+        temporaries += [*inner, *staging]
+        ends = [
+            BufferStore(place.buffer, value, place.indices)
+            for place, value in zip(combine.places, of_final.places, strict=True)
+        ]
+        steps += [IfThenElse(ops.equal(team.rank, 0), sequence(ends)), Evaluate(barrier())]
+        for place in combine.places:
+            result = _temporary("red_result", place.buffer.dtype, team.groups, "shared")
+            self.results[place.buffer.data] = result, team.group
+        return steps
+
+
+class _Results(AccessMapper):
+    """Redirects the accesses to results of teams to shared memory."""
+
+    def __init__(self, results: dict[Var, tuple[Buffer, Expr]]) -> None:
+        self.results = results
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        if node.buffer_var not in self.results:
+            return self.generic(node)
+        result, _ = self.results[node.buffer_var]
+        body = self.visit(node.body)
+        if result.scope() == "shared":
+            body = AttrStmt(result.data, "volatile_scope", IntImm(1), body)
+        return Allocate(result.data, result.dtype, result.shape, node.condition, body)
+
+    def renewed(self, buffer: Buffer) -> Buffer:
+        """The buffer in shared memory."""
+        return self.results[buffer.data][0] if buffer.data in self.results else buffer
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The element of the team."""
+        return (self.results[buffer.data][1],)
+
+
+def _temporary(name: str, dtype: str, size: int = 1, scope: str = "local") -> Buffer:
+    data = Var(name, "handle", PointerType(dtype, scope))
+    return Buffer(data, dtype, (IntImm(size),), (), IntImm(0), name)
+
+
+def _where(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
+    if isinstance(condition, IntImm):
+        return value if condition.value else otherwise
+    return Call(value.dtype, "tir.if_then_else", (condition, value, otherwise))
+
+
+def _shuffle(op: str, mask: Expr, place: BufferLoad, lane: int | Expr, width: int) -> Expr:
+    arguments = (mask, place, ops.convert(lane), IntImm(width), IntImm(WARP))
+    return Call(place.dtype, op, arguments)
+
+
+def _stores(memory: Sequence[Buffer], index: Expr, places: Sequence[BufferLoad]) -> list[Stmt]:
+    return [
+        BufferStore(buffer, place, (index,)) for buffer, place in zip(memory, places, strict=True)
+    ]

@@ -1,0 +1,517 @@
+"""Turn vectorized loops into vector expressions (TVM's VectorizeLoop).
+
+Before::
+
+    for i in vectorized(4): C[i * 2] = A[i] + x
+
+After::
+
+    C[ramp(0, 2, 4)] = A[ramp(0, 1, 4)] + broadcast(x, 4)
+
+The loop variable becomes a ramp; operations with a vector operand become vectors. A statement
+without a vector form (a condition that differs between lanes, a call that does not support vectors)
+becomes a serial loop. Where predicates are asked for, a condition `i < n` on the lanes becomes the
+predicate of all accesses under it. For targets with scalable vectors, a loop may have
+`T.vscale() * 4` steps.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from operator import is_
+from typing import Any, NamedTuple
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import DeclarationError, LoweringError, Subject
+from te_sched.ir import dtypes, ops
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var, lanes_of
+from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.ir.message_text import spelled
+from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.visitor import (
+    AccessMapper,
+    Mapper,
+    StatementMapper,
+    parts_of,
+    replace,
+    statements,
+    substitute,
+)
+from te_sched.lowering.statements import rebuilt
+
+# Calls whose arguments may be vectors.
+VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
+# Their first arguments name the called function.
+_LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
+
+
+def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM, target: object = None) -> PrimFunc:
+    """Turn vectorized loops into vector expressions, or serial loops where that is chosen.
+
+    `target` is that of functions without one of their own.
+    """
+    if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
+        return func
+    its_own = func.attrs.get("target", target)
+    loops = _Loops(settings, its_own) if settings.vectorize else _SerialLoops()
+    return func.with_body(loops.visit(func.body))
+
+
+class Obstacle(NamedTuple):
+    """The reason why a statement of a vectorized loop has no vector form: a "condition", a
+    "choice", the "extent" of a loop or of memory, or the "index" of an outer dimension differs
+    between lanes; a "call" takes no vectors; a while "loop" ends at different times; "vectors"
+    would be made of vectors. `part` is the expression concerned.
+    """
+
+    kind: str
+    part: Expr | None = None
+
+
+class VectorizedLoop(NamedTuple):
+    """The result of vectorizing a loop: `obstacles` of statements that became serial loops, and
+    whether `is_serial`, without any vectors.
+    """
+
+    loop: S.For
+    obstacles: tuple[Obstacle, ...]
+    is_serial: bool
+
+
+def vectorized_loops(
+    func: PrimFunc, settings: Lowering = AS_TVM, target: object = None
+) -> list[VectorizedLoop]:
+    """What `vectorize_loops` makes of each vectorized loop of a function, and why.
+
+    Loops inside of other vectorized loops have the obstacle "vectors".
+    """
+    loops = _Loops(settings, func.attrs.get("target", target))
+    loops.visit(func.body)
+    return loops.results
+
+
+class _SerialLoops(StatementMapper):
+    def visit_For(self, node: S.For) -> Any:
+        new = self.generic(node)
+        return replace(new, kind="serial") if node.kind == "vectorized" else new
+
+
+class _Loops(StatementMapper):
+    """Finds the vectorized loops; those inside of others become serial."""
+
+    def __init__(self, settings: Lowering, target: object) -> None:
+        self.settings, self.target = settings, target
+        self.results: list[VectorizedLoop] = []
+
+    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+        if node.key != "target":
+            return self.generic(node)
+        outside, self.target = self.target, node.node
+        new = self.generic(node)
+        self.target = outside
+        return new
+
+    @property
+    def is_scalable(self) -> bool:
+        """Whether the target has scalable vectors."""
+        return "+sve" in str(self.target)
+
+    def visit_For(self, node: S.For) -> Any:
+        if node.kind != "vectorized":
+            return self.generic(node)
+        body, var, lanes = node.body, node.loop_var, self._lanes(node)
+        if lanes < 2:
+            if lanes == 1:
+                return self.visit(substitute(body, {var: node.min}))
+            return replace(node, kind="serial", body=self.visit(body))
+        for inner in statements(body):
+            if type(inner) is S.For and inner.kind == "vectorized":
+                self.results.append(VectorizedLoop(inner, (Obstacle("vectors"),), True))
+        body = _SerialLoops().visit(body)
+        if not ops.is_const(node.min, 0):
+            body = substitute(body, {var: ops.add(node.min, var)})
+        wanted, settings = self.settings.predicate_accesses, self.settings
+        has_masks = not settings.to_run and (self.is_scalable if wanted is None else wanted)
+        vectorizer = _Vectorizer(var, lanes, settings, has_masks)
+        new = vectorizer.visit(body)
+        is_serial = bool(vectorizer.obstacles) and not _has_other_leaves(new)
+        self.results.append(VectorizedLoop(node, tuple(vectorizer.obstacles), is_serial))
+        return new
+
+    def _lanes(self, node: S.For) -> int:
+        extent = node.extent
+        if type(extent) is IntImm:
+            return extent.value
+        if self.is_scalable and type(extent) is E.Mul:
+            with suppress(DeclarationError):
+                return lanes_of(extent)
+        target = "(nullptr)" if self.target is None else self.target
+        raise LoweringError(
+            f"cannot vectorize loop {node.loop_var.name}: its extent {spelled(extent)} is not "
+            f"constant",
+            "a vector has a constant number of lanes, or a constant multiple of T.vscale() where "
+            "the target has scalable vectors",
+            "split the axis by a constant factor and vectorize the inner part",
+            where=Subject("axis", node.loop_var.name),
+            in_tvm=f"Failed to vectorize loop with extent {extent} for target {target}",
+        )
+
+
+class _HasNoVectorForm(Exception):
+    """Raised inside of an expression, caught by its statement."""
+
+    def __init__(self, kind: str, part: Expr | None = None) -> None:
+        super().__init__(kind)
+        self.obstacle = Obstacle(kind, part)
+
+
+def _has_other_leaves(root: Stmt) -> bool:
+    """Whether a statement does something outside of loops over lanes."""
+    stack: list[Stmt] = [root]
+    while stack:
+        node = stack.pop()
+        if type(node) in (S.BufferStore, S.Evaluate):
+            return True
+        if not (type(node) is S.For and node.is_scalarized):
+            stack += parts_of(node)
+    return False
+
+
+def _check_scalable(loop: int, of_statement: str) -> None:
+    """Refuse to make vectors of vectors where one of them is scalable."""
+    if isinstance(loop, dtypes.ScalableLanes):
+        why = "the elements of a scalable vector are scalars"
+        in_tvm = "Creating scalable vectors from existing vectors is not supported."
+    elif dtypes.is_scalable(of_statement):
+        why = "it is a scalable vector already"
+        in_tvm = "Vectorizing over existing scalable vectors is not supported."
+    else:
+        return
+    raise LoweringError(
+        f"cannot vectorize a loop over {of_statement}",
+        why,
+        "vectorize a loop over scalar statements",
+        in_tvm=in_tvm,
+    )
+
+
+class _Vectorizer(Mapper):
+    """Vectorizes the body of one loop.
+
+    `vectors` holds the variables whose values became vectors, `scalars` what they were.
+    """
+
+    def __init__(self, var: Var, lanes: int, settings: Lowering, has_masks: bool = False) -> None:
+        self.var = var
+        self.lanes = lanes
+        self.has_masks = has_masks
+        self.ramp = Ramp(IntImm(0, var.dtype), IntImm(1, var.dtype), lanes)
+        self.vectors: dict[Var, Expr] = {var: self.ramp}
+        self.scalars: dict[Var, Expr] = {}
+        self.obstacles: list[Obstacle] = []
+        self.analyzer = Analyzer(settings)
+
+    # Expressions.
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.vectors.get(node, node)
+
+    def binary(self, node: Any) -> Any:
+        """Both operands get the lanes of the wider one."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
+            return node
+        return type(node)(*_same_lanes(a, b))
+
+    visit_BinaryOp = visit_CompareOp = binary
+
+    def visit_Add(self, node: E.Add) -> Any:
+        return self._sum(node, ops.add)
+
+    def visit_Sub(self, node: E.Sub) -> Any:
+        return self._sum(node, ops.sub)
+
+    def _sum(self, node: Any, combine: Any) -> Any:
+        """A ramp and a scalar make a ramp."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
+            return node
+        if type(b) is Ramp and dtypes.lanes(a.dtype) == 1:
+            zero = IntImm(0, b.stride.dtype)
+            return Ramp(combine(a, b.base), combine(zero, b.stride), b.lanes)
+        if type(a) is Ramp and dtypes.lanes(b.dtype) == 1:
+            return Ramp(combine(a.base, b), a.stride, a.lanes)
+        return combine(*_same_lanes(a, b))
+
+    def visit_Mul(self, node: E.Mul) -> Any:
+        """A ramp and a positive scalar make a ramp."""
+        a, b = self.visit(node.a), self.visit(node.b)
+        if a is node.a and b is node.b:
+            return node
+        for ramp, factor in ((a, b), (b, a)):
+            if type(ramp) is Ramp and self._is_positive(factor):
+                return Ramp(ops.mul(ramp.base, factor), ops.mul(ramp.stride, factor), ramp.lanes)
+        return E.Mul(*_same_lanes(a, b))
+
+    def _is_positive(self, factor: Expr) -> bool:
+        if type(factor) is IntImm:
+            return factor.value > 0
+        is_scalar = dtypes.lanes(factor.dtype) == 1
+        return is_scalar and self.analyzer.can_prove(ops.greater(factor, 0))
+
+    def visit_Cast(self, node: E.Cast) -> Any:
+        value = self.visit(node.value)
+        if value is node.value:
+            return node
+        return E.Cast(dtypes.with_lanes(node.dtype, dtypes.lanes(value.dtype)), value)
+
+    def visit_Select(self, node: E.Select) -> Any:
+        old = (node.condition, node.true_value, node.false_value)
+        new = tuple([self.visit(part) for part in old])
+        return node if all(map(is_, new, old)) else E.Select(*_same_lanes(*new))
+
+    def visit_Ramp(self, node: Ramp) -> Any:
+        base, stride = self.visit(node.base), self.visit(node.stride)
+        if base is node.base and stride is node.stride:
+            return node
+        _check_scalable(self.lanes, node.dtype)
+        if type(base) is Ramp and dtypes.lanes(stride.dtype) == 1:
+            step = ops.mul(stride, IntImm(node.lanes, stride.dtype))
+            if self.analyzer.can_prove_equal(base.stride, step):
+                return Ramp(base.base, stride, node.lanes * base.lanes)
+        base, stride = _same_lanes(base, stride)
+        count = dtypes.lanes(base.dtype)
+        ramps = tuple(
+            [
+                Ramp(_lane(base, position), _lane(stride, position), node.lanes)
+                for position in range(count)
+            ]
+        )
+        return E.Shuffle(ramps, tuple([IntImm(i) for i in range(count * node.lanes)]))
+
+    def visit_Broadcast(self, node: Broadcast) -> Any:
+        value = self.visit(node.value)
+        if dtypes.lanes(value.dtype) > 1:
+            _check_scalable(self.lanes, node.dtype)
+            raise _HasNoVectorForm("vectors", node)
+        return replace(node, value=value)
+
+    def visit_Let(self, node: E.Let | S.LetStmt) -> Any:
+        """The variable becomes a vector with its value."""
+        value = self.visit(node.value)
+        var = self._bound(node.var, node.value, value)
+        return replace(node, var=var, value=value, body=self.visit(node.body))
+
+    def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
+        """The variable bound to a value; a new one if the value became a vector."""
+        if value.dtype == old_value.dtype:
+            return var
+        vector = Var(var.name, value.dtype)
+        self.vectors[var] = vector
+        self.scalars[var] = substitute(old_value, self.scalars)
+        return vector
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        indices, mask = self._indices(node.indices), node.predicate
+        _check_elements(node.buffer)
+        return replace(node, indices=indices, predicate=mask and self.visit(mask))
+
+    def _indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        new = tuple([self.visit(index) for index in old])
+        if all(map(is_, new, old)):
+            return old
+        for index, outer in zip(old, new[:-1], strict=False):
+            if dtypes.lanes(outer.dtype) > 1:
+                raise _HasNoVectorForm("index", index)
+        return new
+
+    def visit_Call(self, node: E.Call) -> Any:
+        args = tuple([self.visit(arg) for arg in node.args])
+        if all(map(is_, args, node.args)):
+            return node
+        count = max([dtypes.lanes(arg.dtype) for arg in args])
+        if count == 1:
+            return E.Call(node.dtype, node.op, args)
+        scalars = _LEADING_SCALARS.get(node.op, 0)
+        if node.op == "tir.if_then_else" and dtypes.lanes(args[0].dtype) == 1:
+            scalars = 1
+        elif node.op not in VECTOR_CALLS and node.op != "tir.reinterpret":
+            is_choice = node.op == "tir.if_then_else"
+            raise _HasNoVectorForm(*(("choice", node.args[0]) if is_choice else ("call", node)))
+        args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
+        return E.Call(dtypes.with_lanes(node.dtype, count), node.op, args)
+
+    # Statements.
+
+    def visit_Stmt(self, node: Stmt) -> Stmt:
+        """A statement, or the loop over its lanes when it has no vector form."""
+        try:
+            vectorized: Stmt = _STATEMENTS.get(type(node), _Vectorizer.generic)(self, node)
+            return vectorized
+        except _HasNoVectorForm as error:
+            self.obstacles.append(error.obstacle)
+            return self._loop(node)
+
+    def _loop(self, node: Stmt) -> Stmt:
+        """The statement once for each lane."""
+        var = Var(f"{self.var.name}.s", self.var.dtype)
+        values: dict[Var, Expr] = {self.var: var}
+        if self.scalars:
+            node = substitute(node, dict(self.scalars))
+        body = substitute(node, values)
+        zero, count = IntImm(0, var.dtype), ops.cast(var.dtype, self.lanes)
+        return S.For(var, zero, count, "serial", body, is_scalarized=True)
+
+    def scalar(self, expr: Expr) -> Expr:
+        """An expression that must be uniform across lanes."""
+        new: Expr = self.visit(expr)
+        if dtypes.lanes(new.dtype) != dtypes.lanes(expr.dtype):
+            raise _HasNoVectorForm("condition" if expr.dtype == "bool" else "extent", expr)
+        return new
+
+    def store(self, node: S.BufferStore) -> Any:
+        """The value and the last index get the same lanes."""
+        indices, value, mask = self._indices(node.indices), self.visit(node.value), node.predicate
+        mask = mask and self.visit(mask)
+        if indices is node.indices and value is node.value and mask is node.predicate:
+            return node
+        _check_elements(node.buffer)
+        element = dtypes.lanes(node.buffer.dtype)
+        if isinstance(self.lanes, dtypes.ScalableLanes) and dtypes.lanes(node.value.dtype) > 1:
+            _check_scalable(self.lanes, node.value.dtype)
+        count = max(dtypes.lanes(indices[-1].dtype) * element, dtypes.lanes(value.dtype))
+        last = _broadcast(indices[-1], count if element == 1 else count // element)
+        places = (*indices[:-1], last)
+        return S.BufferStore(node.buffer, _broadcast(value, count), places, mask)
+
+    def conditional(self, node: S.IfThenElse) -> Any:
+        """All lanes take the same branch, or the condition becomes the predicate of accesses."""
+        condition = self.visit(node.condition)
+        if self.has_masks and type(condition) is E.LT and node.else_case is None:
+            place, limit = condition.a, condition.b
+            limit = limit.value if type(limit) is Broadcast else limit
+            if (
+                type(place) is Ramp
+                and ops.is_const(place.stride, 1)
+                and dtypes.lanes(limit.dtype) == 1
+            ):
+                dtype = dtypes.with_lanes("bool", place.lanes)
+                mask = E.Call(dtype, "tir.get_active_lane_mask", (place.base, limit))
+                return _Predicated(mask).visit(self.visit(node.then_case))
+        return self.outer(node)
+
+    def outer(self, node: Stmt) -> Any:
+        """Lanes must take the same branches; bounds of loops and values of attributes must be
+        uniform."""
+        return rebuilt(node, self.scalar, self.visit)
+
+    def while_loop(self, node: S.While) -> Any:
+        """Lanes leave a while loop at different times."""
+        raise _HasNoVectorForm("loop", node.condition)
+
+    def allocation(self, node: S.Allocate) -> Any:
+        """Give each lane its own copy of a buffer, interleaved."""
+        condition = self.scalar(node.condition)
+        extents = [self.scalar(extent) for extent in node.extents]
+        extents[-1] = ops.mul(extents[-1], ops.cast(extents[-1].dtype, self.lanes))
+        settings = self.analyzer.settings
+        body = _LanesOfMemory(node.buffer_var, self.var, self.lanes, settings).visit(node.body)
+        return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
+
+
+_STATEMENTS: dict[type, Any] = {
+    S.BufferStore: _Vectorizer.store,
+    S.LetStmt: _Vectorizer.visit_Let,
+    S.IfThenElse: _Vectorizer.conditional,
+    **dict.fromkeys((S.For, S.AttrStmt, S.AssertStmt), _Vectorizer.outer),
+    S.While: _Vectorizer.while_loop,
+    S.Allocate: _Vectorizer.allocation,
+}
+
+
+class _Predicated(Mapper):
+    """Gives a predicate to all accesses; each must have the lanes of the predicate."""
+
+    def __init__(self, mask: Expr) -> None:
+        self.mask = mask
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return self._under_mask(self.generic(node), node.dtype)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return self._under_mask(self.generic(node), node.value.dtype)
+
+    def _under_mask(self, node: Any, dtype: str) -> Any:
+        has_lanes = dtypes.lanes(dtype) == dtypes.lanes(self.mask.dtype)
+        if not has_lanes or node.predicate is not None or type(node.indices[-1]) is not Ramp:
+            raise _HasNoVectorForm("condition", self.mask)
+        return replace(node, predicate=self.mask)
+
+    def visit_Stmt(self, node: Stmt) -> Any:
+        """A statement that is not of accesses alone, such as a call, cannot have a predicate."""
+        if type(node) not in (S.SeqStmt, S.LetStmt, S.For, S.AttrStmt):
+            raise _HasNoVectorForm("condition", self.mask)
+        return self.generic(node)
+
+
+def _check_elements(buffer: Buffer) -> None:
+    if dtypes.is_scalable(buffer.dtype):
+        raise LoweringError(
+            f"cannot vectorize a loop over buffer {buffer.name} of {buffer.dtype}",
+            "its elements are scalable vectors",
+            "vectorize a loop over buffers of scalars",
+            where=Subject("buffer", buffer.name),
+            in_tvm="Vectorizing over scalable buffer elements is not supported in vectorizer.",
+        )
+
+
+class _LanesOfMemory(AccessMapper):
+    """Moves the accesses to memory that is allocated inside of the loop to the part of their
+    lane."""
+
+    def __init__(self, memory: Var, lane: Var, lanes: int, settings: Lowering) -> None:
+        self.memory = memory
+        self.lane = lane
+        self.lanes = lanes
+        self.analyzer = Analyzer(settings)
+
+    def visit_Buffer(self, buffer: Buffer) -> Buffer:
+        """The wider buffer; as in TVM, one for each access."""
+        if buffer.data is not self.memory:
+            return buffer
+        shape = (*buffer.shape[:-1], self.analyzer.simplify(self._times_lanes(buffer.shape[-1])))
+        strides = tuple([self.analyzer.simplify(self._times_lanes(s)) for s in buffer.strides[:-1]])
+        return replace(buffer, shape=shape, strides=strides + buffer.strides[-1:])
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        index = ops.add(self._times_lanes(indices[-1]), self.lane)
+        return (*indices[:-1], self.analyzer.simplify(index))
+
+    def _times_lanes(self, expr: Expr) -> Expr:
+        return ops.mul(expr, ops.cast(expr.dtype, self.lanes))
+
+
+def _same_lanes(*exprs: Expr) -> tuple[Any, ...]:
+    count = max([dtypes.lanes(expr.dtype) for expr in exprs])
+    return tuple([_broadcast(expr, count) for expr in exprs])
+
+
+def _broadcast(expr: Expr, count: int) -> Expr:
+    """The expression with that many lanes."""
+    lanes = dtypes.lanes(expr.dtype)
+    if lanes == count:
+        return expr
+    if lanes != 1:
+        _check_scalable(count, expr.dtype)
+        if type(expr) is Broadcast and count % lanes == 0:
+            return Broadcast(expr.value, count)
+        raise _HasNoVectorForm("vectors", expr)
+    return Broadcast(expr, count)
+
+
+def _lane(vector: Expr, position: int) -> Expr:
+    """One lane of a vector."""
+    return E.Shuffle((vector,), (IntImm(position),))
