@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.expr import IntImm
-from te_sched.ir.graph import GraphCall, Tuple
+from te_sched.ir.graph import Constant, GraphCall, PrimValue, Tuple
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -31,7 +31,7 @@ from te_sched.relax.op.common import (
     tensor_of,
     tensors_of,
 )
-from te_sched.relax.op.sizes import axes_of, axis_of, known_sizes
+from te_sched.relax.op.sizes import axes_of, axis_of, check_at_least, known_sizes
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
@@ -52,7 +52,6 @@ def take(x: Value, indices: Value, axis: int | None = None) -> GraphCall:
 
 @register_operator("relax.take")
 def _infer_take(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
     info, places = tensor_of(call, 0), operand_of(call, 1)
     check_indices(call, 1)
     axis = call.attrs.axis
@@ -73,8 +72,24 @@ def _infer_take(call: GraphCall, builder: Any) -> StructInfo:
     outer = shape_of(info)
     if inner is None or outer is None:
         return TensorStructInfo(None, info.dtype, vdevice, info.ndim - 1 + rank)
+    largest = _largest_index(call.args[1])
+    if largest is not None:
+        least = ops.const(largest + 1, "int64")
+        check_at_least(call, builder, outer[at], least, f"the size along axis {at}")
     sizes = (*outer[:at], *inner, *outer[at + 1 :])
     return TensorStructInfo(ShapeExpr(sizes), info.dtype, vdevice)
+
+
+def _largest_index(indices: Any) -> int | None:
+    """The largest of constant indices; None of others, and of none.
+
+    A kernel checks the indices that it reads, but it reads none of a tensor without elements.
+    """
+    if isinstance(indices, PrimValue):
+        return indices.value.value if isinstance(indices.value, IntImm) else None
+    if not isinstance(indices, Constant) or not indices.data.size:
+        return None
+    return int(indices.data.numpy().max())
 
 
 def strided_slice(

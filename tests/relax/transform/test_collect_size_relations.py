@@ -113,6 +113,14 @@ CASES = {
         *([("n",)], lambda v, x: op.topk(x, 2, 0, "values"), lambda x: np.sort(x)[::-1][:2]),
         *([(3,)], [(1,)], "size along axis 0 of relax.topk is n = 1, expected at least 2"),
     ),
+    "take of a constant index": (
+        *([("n", "m")], lambda v, x: op.take(x, relax.const([1], "int64"), 0), lambda x: x[[1]]),
+        *([(2, 0)], [(1, 0)], "size along axis 0 of relax.take is n = 1, expected at least 2"),
+    ),
+    "take of a number": (
+        *([("n", "m")], lambda v, x: op.take(x, relax.PrimValue(0), 0), lambda x: x[0]),
+        *([(1, 3)], [(0, 0)], "size along axis 0 of relax.take is n = 0, expected at least 1"),
+    ),
     "zeros": (
         [("n",)],
         lambda v, x: op.zeros(relax.ShapeExpr([v["n"] - 5]), "float32"),
