@@ -19,7 +19,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.blocks import loop_ranges, loops_around, predicate_of
-from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
+from te_sched.tensorir.relaxation import WITHIN, Sets, joined, ranges_of, region_sets, why_outside
 from te_sched.tensorir.rewriting import Values, nested
 from te_sched.tensorir.state import BlockIndex, BlockKey
 
@@ -46,6 +46,8 @@ def divided(
             "of the block around them",
             "bind that loop to an iterator of the block around them",
         )
+    if why := why_outside(index, key):
+        raise refused(f"block {key.name} leaves its domain: {why}", WITHIN)
     found = subspace_divide(
         realize.iter_values, ranges, inside, predicate_of(index, key), keeps_units=keeps_units
     )

@@ -94,24 +94,37 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
 
 def run_once(index: BlockIndex, loops: Sequence[Var], condition: Expr) -> bool:
     """Whether a condition on some loops holds in at most one of their iterations, as u < 1 does."""
-    bounds = [(index.loop(one).min, index.loop(one).extent) for one in loops]
-    extents = [extent.value for _, extent in bounds if isinstance(extent, IntImm)]
-    count = prod(extents)
-    if not loops or len(extents) < len(loops) or count > _MOST:
+    values = iterations_of(index, loops)
+    if not values:
         return not loops
-    holds = np.ones(count, bool)
-    digits = np.indices(tuple(extents)).reshape(len(loops), count)
+    holds: Any = np.ones((), bool)
     try:
-        values = {
-            one: digit + evaluate(low, {}, {})
-            for one, digit, (low, _) in zip(loops, digits, bounds, strict=True)
-        }
         for one in conjuncts(condition):
             if variables_of(one) <= values.keys():
                 holds = np.logical_and(holds, evaluate(one, values, {}))
     except Unevaluable:
         return False
-    return int(np.count_nonzero(holds)) <= 1
+    shape = next(iter(values.values())).shape
+    return int(np.count_nonzero(np.broadcast_to(holds, shape))) <= 1
+
+
+def iterations_of(index: BlockIndex, loops: Sequence[Var]) -> dict[Var, Any]:
+    """The values of loops in each iteration of all of them; none if their number is not known, or
+    too large to evaluate.
+    """
+    bounds = [(index.loop(one).min, index.loop(one).extent) for one in loops]
+    extents = [extent.value for _, extent in bounds if isinstance(extent, IntImm)]
+    count = prod(extents)
+    if len(extents) < len(loops) or count > _MOST:
+        return {}
+    digits = np.indices(tuple(extents)).reshape(len(loops), count)
+    try:
+        return {
+            one: digit + evaluate(low, {}, {})
+            for one, digit, (low, _) in zip(loops, digits, bounds, strict=True)
+        }
+    except Unevaluable:
+        return {}
 
 
 _MOST = 1 << 16  # number of iterations to evaluate

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+
+import numpy as np
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.deduce import COMPARISONS, deduce_bound
+from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import GE, LT, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import replace, substitute, variables_of
-from te_sched.tensorir.blocks import loops_around, predicate_of
+from te_sched.tensorir.blocks import iterations_of, loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 Sets = list[IntervalSet]
@@ -159,6 +162,43 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
+
+
+WITHIN = "split the loop without disable_predication, or exclude iterations with T.where"
+
+
+def why_outside(index: BlockIndex, key: BlockKey) -> str:
+    """Which iterator of a block leaves its domain, in loops that its condition says nothing of; ""
+    if none is known to.
+
+    A primitive that makes iterators of such loops would lose the domain, and repeat instances.
+    """
+    conditions = variables_of(predicate_of(index, key))
+    realize, around = index.realize(key), loops_around(index, key)
+    analyzer = bound_loops(index, around, Analyzer())
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        used = variables_of(value)
+        if axis.dom is None or used & conditions or not used <= {*around}:
+            continue
+        last = _largest(index, value, [one for one in around if one in used], analyzer)
+        _, end = analyzer.const_bounds(ops.add(axis.dom.min, axis.dom.extent))
+        if last is not None and end is not None and last >= end:
+            name = axis.var.name
+            return f"iterator {name} has values up to {last}, and its domain ends at {end - 1}"
+    return ""
+
+
+def _largest(
+    index: BlockIndex, value: Expr, loops: Sequence[Var], analyzer: Analyzer
+) -> int | None:
+    """The largest value of an expression in loops; None if it is unknown."""
+    values = iterations_of(index, loops)
+    if not values:
+        return analyzer.const_bounds(analyzer.simplify(value))[1]
+    try:
+        return int(np.max(evaluate(value, values, {}), initial=-1))
+    except Unevaluable:
+        return None
 
 
 def sharing(index: BlockIndex, loops: Iterable[Var], scope: str) -> list[Var]:

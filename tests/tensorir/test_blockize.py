@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched.errors import ScheduleError
 from tests.tensorir.programs import BLOCKIZED, MATMUL
 from tests.tensorir.test_partitioning import check_same, loops, scheduled
 
@@ -114,3 +115,10 @@ def test_blockize_of_loops_that_do_not_start_at_zero(place: int) -> None:
     axis = sch.get(tile if place else sch.get_block("B")).iter_vars[0]
     assert (int(axis.dom.min), int(axis.dom.extent)) == (1, 3)
     check_same(sch, BLOCKIZED["from one"])
+
+
+def test_iterations_outside_of_a_domain_are_refused() -> None:
+    sch = scheduled(MATMUL)
+    _, inner = sch.split(loops(sch, "D")[1], [None, 3], disable_predication=True)
+    with pytest.raises(ScheduleError, match="vj has values up to 8, and its domain ends at 7"):
+        sch.blockize(inner)

@@ -145,3 +145,10 @@ for k in range(8):
     sch = tir.Schedule(from_source(GIVEN + text))
     sch.rfactor(sch.get_loops("B")[0], 0)
     assert "B_rf = T.alloc_buffer((8,))" in sch.mod.script()
+
+
+def test_iterations_outside_of_a_domain_are_refused() -> None:
+    sch = tir.Schedule(from_source(SUM))
+    _, k_1 = sch.split(sch.get_loops("B")[1], [None, 3], disable_predication=True)
+    with pytest.raises(ScheduleError, match="vk has values up to 8, and its domain ends at 7"):
+        sch.rfactor(k_1, factor_axis=0)

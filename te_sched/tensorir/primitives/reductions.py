@@ -25,7 +25,7 @@ from te_sched.tensorir.blocks import (
 from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
-from te_sched.tensorir.relaxation import bound_loops
+from te_sched.tensorir.relaxation import WITHIN, bound_loops, why_outside
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, sequence, with_block
@@ -160,6 +160,8 @@ class ReductionPrimitives(ScheduleBase):
         why = why_not_reduction(self, key)
         if why:
             raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
+        if why := why_outside(self, key):
+            raise refused(f"it leaves its domain: {why}", "", WITHIN)
         update = update_of(realize.block, refused)
         reductions = _reduction_loops(realize, above, factored, refused)
         begin = {one: self.loop(one).min for one in reductions if one is not factored}
