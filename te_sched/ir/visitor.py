@@ -101,30 +101,26 @@ def parts_of(statement: S.Stmt) -> list[Any]:
 
 def walk(node: Any) -> Iterator[Any]:
     """The node and all nodes below it, parents first, in program order."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        for name in _LAST_FIRST[type(current)]:
-            value = getattr(current, name)
-            if type(value) is tuple:
-                stack += reversed(value)
-            elif value is not None:
-                stack.append(value)
+    return _below(node, _LAST_FIRST)
 
 
 def statements(root: S.Stmt) -> Iterator[Any]:
     """The statement and those below it, parents first, in program order; no expressions."""
-    stack: list[Any] = [root]
+    return _below(root, _PARTS_LAST_FIRST)
+
+
+def _below(root: Any, last_first: Mapping[type, tuple[str, ...]]) -> Iterator[Any]:
+    """The node and all nodes below it in some fields of each class, which are listed last first."""
+    stack = [root]
     while stack:
         node = stack.pop()
         yield node
-        for name in _PARTS_LAST_FIRST[type(node)]:
-            part = getattr(node, name)
-            if type(part) is tuple:
-                stack += reversed(part)
-            elif part is not None:
-                stack.append(part)
+        for name in last_first[type(node)]:
+            value = getattr(node, name)
+            if type(value) is tuple:
+                stack += reversed(value)
+            elif value is not None:
+                stack.append(value)
 
 
 def reads_data(e: Expr) -> bool:
