@@ -13,6 +13,7 @@ from te_sched import relax, te, tir
 from te_sched.ir import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.nested_copies import _PICKLED, restore
+from te_sched.relax import dpl
 from te_sched.script import from_source
 from te_sched.unpickling import load_pickled
 
@@ -84,6 +85,18 @@ def test_deep_graphs_are_copied(way):
         assert twin.args[1] is twin_x
         twin = twin.args[0]
     assert twin is twin_x
+
+
+@each_way
+def test_deep_patterns_are_copied(way):
+    leaf = pattern = dpl.wildcard()
+    for _ in range(DEPTH):
+        pattern = dpl.is_op("relax.add")(pattern, leaf)
+    twin_leaf, twin = way((leaf, pattern))
+    for _ in range(DEPTH):
+        assert twin.args[1] is twin_leaf
+        twin = twin.args[0]
+    assert twin is twin_leaf
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])

@@ -41,6 +41,7 @@ from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
+from te_sched.nested_copies import DeeplyNested
 from te_sched.relax.struct_info import is_base_of, sizes_of
 from te_sched.signatures import is_sequence
 
@@ -109,7 +110,7 @@ def open_relations() -> Relations:
     return found[-1]
 
 
-class DFPattern:
+class DFPattern(DeeplyNested):
     """Base class of patterns; two patterns are the same only if they are one object.
 
     >>> from te_sched import relax
