@@ -146,7 +146,7 @@ class _Builder:
                     "functions",
                     "use te.compute and te.extern, or schedule it with te.create_schedule",
                     Subject("operation", op.name),
-                    in_tvm=f"Unsupported Operation: {type(op).__name__}",
+                    in_tvm=f"Unsupported Operation: {type(op).__name__}.",
                 )
         for op in self.operations:
             if isinstance(op, PlaceholderOp):

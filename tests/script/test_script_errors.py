@@ -290,8 +290,9 @@ def test_errors_of_create_prim_func() -> None:
     S = te.placeholder((8, 4), name="S")
     init = te.compute((1, 4), lambda _, i: 0.0, name="init")
     update = te.compute((8, 4), lambda t, i: S[t - 1, i] + 1, name="update")
-    with pytest.raises(errors.OperandError, match="operation scan has no form in blocks"):
+    with pytest.raises(errors.OperandError, match="operation scan has no form in blocks") as caught:
         te.create_prim_func([te.scan(init, update, S, name="scan")])
+    assert caught.value.in_tvm == "Unsupported Operation: ScanOp."
 
 
 def test_errors_of_constructors() -> None:
