@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import te, tir
 from te_sched.ir.structural import structural_difference
 from te_sched.script import from_source
 from tests.read_back import difference
@@ -76,3 +76,11 @@ def test_programs_that_are_not_read_back_are_told() -> None:
     assert difference(program, HEAD + TEXTS[0]) is None
     assert "65 != 64" in str(difference(program, (HEAD + TEXTS[0]).replace("64, 0", "65, 0")))
     assert "not read" in str(difference(program, HEAD[:-2]))
+
+
+def test_extents_are_simplified_when_they_are_read() -> None:
+    i, j = tir.Var("i", "int32"), tir.Var("j", "int32")
+    inner = tir.For(j, 0, (i + 1) * 2 - i, tir.ForKind.SERIAL, tir.Evaluate(j))
+    program = tir.PrimFunc([], tir.For(i, 0, 4, tir.ForKind.SERIAL, inner))
+    assert difference(program, program.script()) is None
+    assert difference(program, program.script().replace("range(4)", "range(5)")) is not None
