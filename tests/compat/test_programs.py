@@ -8,9 +8,24 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = sorted(Path(__file__).with_name("programs").glob("[fst]*.py"))
+NOT_READ_BACK = {
+    "third_modules": "the text of an intrinsic that the program registers is without its dtype"
+}
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.not_read_back(NOT_READ_BACK[path.stem])]
+            if path.stem in NOT_READ_BACK
+            else [],
+        )
+        for path in PROGRAMS
+    ],
+)
 @pytest.mark.filterwarnings("ignore:.*has no effect in te_sched")
 def test_program_runs(program, as_tvm):
     runpy.run_path(str(program), run_name="__main__")
