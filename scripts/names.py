@@ -26,7 +26,7 @@ import te_sched  # noqa: E402
 from te_sched import nd, relax, runtime, te, tir  # noqa: E402
 from te_sched.arith import Analyzer  # noqa: E402
 from te_sched.ir.stmt import PrimFunc  # noqa: E402
-from te_sched.public_names import public_members  # noqa: E402
+from te_sched.public_members import public_members  # noqa: E402
 from te_sched.target import Target  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference" / "names.md"

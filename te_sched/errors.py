@@ -63,7 +63,7 @@ class TeSchedError(RuntimeError):
     ----------
     fault : a sentence that stands alone ("split factor of axis k must be at least 1, got 0").
     why : the reason, if the fault does not imply it.
-    help : a remedy.
+    help : a remedy, or a function that gives it when it is shown.
     where : the stage, axis or buffer concerned; the user's file:line is added automatically.
     loops : a drawing of the loops concerned, of several lines.
     can_override : whether `build(..., verify=False)` ignores the fault; `help` then mentions it.
@@ -92,19 +92,34 @@ class TeSchedError(RuntimeError):
         self,
         fault: str,
         why: str = "",
-        help: str = "",
+        help: str | Callable[[], str] = "",
         where: Where = (),
         loops: str = "",
         can_override: bool = False,
         in_tvm: str = "",
     ) -> None:
         self.in_tvm = in_tvm
-        self.fault, self.why, self.advice, self.loops = fault, why, help, loops
+        self.fault, self.why, self._advice, self.loops = fault, why, help, loops
         self.can_override = can_override
-        self.help = "; ".join(filter(None, (help, _OVERRIDE if can_override else "")))
         subjects = (where,) if isinstance(where, Subject) else where
         self.about: tuple[Subject | SourceLocation, ...] = (*subjects, user_place())
         super().__init__(fault)
+
+    @property
+    def advice(self) -> str:
+        """The help without the override."""
+        if not isinstance(self._advice, str):
+            self._advice = self._advice()
+        return self._advice
+
+    @advice.setter
+    def advice(self, advice: str) -> None:
+        self._advice = advice
+
+    @property
+    def help(self) -> str:
+        """The help, with the override if there is one."""
+        return "; ".join(filter(None, (self.advice, _OVERRIDE if self.can_override else "")))
 
     @property
     def where(self) -> str:
@@ -188,6 +203,9 @@ class AbsentNameError(TeSchedError, AttributeError):
 
     # Python adds a suggestion to the message of an AttributeError that has a name.
     name = property(lambda self: None, lambda self, value: None)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.fault, self.why, self.advice), {"about": self.about}
 
 
 class PositionError(DeclarationError, IndexError):

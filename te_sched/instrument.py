@@ -18,6 +18,7 @@ from typing import Any
 from te_sched.errors import LoweringError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import PassInfo
+from te_sched.public_members import PublicObject
 
 __all__ = [
     "PassInstrument",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-class PassInstrument:
+class PassInstrument(PublicObject):
     """The base of instruments: override what you need.
 
     >>> from te_sched import IRModule, tir, transform

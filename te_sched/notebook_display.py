@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any
 
-from te_sched.public_names import PublicClass
+from te_sched.public_members import PublicClass, PublicObject
 
 Methods = Mapping[str, Callable[..., Any]]
 _METHODS: dict[str, Methods] = {}
@@ -32,7 +32,7 @@ def _set_methods(kind: type, methods: Methods) -> None:
         setattr(kind, name, method)
 
 
-class Shown(PublicClass):
+class Shown(PublicClass, PublicObject):
     """Base class of objects whose display `te_sched.views` registers.
 
     A notebook shows them as HTML if such a method is registered.

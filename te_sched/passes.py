@@ -16,6 +16,7 @@ from typing import Any, final, overload
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, LoweringError, kind_of
 from te_sched.ir.stmt import IRModule
+from te_sched.public_members import PublicObject
 
 # The pass context around the code that runs; None without one.
 SCOPE: ContextVar[Any] = ContextVar("te_sched_pass_context", default=None)
@@ -58,7 +59,7 @@ def info_of(
     )
 
 
-class ModulePass:
+class ModulePass(PublicObject):
     """The base of passes: an object with `info`, called with a module. Subclasses define `run`.
 
     >>> from te_sched import tir

@@ -1,13 +1,13 @@
-"""The names of modules and classes that users use: what `dir` and completion show, and `__all__`.
+"""The names of modules that users use: what `dir` and completion show, and `__all__`.
 
-Must not know the modules and classes.
+Must not know the modules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 
 def list_names(
@@ -57,45 +57,3 @@ def _is_from(home: str, value: Any) -> bool:
     found = getattr(value, "__module__", None)
     is_constant = not isinstance(found, str)
     return home == "te_sched" if is_constant else f"{found}.".startswith(f"{home}.")
-
-
-class PublicMembers:
-    """Base of classes of whose objects `dir` shows the members that users use; the modules of
-    te_sched also use those that `_internal_members` names.
-    """
-
-    __slots__ = ()
-    _internal_members: ClassVar[tuple[str, ...]] = ()
-
-    def __dir__(self) -> list[str]:
-        return _public(type(self), super().__dir__())
-
-
-class _Listing(type):
-    """The class of classes with `PublicClass`. It makes `isinstance` slower."""
-
-    def __dir__(cls) -> list[str]:
-        return _public(cls, super().__dir__())
-
-
-class PublicClass(PublicMembers, metaclass=_Listing):
-    """The same for the class itself, too.
-
-    >>> class Counter(PublicClass):
-    ...     _internal_members = ("step",)
-    ...     count = step = 1
-    >>> [name for name in dir(Counter) if name[0] != "_"]
-    ['count']
-    """
-
-    __slots__ = ()
-
-
-def public_members(kind: type) -> list[str]:
-    """The members of a class that users use."""
-    return [name for name in _public(kind, dir(kind)) if name[0] != "_"]
-
-
-def _public(kind: type, names: Iterable[str]) -> list[str]:
-    hidden = {name for one in kind.__mro__ for name in vars(one).get("_internal_members", ())}
-    return [name for name in names if name not in hidden]

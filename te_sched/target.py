@@ -8,6 +8,7 @@ from typing import Any
 
 from te_sched.codegen.target import Target, TargetKind
 from te_sched.errors import DeclarationError
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 __all__ = [
@@ -137,7 +138,7 @@ def list_tags() -> dict[str, Target]:
     return {}
 
 
-class GenericFunc:
+class GenericFunc(PublicObject):
     """A function with one body per target key, selected by the current target, and a default.
 
     >>> schedule = GenericFunc(lambda outs: "for any target")

@@ -21,6 +21,7 @@ from te_sched.errors import DeclarationError, LoweringError, did_you_mean, kind_
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lazy_loading import load
 from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
+from te_sched.public_members import PublicObject
 from te_sched.signatures import bound, checked
 
 __all__ = [
@@ -114,7 +115,7 @@ _OF_GRAPHS = (
 _warned: set[str] = set()
 
 
-class PassContext:
+class PassContext(PublicObject):
     """A context manager that sets options of lowering.
 
     Parameters

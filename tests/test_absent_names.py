@@ -7,7 +7,6 @@ import pytest
 import te_sched
 from te_sched import meta_schedule as ms
 from te_sched import relax, te, tir, topi
-from te_sched.absent_names import absent_attribute
 from te_sched.errors import AbsentNameError, did_you_mean
 from te_sched.script import from_source
 from te_sched.script import relax as R
@@ -59,12 +58,6 @@ def test_primitives_of_stages_lead_to_those_of_blocks() -> None:
     with pytest.raises(AbsentNameError, match=r"'tir.Schedule' object has no .*'tile'") as caught:
         tir.Schedule(FUNC).tile  # noqa: B018
     assert "reorder" in caught.value.help
-
-
-def test_private_names_are_plain_errors() -> None:
-    error = absent_attribute(int, "_repr_svg_", (), "tir.Schedule")
-    assert type(error) is AttributeError
-    assert not hasattr(tir.Schedule(FUNC), "_repr_nothing_")
 
 
 @pytest.mark.parametrize(

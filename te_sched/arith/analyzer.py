@@ -18,7 +18,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.data import DataDependence
 from te_sched.ir.expr import Add, Expr, IntImm, Mul, Range, Sub, Var
 from te_sched.ir.visitor import walk
-from te_sched.public_names import PublicClass
+from te_sched.public_members import PublicClass
 
 
 class Analyzer(PublicClass):

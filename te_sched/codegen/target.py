@@ -15,6 +15,7 @@ from te_sched.codegen.target_tags import kind_and_options
 from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
 from te_sched.ir import struct_info
 from te_sched.ir.device_limits import MAX_THREADS, SHARED_BYTES, WARP
+from te_sched.public_members import PublicObject
 from te_sched.signatures import bound, checked
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
@@ -80,7 +81,7 @@ class TargetKind(str):
         return str(self)
 
 
-class Target:
+class Target(PublicObject):
     """A kind of machine and its options; `Target("llvm -mcpu=znver4")` reads a target string.
 
     `target` may also be a Target or a mapping ({"kind": "llvm", "mcpu": "znver4"}). Of "llvm", the

@@ -13,13 +13,14 @@ from te_sched.codegen.target import Target
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.public_members import PublicObject
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
 IS_SCHEDULED = "tir.is_scheduled"
 
 
-class DefaultRule:
+class DefaultRule(PublicObject):
     """A way to schedule functions of a kind. Subclasses define `apply`."""
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:

@@ -44,6 +44,7 @@ from te_sched.ir.stmt import (
     While,
     check_attribute,
 )  # fmt: skip
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 _LOOP_KINDS = {
@@ -54,7 +55,7 @@ _LOOP_KINDS = {
 _AUTOMATIC_NAMES = "ijk"
 
 
-class BufferVar(Operand):
+class BufferVar(Operand, PublicObject):
     """A buffer that statements of a builder read by `b[i]` and write by `b[i] = value`.
 
     A single index counts elements in row-major order; otherwise there is one per dimension.
@@ -130,7 +131,7 @@ def _unravelled(index: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return (index, *reversed(reversed_indices))
 
 
-class IRBuilder:
+class IRBuilder(PublicObject):
     """Collects statements; `get()` returns them as one. Scopes are context managers."""
 
     def __init__(self) -> None:

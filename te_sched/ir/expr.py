@@ -22,7 +22,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
 from te_sched.nested_copies import DeeplyNested
-from te_sched.public_names import PublicMembers
+from te_sched.public_members import PublicMembers, PublicObject
 from te_sched.signatures import check_fields, is_index
 
 _Class = TypeVar("_Class", bound=type)
@@ -531,7 +531,7 @@ class _WeaklyReferenced:
 
 
 @node
-class IterVar(Node, Operand, _WeaklyReferenced):
+class IterVar(Node, Operand, _WeaklyReferenced, PublicObject):
     """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
 
     `kind` is one of ITER_KINDS. Equality is identity, so axes can be keys of dictionaries.
@@ -596,7 +596,7 @@ DEFAULT_ALIGNMENT = 128
 
 
 @node
-class Buffer(Node):
+class Buffer(Node, PublicObject):
     """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
 
     Empty `strides` means compact row-major. `elem_offset` is in elements and a multiple of

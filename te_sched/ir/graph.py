@@ -34,6 +34,7 @@ from te_sched.ir.struct_info import (
     erase_to_well_defined,
 )
 from te_sched.ir.struct_info import GraphExpr as GraphExpr
+from te_sched.public_members import PublicObject
 from te_sched.signatures import is_sequence
 
 # The attribute of a function with the relations of its sizes that calls check; it follows from the
@@ -344,12 +345,13 @@ class ExternFunc(GraphExpr, BaseFunc):
 
 
 @node
-class GraphFunction(GraphExpr, BaseFunc):
+class GraphFunction(GraphExpr, BaseFunc, PublicObject):
     """A function of a graph: parameters, a body, and the struct info of its result.
 
     `attrs` has "global_symbol", if it can be called by name from outside of the module.
     """
 
+    _public_name = "relax.Function"
     _internal_members = ("written_name",)
 
     params: tuple[GraphVar, ...] = role(Role.DEFINITION)

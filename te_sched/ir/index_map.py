@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.ir.expr import Expr, Node, Var, node
 from te_sched.ir.roles import Role, role
+from te_sched.public_members import PublicObject
 
 
 class _AxisSeparator:
@@ -27,7 +28,7 @@ AXIS_SEPARATOR = _AxisSeparator()
 
 
 @node
-class IndexMap(Node):
+class IndexMap(Node, PublicObject):
     """A map of the indices `initial_indices` to the indices `final_indices`.
 
     `inverse_index_map` is the inverse that the user states, or None.

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from te_sched.errors import DeclarationError, did_you_mean, kind_of, repr_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 from te_sched.ir.roles import Role, role
+from te_sched.public_members import PublicObject
 from te_sched.signatures import check_fields, checked
 
 
@@ -252,7 +253,7 @@ class BaseFunc(Node):
 
 
 @node
-class PrimFunc(BaseFunc):
+class PrimFunc(BaseFunc, PublicObject):
     """A function: parameters, a body, and the buffers of its handle parameters.
 
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
@@ -352,7 +353,7 @@ class FunctionMap(dict[str, Any]):
 
 
 @node
-class IRModule(Node):
+class IRModule(Node, PublicObject):
     """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
     name of its class in Python; it is not compared.
 
@@ -394,14 +395,8 @@ class IRModule(Node):
         )
         object.__setattr__(self, "functions", named)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """AttributeError, which says how functions are taken."""
-            is_function = name != "functions" and name in self.functions
-            near = "" if name[0] == "_" else did_you_mean(name, dir(type(self)))
-            how = f": use module[{name!r}]" if is_function else near
-            raise AttributeError(f"an IRModule has no attribute {name!r}{how}")
+    def _advice_for(self, name: str) -> str:
+        return f"use module[{name!r}]" if name in self.functions else ""
 
     def __getitem__(self, name: Any) -> Any:
         found = self.functions.get(name) if isinstance(name, str) else None

@@ -12,6 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
+from te_sched.public_members import PublicObject
 
 if TYPE_CHECKING:
     from te_sched.meta_schedule.tune_context import TuneContext
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Component:
+class Component(PublicObject):
     """A part of a search."""
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:

@@ -10,11 +10,12 @@ from typing import Self
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError
+from te_sched.public_members import PublicObject
 
 _entered = threading.local()
 
 
-class Profiler:
+class Profiler(PublicObject):
     """Sums the seconds of parts that `Profiler.timeit` names, between entry and exit.
 
     >>> with Profiler() as profiler:

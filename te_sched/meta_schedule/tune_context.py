@@ -16,6 +16,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
 from te_sched.meta_schedule.space_generator import SpaceGenerator
 from te_sched.meta_schedule.utils import cpu_count
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked_as
 from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 
@@ -36,7 +37,7 @@ def normalized_module(mod: IRModule | PrimFunc) -> IRModule:
     return mod
 
 
-class TuneContext:
+class TuneContext(PublicObject):
     """A task of a search.
 
     Parameters

@@ -23,6 +23,7 @@ from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.public_members import PublicObject
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_vars, used_vars
 from te_sched.relax.block_builder import BlockBuilder
@@ -46,7 +47,7 @@ class _Replaced(Mapper):
 
 
 @checked_methods(GraphTypeError)
-class DataflowBlockRewrite:
+class DataflowBlockRewrite(PublicObject):
     """Changes a dataflow block of a function.
 
     >>> from te_sched import relax

@@ -69,7 +69,7 @@ from te_sched.ir.struct_info import (
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
-from te_sched.public_names import PublicClass
+from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators import OPERATORS, operator_of
 from te_sched.relax.size_relations import SizeRelations
@@ -100,7 +100,8 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(method)
     def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         builder: Any = args[0]
-        block = builder._blocks[-1] if builder._blocks else None
+        blocks = builder._blocks
+        block = blocks[-1] if blocks else None
         count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
         try:
             return method(*args, **kwargs)
@@ -113,7 +114,7 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 @checked_methods(GraphTypeError)
-class BlockBuilder(PublicClass):
+class BlockBuilder(PublicClass, PublicObject):
     """Writes functions of graphs, and normalizes expressions.
 
     >>> from te_sched import relax
@@ -527,7 +528,8 @@ class BlockBuilder(PublicClass):
 
     def _bound_argument(self, expr: Any) -> GraphVar | None:
         """The variable that an expression was bound to as an argument in the open block."""
-        known = self._blocks[-1].arguments.get(id(expr)) if self._blocks else None
+        blocks = self._blocks
+        known = blocks[-1].arguments.get(id(expr)) if blocks else None
         return None if known is None else known[1]
 
     def _arguments(self, given: Any) -> tuple[Any, ...]:

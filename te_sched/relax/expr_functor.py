@@ -42,6 +42,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.structural import structural_equal
+from te_sched.public_members import PublicObject, refuse_attribute
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
@@ -80,7 +81,7 @@ def mutator(cls: _Class) -> _Class:
     return cls
 
 
-class ExprFunctor:
+class ExprFunctor(PublicObject):
     """Dispatches on the class of an expression: `visit_call_`, `visit_var_`, ..."""
 
     @_deeply
@@ -229,7 +230,7 @@ class PyExprMutator(ExprFunctor):
                 "its __init__ does not call that of PyExprMutator",
                 "call super().__init__(module) in it first",
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        refuse_attribute(self, name)
 
     # Expressions
 

@@ -14,6 +14,7 @@ from typing import Any
 from te_sched import config
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
 from te_sched.ir.device_limits import LARGEST_EXTENTS, MAX_THREADS, SHARED_BYTES, TAGS, WARP
+from te_sched.public_members import PublicObject, refuse_attribute
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.signatures import checked_as
 
@@ -52,7 +53,7 @@ _EMULATED_FACTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class Device(PublicObject):
     """A device by its DLPack type and number; `emulated` ones are the processor's imitation.
 
     >>> te_sched.cpu(0).device_type
@@ -132,12 +133,15 @@ class Device:
     def __getattr__(self, name: str) -> object:
         """A fact about the device, or None where it is not here."""
         if name not in _FACTS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            refuse_attribute(self, name)
         if self.emulated:
             return _EMULATED_FACTS.get(name)
         if self.is_gpu and self.exist:
             return cuda_driver.fact(self.device_id, name)
         return None
+
+    def __dir__(self) -> list[str]:
+        return [*PublicObject.__dir__(self), *_FACTS]
 
     def __str__(self) -> str:
         kind = _NAMES.get(self.device_type, f"device_type_{self.device_type}")

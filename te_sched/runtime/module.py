@@ -24,7 +24,7 @@ from te_sched.codegen.signature import FunctionParameter, Signature
 from te_sched.errors import CallError, did_you_mean, repr_of
 from te_sched.ir import dtypes
 from te_sched.notebook_display import Shown
-from te_sched.public_names import PublicMembers
+from te_sched.public_members import PublicMembers
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
@@ -75,6 +75,7 @@ class Function(Unpicklable, PublicMembers):
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
+        self._result = signature.result
         types = [_argument_type(parameter) for parameter in signature.parameters]
         types += [ctype_of(symbol.dtype) for symbol in signature.symbols if symbol.passed]
         types += [ctypes.c_void_p] if signature.result else []
@@ -119,7 +120,7 @@ class Function(Unpicklable, PublicMembers):
             refuse_names(self.signature, named)
         keep: list[Any] = []
         values = self._prepare(args, keep)
-        if self.signature.result:
+        if self._result:
             return self._returned(values, args)
         code = self._native(*values)
         if code:
@@ -394,7 +395,7 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
         return name in self._functions
 
 
-class Module(ModuleOf[Function], PublicMembers):
+class Module(ModuleOf[Function]):
     """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any.
 
     >>> A = te.placeholder((4,), name="A")

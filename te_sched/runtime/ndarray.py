@@ -18,7 +18,7 @@ import numpy as np
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import CallError, ElementError, kind_of, repr_of
 from te_sched.ir import dtypes
-from te_sched.public_names import PublicMembers
+from te_sched.public_members import PublicMembers
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
 from te_sched.signatures import is_index, is_sequence

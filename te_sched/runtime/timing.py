@@ -15,6 +15,7 @@ from typing import Any
 from te_sched.errors import CallError, repr_of
 from te_sched.notebook_display import Shown
 from te_sched.progress import progress
+from te_sched.public_members import PublicObject
 from te_sched.signatures import is_index
 
 _MOST_CALLS = 2**31 - 1
@@ -67,7 +68,7 @@ class ProfileResult(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluator:
+class Evaluator(PublicObject):
     """Times a function; call it with the function's arguments."""
 
     measure: Callable[..., float]  # measure(count, *arguments): seconds of `count` calls

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
-from te_sched.absent_names import absent_attribute
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.notebook_display import Shown
+from te_sched.public_members import advice_elsewhere
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
@@ -56,10 +56,8 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
             raise self._without(op)
         return stage
 
-    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
-
-        def __getattr__(self, name: str) -> Any:
-            raise absent_attribute(Schedule, name, ((Stage, "s[tensor]"),))
+    def _advice_for(self, name: str) -> str:
+        return advice_elsewhere(name, ((Stage, "s[tensor]"),))
 
     def _without(self, op: Operation) -> ScheduleError:
         named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]
@@ -244,12 +242,10 @@ def _sorted(outputs: list[Operation]) -> list[Operation]:
     return list(done)
 
 
-def attribute_of_declaration(self: Tensor | Operation, name: str) -> Any:
-    """Refuse an attribute of a tensor or operation; primitives are those of its stage."""
-    is_unset = hasattr(type(self), name)  # of an object without __init__
-    elsewhere = () if is_unset else ((Stage, "s[tensor]"), (Schedule, "s"))
-    own = getattr(self, "__dict__", ())
-    raise absent_attribute(type(self), name, elsewhere, own=own)
+def advice_for_declaration(declaration: Tensor | Operation, name: str) -> str:
+    """The help for an attribute that a tensor or operation lacks: primitives are of its stage."""
+    del declaration
+    return advice_elsewhere(name, ((Stage, "s[tensor]"), (Schedule, "s")))
 
 
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:

@@ -5,17 +5,15 @@ Must not know the other stages, except through its schedule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from te_sched.absent_names import absent_attribute
 from te_sched.ir.expr import IterVar
 from te_sched.notebook_display import Shown
+from te_sched.public_members import advice_elsewhere
 from te_sched.schedule.primitives.annotations import AnnotationPrimitives
 from te_sched.schedule.primitives.attachment import AttachmentPrimitives
 from te_sched.schedule.primitives.loops import LoopPrimitives
 from te_sched.schedule.primitives.rearranging import RearrangingPrimitives
 from te_sched.schedule.primitives.storage import StoragePrimitives
-from te_sched.schedule.state import AttachType, IterVarAttr, StageState
+from te_sched.schedule.state import AttachType, IterVarAttr
 
 __all__ = ["AttachType", "IterVarAttr", "Stage"]
 
@@ -52,12 +50,9 @@ class Stage(
         """
         return self is other
 
-    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
-
-        def __getattr__(self, name: str) -> Any:
-            known = () if name in StageState.__slots__ else ((type(self.schedule), "s"),)
-            own = ((self.op, "s[tensor].op"),) if known and not self.is_group else ()
-            raise absent_attribute(Stage, name, (*known, *own))
+    def _advice_for(self, name: str) -> str:
+        operation = () if self.is_group else ((self.op, "s[tensor].op"),)
+        return advice_elsewhere(name, ((type(self.schedule), "s"), *operation))
 
     def __repr__(self) -> str:
         name = "group" if self.is_group else self.op.name

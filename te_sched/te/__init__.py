@@ -128,17 +128,10 @@ _LATE = {
     "create_schedule": "te_sched.schedule:create_schedule",
     "hybrid": "te_sched.te.hybrid",
 }
+_ADVICE = "te_sched.schedule.schedule:advice_for_declaration"
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 public_names.list_names(sys.modules[__name__], late=_LATE)
 _signatures.bind_functions(sys.modules[__name__])
 
-
-def _absent_attribute(self: Tensor | Operation, name: str) -> typing.Any:
-    """Refuse an attribute of a tensor or operation."""
-    if name.startswith("_"):  # Python and notebooks look for many of these
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    return lazy_loading.load("te_sched.schedule.schedule:attribute_of_declaration")(self, name)
-
-
 for _kind in (Tensor, Operation):
-    setattr(_kind, "__getattr__", _absent_attribute)  # noqa: B010  type checkers refuse these names
+    setattr(_kind, "_advice_for", lazy_loading.lazy_function(_ADVICE))  # noqa: B010

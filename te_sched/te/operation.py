@@ -25,13 +25,14 @@ from te_sched.ir.stmt import (
 )  # fmt: skip
 from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.nested_copies import DeeplyNested
+from te_sched.public_members import PublicObject
 from te_sched.te.tensor import Array, Tensor
 
 if TYPE_CHECKING:
     from te_sched.te.tensor_intrin import TensorIntrin
 
 
-class Operation(DeeplyNested):
+class Operation(DeeplyNested, PublicObject):
     """Base of all operations.
 
     `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors. `place` is

@@ -13,6 +13,7 @@ from typing import Any, overload
 from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
+from te_sched.public_members import PublicObject
 from te_sched.signatures import bound
 from te_sched.te.tensor import TensorSlice
 
@@ -37,7 +38,7 @@ Tensor(shape=[8], op.name=B)
 _RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 
 
-class Reducer:
+class Reducer(PublicObject):
     """A commutative reduction, called as `reducer(expr, axis, where=None, init=None)`.
 
     Without an axis, `reducer(a, b, ...)` combines its arguments.

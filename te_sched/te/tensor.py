@@ -13,6 +13,7 @@ from te_sched.errors import DeclarationError, PositionError, Subject, counted, l
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
 from te_sched.nested_copies import DeeplyNested
+from te_sched.public_members import PublicObject
 
 if TYPE_CHECKING:
     from te_sched.te.operation import Operation
@@ -60,7 +61,7 @@ def _out_of_range(values: Sequence[Any], index: Any) -> PositionError:
     )
 
 
-class Tensor(DataProducer, Operand):
+class Tensor(DataProducer, Operand, PublicObject):
     """Output `value_index` of an operation. Equality is identity.
 
     `t[i, j]`, `t(i, j)` and `t[i][j]` read an element. A tensor without dimensions stands for its
@@ -203,7 +204,7 @@ def tensor_label(tensor: Tensor) -> Subject:
     return Subject("tensor", tensor.name, f"tensor {tensor.name} (declared at {tensor.op.place})")
 
 
-class TensorSlice(DeeplyNested, Operand):
+class TensorSlice(DeeplyNested, Operand, PublicObject):
     """A tensor with its first indices given: `t[i]`. With all of them it stands for the element.
 
     A slice `t[i, 0:4]` is a region, which a tensor intrinsic takes as argument.

@@ -13,6 +13,7 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, IterVar, Var
 from te_sched.ir.stmt import Stmt
+from te_sched.public_members import PublicObject
 from te_sched.signatures import is_sequence
 from te_sched.te.declare import check_function, checked_name
 from te_sched.te.extern import as_statement
@@ -21,7 +22,7 @@ from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor, tensor_label
 
 
-class TensorIntrin:
+class TensorIntrin(PublicObject):
     """What `Stage.tensorize` puts in the place of loops, and what `te.compute` can call.
 
     `buffers` are those of the inputs, then those of the outputs. `body` does the whole computation;

@@ -22,7 +22,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, convert
 from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
-from te_sched.public_names import PublicMembers
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked, is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
@@ -41,7 +41,7 @@ def _check_key(key: Any, kind: type, what: str) -> None:
         )
 
 
-class BlockRV(PublicMembers):
+class BlockRV(PublicObject):
     """A block of a schedule, as its primitives take and return it. Without arguments it is a new
     handle, for an instruction of a trace.
 
@@ -67,7 +67,7 @@ class BlockRV(PublicMembers):
         return f"tir.BlockRV({self.name})"
 
 
-class LoopRV(PublicMembers):
+class LoopRV(PublicObject):
     """A loop of a schedule, as its primitives take and return it. Without arguments it is a new
     handle, for an instruction of a trace.
 
@@ -96,7 +96,7 @@ class LoopRV(PublicMembers):
         return f"tir.LoopRV({self.name})"
 
 
-class StmtSRef:
+class StmtSRef(PublicObject):
     """A reference to the statement that a handle stands for in the present program."""
 
     __slots__ = ("_index", "_key")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from te_sched.absent_names import absent_attribute
-from te_sched.errors import AbsentNameError, ScheduleError, kind_of, user_place
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
@@ -111,6 +110,7 @@ class BlockSchedule(
     """
 
     __slots__ = ()
+    _public_name = "tir.Schedule"
     _internal_members = (
         *("around", "block", "block_key", "blocks_below", "blocks_in", "blocks_of", "blocks_rv"),
         *("buffer_place", "changes", "declared", "draft", "fates", "function_named"),
@@ -120,13 +120,9 @@ class BlockSchedule(
         *("value_of", "values", "working_on"),
     )
 
-    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
-
-        def __getattr__(self, name: str) -> Any:
-            error = absent_attribute(BlockSchedule, name, (), "tir.Schedule")
-            if name in _OF_STAGES:
-                raise AbsentNameError(error.fault, "it is of schedules of te", _OF_STAGES[name])
-            raise error
+    def _advice_for(self, name: str) -> str:
+        advice = _OF_STAGES.get(name, "")
+        return f"{advice} ({name} is of schedules of te)" if advice else ""
 
     def __init__(
         self,

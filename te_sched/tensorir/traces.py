@@ -9,6 +9,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.visitor import variables_of
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked_as
 from te_sched.tensorir.handles import PRIMITIVES, BlockHandles, instruction_name
 from te_sched.trace.entries import Entry
@@ -17,7 +18,7 @@ from te_sched.trace.primitive import Primitive
 from te_sched.trace.trace import Trace
 
 
-class InstructionKind:
+class InstructionKind(PublicObject):
     """A primitive, as the kind of an instruction.
 
     >>> tir.schedule.InstructionKind.get("GetLoops").is_pure
@@ -63,7 +64,7 @@ class InstructionKind:
         return self.name
 
 
-class Instruction:
+class Instruction(PublicObject):
     """A call of a primitive: its kind, its inputs (handles and values), its attributes, and the
     handles that it returned.
 

@@ -16,7 +16,8 @@ import te_sched
 from scripts import names
 from te_sched import meta_schedule as ms
 from te_sched import relax, te, tir
-from te_sched.public_names import PublicClass, public_members, show_names
+from te_sched.public_members import PublicClass, public_members
+from te_sched.public_names import show_names
 from te_sched.script import tir as T
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,6 +15,7 @@ from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.processors import usable_processors
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 
@@ -82,7 +83,7 @@ class BuildResult(NamedTuple):
     device: str = "cpu"
 
 
-class MeasureBuilder:
+class MeasureBuilder(PublicObject):
     """The base of builders.
 
     Parameters
@@ -115,7 +116,7 @@ class MeasureBuilder:
         raise _not_written(self, "build")
 
 
-class MeasureRunner:
+class MeasureRunner(PublicObject):
     """The base of runners.
 
     Parameters

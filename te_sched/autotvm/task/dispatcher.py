@@ -15,6 +15,7 @@ from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
@@ -22,7 +23,7 @@ logger = logging.getLogger("autotvm")
 Key = tuple[str, Hashable]
 
 
-class DispatchContext:
+class DispatchContext(PublicObject):
     """The base of contexts, which are used with `with`; `DispatchContext.current` is the innermost.
 
     >>> isinstance(DispatchContext.current, FallbackContext)

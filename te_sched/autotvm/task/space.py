@@ -37,6 +37,7 @@ from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.errors import InstantiationError as InstantiationError
 from te_sched.errors import KnobError as KnobError
 from te_sched.ir.expr import FloatImm, IntImm
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 __all__ = [
@@ -64,7 +65,7 @@ __all__ = [
 _TRIES = 64  # random draws before the valid configurations are listed
 
 
-class ConfigSpace:
+class ConfigSpace(PublicObject):
     """The configurations of a template.
 
     >>> cfg = ConfigSpace()

@@ -18,6 +18,7 @@ from te_sched.autotvm.task.space import ConfigSpace
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.expr import FloatImm, IntImm, StringImm, Var
+from te_sched.public_members import PublicObject
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked
 from te_sched.te.declare import placeholder
@@ -135,7 +136,7 @@ def _placeholders(outs: Iterable[Tensor]) -> list[Tensor]:
     return list(found)
 
 
-class TuningTask:
+class TuningTask(PublicObject):
     """A template with arguments. `create` makes it, with its target and `config_space`."""
 
     @checked

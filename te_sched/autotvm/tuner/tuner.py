@@ -22,12 +22,13 @@ from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.utils import format_si_prefix
 from te_sched.errors import DeclarationError
+from te_sched.public_members import PublicObject
 from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
 
 
-class Tuner:
+class Tuner(PublicObject):
     """The base of tuners. `tune` measures; then `best_config`, `best_flops` (operations per second)
     and `best_measure_pair` are those of the fastest configuration.
     """

@@ -18,6 +18,7 @@ from typing import Any
 from te_sched.errors import GraphTypeError
 from te_sched.ir.graph import BindingBlock, DataflowVar, GraphCall, GraphVar, Tuple, VarBinding
 from te_sched.ir.visitor import walk
+from te_sched.public_members import PublicObject
 from te_sched.relax.dpl.pattern import (
     OPEN,
     BoundValues,
@@ -36,7 +37,7 @@ from te_sched.signatures import checked_as
 _OF_VALUES = (CallPattern, TupleGetItemPattern, TuplePattern)
 
 
-class PatternContext:
+class PatternContext(PublicObject):
     """A context manager that collects patterns and their relations.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.public_members import PublicObject
 from te_sched.relax.vm.bytecode import (
     MACHINE,
     VOID,
@@ -30,7 +31,7 @@ from te_sched.runtime.types import DataType
 from te_sched.signatures import is_sequence
 
 
-class ExecBuilder:
+class ExecBuilder(PublicObject):
     """Writes instructions.
 
     >>> builder = ExecBuilder()

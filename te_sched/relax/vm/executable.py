@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from te_sched.errors import GraphError, repr_of
+from te_sched.public_members import PublicObject
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
 from te_sched.runtime.libraries import check_place, empty_object, packed, write_library
 
 
-class Executable:
+class Executable(PublicObject):
     """What a module of graphs was built into: instructions, and the code of its loops.
 
     Run it with a VirtualMachine.

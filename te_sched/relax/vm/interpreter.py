@@ -138,7 +138,7 @@ def _advise_sizes(
     for k, (code, number) in enumerate(own[-1]):
         if code == 0 or (code != 2 and number in known):
             texts[k] = str(number if code == 0 else matches[0][1]._array[number])
-    error.advice = error.help = expected_array(texts, more)
+    error.advice = expected_array(texts, more)
 
 
 def _matches_at_entry(steps: Sequence[Step], frame: list[Any]) -> tuple[list[Any], list[Any]]:

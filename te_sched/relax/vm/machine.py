@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from te_sched.errors import (
     ArgumentError,
@@ -22,7 +22,7 @@ from te_sched.errors import (
     kind_of,
     repr_of,
 )
-from te_sched.public_names import PublicClass
+from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
@@ -37,7 +37,7 @@ from te_sched.signatures import checked_methods
 
 
 @checked_methods(GraphTypeError)
-class VirtualMachine(PublicClass):
+class VirtualMachine(PublicClass, PublicObject):
     """Runs the functions of an executable.
 
     Parameters
@@ -146,14 +146,12 @@ class VirtualMachine(PublicClass):
 
     get_function = __getitem__
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """AttributeError, which says how functions are called."""
-            functions = [*vars(self).get("_functions", {})]
-            called = name if name in functions else next(iter(functions), "main")
-            how = "" if name[0] == "_" else f": call its functions by name: machine[{called!r}](x)"
-            raise AttributeError(f"a VirtualMachine has no attribute {name!r}{how}")
+    def _advice_for(self, name: str) -> str:
+        """How functions are called."""
+        functions = [*vars(self).get("_functions", {})]
+        called = name if name in functions else next(iter(functions), "main")
+        is_near = did_you_mean(name, dir(self)) and name not in functions
+        return "" if is_near else f"call its functions by name: machine[{called!r}](x)"
 
     def __call__(self, *args: Any, **named: Any) -> NoReturn:
         """CallError: a machine has several functions."""

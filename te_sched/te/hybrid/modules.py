@@ -8,6 +8,7 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import CallError, TeSchedError
+from te_sched.public_members import PublicObject
 from te_sched.python_expressions import BINARY, check_operation
 from te_sched.signatures import checked
 from te_sched.te.hybrid.runtime import HYBRID_GLOBALS
@@ -26,7 +27,7 @@ _NODES = (
 )
 
 
-class HybridModule:
+class HybridModule(PublicObject):
     """A hybrid script as text, with a name.
 
     Called with tensors it declares the operation, with numpy arrays it runs as Python.

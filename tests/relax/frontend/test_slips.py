@@ -46,11 +46,11 @@ def test_specs(spec: Any, text: str) -> None:
 
 
 def test_attributes_of_tensors_lead_to_operations() -> None:
-    with pytest.raises(AttributeError, match=r"has no attribute 'sum': use nn\.op\.sum\(x\)"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'sum'(.|\n)*use nn\.op\.sum\(x\)"):
         Summed().export_tvm(SPEC)
     x = nn.Tensor.placeholder([2], "float32")
     assert not hasattr(x, "nonsense")
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):  # noqa: RUF043
+    with pytest.raises(AttributeError, match=r"'nn.Tensor' object has no attribute 'nonsense'"):
         _ = x.nonsense  # type: ignore[attr-defined]
 
 
@@ -64,13 +64,15 @@ def test_machines_and_modules_are_indexed() -> None:
     machine = relax.VirtualMachine(relax.build(module, "llvm"))
     with pytest.raises(CallError, match=r"not a function(.|\n)*machine\['forward'\]"):
         machine(np.zeros((2, 8), "float32"))
-    with pytest.raises(AttributeError, match=r"no attribute 'run': .*machine\['forward'\]\(x\)"):
+    with pytest.raises(AttributeError, match=r"no attribute 'run'(.|\n)*machine\['forward'\]\(x\)"):
         _ = machine.run
     with pytest.raises(TeSchedError, match=r"argument name of VirtualMachine\[\.\.\.\] is 0"):
         machine[0]
-    with pytest.raises(AttributeError, match=r"no attribute 'forward': use module\['forward'\]"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'forward'(.|\n)*use module\['forward'\]"
+    ):
         _ = module.forward
-    with pytest.raises(AttributeError, match=r"no attribute 'shwo' \(did you mean 'show'\?\)"):
+    with pytest.raises(AttributeError, match=r"no attribute 'shwo'(.|\n)*did you mean 'show'\?"):
         _ = module.shwo
 
 

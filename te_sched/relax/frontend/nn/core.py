@@ -27,6 +27,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
@@ -62,12 +63,14 @@ def current_builder() -> BlockBuilder:
     return builder
 
 
-class NNTensor:
+class NNTensor(PublicObject):
     """A tensor of a model: an expression of the graph, of a known number of dimensions (`Tensor`).
 
     >>> NNTensor.placeholder([4, "n"], "float32")
     Tensor([4, n], "float32")
     """
+
+    _public_name = "nn.Tensor"
 
     def __init__(self, *, _expr: Any) -> None:
         info = _expr.struct_info

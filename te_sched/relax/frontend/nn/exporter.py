@@ -23,6 +23,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import (
     USES_OF_MODULES,
@@ -40,7 +41,7 @@ from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, Ten
 _STATE = threading.local()  # .exports: those in progress in this thread, the innermost last
 
 
-class Exporter:
+class Exporter(PublicObject):
     """The export of a module: its builder, the effect of debugging, modules of compiled code."""
 
     def __init__(self, debug: bool = False) -> None:

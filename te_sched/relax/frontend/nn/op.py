@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -723,14 +723,13 @@ def _give_operators() -> None:
     }
     for name, method in methods.items():
         setattr(NNTensor, name, method)
-    setattr(NNTensor, "__getattr__", _absent)  # noqa: B010
+    setattr(NNTensor, "_advice_for", _advice_for)  # noqa: B010
 
 
-def _absent(x: NNTensor, name: str) -> NoReturn:
-    """AttributeError for what a tensor does not have, which says where operations are."""
-    is_operation = name[0] != "_" and callable(globals().get(name))
-    how = f": use nn.op.{name}(x)" if is_operation else ""
-    raise AttributeError(f"a Tensor of nn has no attribute {name!r}{how}")
+def _advice_for(x: NNTensor, name: str) -> str:
+    """The help for an attribute that a tensor lacks: where operations are."""
+    del x
+    return f"use nn.op.{name}(x)" if callable(globals().get(name)) else ""
 
 
 _give_operators()

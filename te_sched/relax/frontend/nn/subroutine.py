@@ -25,10 +25,11 @@ from te_sched.ir.graph import (
     as_struct_info,
 )
 from te_sched.ir.visitor import substitute, walk
+from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 
 
-class SubroutineMixin:
+class SubroutineMixin(PublicObject):
     """Base class of modules: with `define_subroutine`, `forward` becomes a function."""
 
     define_subroutine: bool = False

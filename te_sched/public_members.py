@@ -1,0 +1,117 @@
+"""The members of classes that users use: what `dir` and completion show, and te_sched's error for
+attributes that objects lack.
+
+Must not know the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+from te_sched.errors import AbsentNameError, did_you_mean, listing
+
+
+class PublicMembers:
+    """Base of classes of whose objects `dir` shows the members that users use; the modules of
+    te_sched also use those that `_internal_members` names, and those that begin with `_`.
+    """
+
+    __slots__ = ()
+    _internal_members: ClassVar[tuple[str, ...]] = ()
+
+    def __dir__(self) -> list[str]:
+        return _public(type(self), super().__dir__())
+
+
+class PublicObject(PublicMembers):
+    """Base of classes of which users hold objects: an attribute that an object lacks is te_sched's
+    error, with the nearest name.
+
+    Python before 3.12 reads attributes of these objects more slowly. Classes whose attributes
+    te_sched reads very often (nodes of expressions and statements, arrays, compiled functions,
+    analyzers) are `PublicMembers` alone; for them, Python suggests the nearest name.
+
+    >>> class Counter(PublicObject):
+    ...     count = 1
+    >>> try:
+    ...     Counter().cuont
+    ... except AttributeError as error:
+    ...     print(error.help)
+    use an attribute that exists (did you mean 'count'?)
+    """
+
+    __slots__ = ()
+    _public_name: ClassVar[str] = ""  # in errors, if it is not that of the class
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, name)
+
+    def _advice_for(self, name: str) -> str:
+        """The help for an attribute that the object lacks, or ""."""
+        return ""
+
+
+def refuse_attribute(owner: PublicObject, name: str) -> NoReturn:
+    """AbsentNameError for an attribute that an object lacks; Python's own error for names that
+    begin with `_`, which Python and notebooks look for, and for attributes that the class has: a
+    property that failed, a slot that is empty.
+
+    The help is worked out when the error is shown: `hasattr` does not need it.
+    """
+    kind = type(owner)
+    if name[:1] == "_" or hasattr(kind, name):
+        object.__getattribute__(owner, name)
+    fault = f"{kind._public_name or kind.__name__!r} object has no attribute {name!r}"
+    raise AbsentNameError(fault, "", lambda: _advice(owner, name))
+
+
+def _advice(owner: PublicObject, name: str) -> str:
+    names = [member for member in dir(owner) if member[0] != "_"]
+    near = did_you_mean(name, names)
+    general = f"use an attribute that exists{near}" if near else f"use one of {listing(names)}"
+    return owner._advice_for(name) or general
+
+
+def advice_elsewhere(name: str, places: Iterable[tuple[object, str]]) -> str:
+    """The advice to take an attribute from another object, or "".
+
+    `places` are the objects that may have it, or their classes, with the expressions of them.
+
+    >>> advice_elsewhere("upper", [(1, "number"), ("a", "text")])
+    'use text.upper'
+    """
+    return next((f"use {text}.{name}" for owner, text in places if hasattr(owner, name)), "")
+
+
+class _Listing(type):
+    """The class of classes with `PublicClass`. It makes `isinstance` slower."""
+
+    def __dir__(cls) -> list[str]:
+        return _public(cls, super().__dir__())
+
+
+class PublicClass(PublicMembers, metaclass=_Listing):
+    """`dir` of the class itself shows the members that users use.
+
+    >>> class Counter(PublicClass):
+    ...     _internal_members = ("step",)
+    ...     count = step = 1
+    >>> [name for name in dir(Counter) if name[0] != "_"]
+    ['count']
+    """
+
+    __slots__ = ()
+
+
+def public_members(kind: type) -> list[str]:
+    """The members of a class that users use."""
+    return [name for name in _public(kind, dir(kind)) if name[0] != "_"]
+
+
+def _public(kind: type, names: Iterable[str]) -> list[str]:
+    """The names without internal ones and without private ones; special ones of Python stay."""
+    hidden = {name for base in kind.__mro__ for name in vars(base).get("_internal_members", ())}
+    return [name for name in names if name not in hidden and (name[0] != "_" or name[:2] == "__")]
