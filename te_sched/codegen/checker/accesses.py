@@ -20,7 +20,6 @@ from te_sched.codegen.checker.memory import (
     Mask,
     Place,
     TrackedMemory,
-    bounds_of,
     elements_of,
 )
 from te_sched.codegen.checker.numbers import Value, constant, plain, typed
@@ -35,8 +34,7 @@ def inside(
 ) -> tuple[Place, Mask] | None:
     """The accesses that are within bounds, and their threads; None if there are none."""
     mask = machine.mask
-    low, high = bounds_of(place)
-    if low >= 0 and high < memory.size:
+    if memory.has(place):
         return place, mask
     known = place.masked if isinstance(place, Index) else None
     if known is not None and known[0] is mask and known[1] == memory.size:
@@ -62,6 +60,8 @@ def read(
     machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
 ) -> Value:
     """Elements, checked; 0 where they do not exist."""
+    if machine.iterations and memory.scope == "local":
+        return memory.get(dtype, place)  # the loop around it has checked all iterations
     found = inside(machine, memory, place, site)
     if found is None:
         return constant(0, dtypes.element(dtype))

@@ -8,10 +8,12 @@ and four blocks of it.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from te_sched.codegen.checker.machine import KernelState, Site
-from te_sched.codegen.checker.memory import Mask, Place, TrackedMemory, elements_of
+from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory, elements_of
 from te_sched.codegen.checker.report import AccessCounter
 from te_sched.codegen.checker.space import WARP
 
@@ -30,10 +32,24 @@ def count(
         scope = "global" if memory.scope == "global" else "shared"
         counter = site.counter = AccessCounter(site.access, site.buffer, scope, site.does)
         machine.report.counters.setdefault(machine.kernel, []).append(counter)
-    counter.executions += machine.space.shape[3]
-    site.times += 1
-    if site.times & (site.times - 1) == 0:
-        _sample(machine, counter, memory, place, mask)
+    iterations = math.prod(machine.iterations)
+    counter.executions += machine.space.shape[3] * iterations
+    before, following = site.times, 1 << site.times.bit_length()
+    site.times += iterations
+    while following <= site.times:
+        _sample(
+            machine, counter, memory, _of_iteration(machine, place, following - before - 1), mask
+        )
+        following *= 2
+
+
+def _of_iteration(machine: KernelState, place: Place, number: int) -> Place:
+    """What one of the iterations that are executed at once accesses."""
+    if not machine.iterations or not isinstance(place, Index) or place.values.ndim == 4:
+        return place
+    numbers = np.unravel_index(number, machine.iterations)
+    axes = zip(numbers, place.values.shape[:-4], strict=True)  # of 1 where no iteration differs
+    return Index(place.values[tuple(min(position, extent - 1) for position, extent in axes)])
 
 
 def _sample(
@@ -48,13 +64,14 @@ def _sample(
         shape = (*space.shape[:3], blocks)
         some = np.broadcast_to(value[..., :blocks], shape)
         full = some.reshape(space.threads, blocks)
-        full = np.pad(full, ((0, -space.threads % WARP), (0, 0)))
+        if space.threads % WARP:
+            full = np.pad(full, ((0, -space.threads % WARP), (0, 0)))
         return full.reshape(-1, WARP, blocks).transpose(0, 2, 1).reshape(-1, WARP)
 
     active = rows(np.ones((1, 1, 1, 1), np.bool_))
     if mask is not None:
         of_lanes = np.asarray(mask if mask.ndim == 4 else mask.any(axis=0))  # of any vector lane
-        active &= rows(of_lanes)
+        active = active & rows(of_lanes)
     active_rows = active.any(axis=1)
     if not active_rows.any():
         return
@@ -81,25 +98,21 @@ def _passes(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int
     groups = 1 << (groups.bit_length() - 1)
     words = words.reshape(warps * groups, -1)
     where = np.repeat(active.reshape(warps * groups, -1), lanes * words_each, axis=1)
-    taken = ideal = 0
     ordered, new = _distinct(words, where)
-    for row, fresh in zip(ordered, new, strict=True):
-        different = row[fresh]
-        if len(different):
-            taken += int(np.bincount(different % _BANKS).max())
-            ideal += -(-len(different) // _BANKS)
-    return taken, ideal
+    banks = np.nonzero(new)[0] * _BANKS + ordered[new] % _BANKS
+    counts = np.bincount(banks, minlength=len(ordered) * _BANKS).reshape(-1, _BANKS)
+    taken, needed = counts.max(axis=1).sum(), counts.sum(axis=1)
+    return int(taken), int((-(-needed // _BANKS)).sum())
 
 
 def _sectors(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int]:
     """Sectors that requests access, and the fewest sectors of the same number of bytes."""
-    warps = len(starts)
     where = np.repeat(active, starts.shape[2], axis=1)
-    rows = starts.reshape(warps, -1)
-    _, sectors = _distinct(rows // _SECTOR, where)
-    _, different = _distinct(rows, where)
+    ordered, different = _distinct(starts.reshape(len(starts), -1), where)
     needed = different.sum(axis=1) * size
-    return int(sectors.sum()), int((-(-needed // _SECTOR)).sum())
+    sectors = ordered // _SECTOR
+    different[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
+    return int(different.sum()), int((-(-needed // _SECTOR)).sum())
 
 
 def _distinct(rows: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -105,6 +105,17 @@ class Compiler:
             offset = E.Ramp(start, E.IntImm(1, offset.dtype), lanes)
         return self.index(offset)
 
+    def binding(self, var: E.Var, expression: E.Expr) -> Run:
+        """The code that gives the variable of a let its value."""
+        machine, slot = self.machine, self.machine.slot(var)
+        value = self.value(expression)
+        if not value.is_pure or value.slots & self.threads:
+            self.threads.add(slot)
+        if not value.is_pure or not value.slots:
+            return lambda: machine.assign(slot, owned(value.run()))
+        key_of, versions = operator.itemgetter(*value.slots), machine.versions
+        return lambda: machine.assign(slot, owned(value.run()), (slot, key_of(versions)))
+
     def site(self, buffer: E.Buffer, indices: Sequence[E.Expr], does: str) -> Site:
         """A place in the text where memory is accessed."""
         name = buffer.name.replace(".", "_")  # as it is printed

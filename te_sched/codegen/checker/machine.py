@@ -65,6 +65,7 @@ class KernelState:
     warp_epoch: int = 0
     has_warp_barriers: bool = False
     loops: list[int] = field(default_factory=list)
+    iterations: tuple[int, ...] = ()  # of the loops around a store that is executed once for all
     steps: int = 0
     found: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     launch: Callable[..., None] | None = None
@@ -82,11 +83,13 @@ class KernelState:
             self.names.append(var.name)
         return found
 
-    def assign(self, slot: int, value: Any) -> None:
-        """Give a variable a value."""
+    def assign(self, slot: int, value: Any, version: Any = None) -> None:
+        """Give a variable a value; the same version means the same value."""
         self.values[slot] = value
         if type(value) is int:
             self.versions[slot] = value
+        elif version is not None:
+            self.versions[slot] = version
         else:
             self._version += 1
             self.versions[slot] = (self._version,)

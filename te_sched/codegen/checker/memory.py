@@ -30,11 +30,17 @@ _KNOWN = 512
 class Index:
     """The elements that threads access, with the smallest and the largest of them."""
 
-    __slots__ = ("high", "low", "masked", "values")
+    __slots__ = ("high", "low", "masked", "rows", "values")
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = all_dimensions(values).astype(np.intp, copy=False)
         self.low, self.high = int(self.values.min()), int(self.values.max())
+        # What selects the elements if all threads access the same ones, else None.
+        self.rows: Any = None
+        if self.values.shape[-4:] == (1, 1, 1, 1):
+            rows = self.values.reshape(-1)
+            is_dense = self.high - self.low == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+            self.rows = slice(self.low, self.high + 1) if is_dense else rows
         # What is left of it under a mask, where some elements do not exist: (mask, size, rest).
         self.masked: tuple[Any, int, tuple[Any, Any] | None] | None = None
 
@@ -45,11 +51,6 @@ Place = int | Index
 def elements_of(place: Place) -> np.ndarray:
     """The elements that threads access, as an array over threads."""
     return place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
-
-
-def bounds_of(place: Place) -> tuple[int, int]:
-    """The smallest and the largest of them."""
-    return (place.low, place.high) if isinstance(place, Index) else (place, place)
 
 
 class TrackedMemory:
@@ -99,6 +100,12 @@ class TrackedMemory:
             found = self.views[dtype] = self.data.view(kind)
         return found
 
+    def has(self, place: Place) -> bool:
+        """Whether all elements of an access exist."""
+        if type(place) is int:
+            return 0 <= place < self.size
+        return place.low >= 0 and place.high < self.size  # type: ignore[union-attr]
+
     def forget(self) -> None:
         """Mark all elements uninitialized: the allocation is entered again."""
         self.is_complete, self.part = False, None
@@ -120,7 +127,7 @@ class TrackedMemory:
         data = self.view(dtype)
         if type(place) is int:
             return data[place] if self.inner else plain(data[place])
-        return _gather(self, data, elements_of(place))
+        return _gather(self, data, place)
 
     def put(self, dtype: str, place: Place, mask: Mask, value: Value) -> None:
         """Write elements where the mask holds; of several threads, the last one wins."""
@@ -132,10 +139,20 @@ class TrackedMemory:
                 np.copyto(data[place], value, where=mask, casting="unsafe")
             return
         values = elements_of(place)
-        if mask is None and len(self.inner) == 4 and values.size == values.shape[0]:
-            shape = (values.size, *self.inner)
-            data[values.reshape(-1)] = np.broadcast_to(value, shape)
+        rows = place.rows if len(self.inner) == 4 and isinstance(place, Index) else None
+        if rows is not None and (mask is None or isinstance(rows, slice)):
+            shape = (*values.shape[:-4], *self.inner)
+            if isinstance(rows, slice):
+                there = data[rows].reshape(shape)
+                np.copyto(there, value, where=True if mask is None else mask, casting="unsafe")
+            else:
+                data[rows] = np.broadcast_to(value, shape).reshape(-1, *self.inner)
             return
+        if mask is None and len(self.inner) == 1 and values.shape[-1] == 1:
+            shape = (*values.shape[:-1], self.width)
+            if np.broadcast_shapes(shape, np.shape(value)) == shape:
+                data[values[..., 0]] = value
+                return
         flat, where, stored = np.broadcast_arrays(
             self.flat(values), True if mask is None else mask, value
         )
@@ -190,17 +207,17 @@ class TrackedMemory:
             self.remember(place, mask)
             return None
         if self.part is not None:
-            known = known | _gather(self, self.part, values)
+            known = known | _gather(self, self.part, place)
         bad = ~known if mask is None else ~known & mask
         return bad if bad.any() else None
 
 
-def _gather(memory: TrackedMemory, data: np.ndarray, values: np.ndarray) -> np.ndarray:
-    depth = len(memory.inner)
+def _gather(memory: TrackedMemory, data: np.ndarray, place: Place) -> np.ndarray:
+    depth, values = len(memory.inner), elements_of(place)
     if depth == 0:
         return data.take(values)
     if depth == 1 and values.shape[-1] == 1:
         return data.take(values[..., 0], axis=0)
-    if depth == 4 and values.size == values.shape[0]:
-        return np.asarray(data[values.reshape(-1)])
+    if depth == 4 and isinstance(place, Index) and place.rows is not None:
+        return np.asarray(data[place.rows].reshape(*values.shape[:-4], *memory.inner))
     return np.asarray(data.reshape(-1).take(memory.flat(values)))

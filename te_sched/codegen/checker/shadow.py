@@ -153,6 +153,14 @@ class AccessHistory:
         if self.noted_bytes > _NOTED_BYTES or len(self.noted) > _NOTED:
             self.enter_reads()
 
+    def is_free_to_read(self, place: Place, mask: Mask) -> bool:
+        """Whether a read surely clashes with nothing."""
+        key = _key(place, mask, "r")
+        if key in self.seen or (self.follows and self.step is not None and key in self.step.next):
+            return True
+        is_written = self.is_dirty or any(does == "w" for does, _ in self.followed)
+        return self.own is None and not is_written
+
     def write(self, place: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
         """Threads write; the value is brought into the memory, too."""
         noted = self._note(place, mask, site)

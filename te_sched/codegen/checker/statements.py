@@ -12,11 +12,12 @@ import numpy as np
 
 from te_sched.codegen.checker import accesses, warps
 from te_sched.codegen.checker.checks import is_check
-from te_sched.codegen.checker.expressions import Compiler, ExprClosure, owned
+from te_sched.codegen.checker.expressions import Compiler, ExprClosure
 from te_sched.codegen.checker.machine import KernelState
 from te_sched.codegen.checker.memory import TrackedMemory
 from te_sched.codegen.checker.shadow import AccessHistory
 from te_sched.codegen.checker.space import all_dimensions
+from te_sched.codegen.checker.vector_loops import VectorLoop, nest_of
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -47,14 +48,10 @@ def _sequence(c: Compiler, node: S.SeqStmt) -> Do:
 
 
 def _let(c: Compiler, node: S.LetStmt) -> Do:
-    machine, slot = c.machine, c.machine.slot(node.var)
-    value = c.value(node.value)
-    if not value.is_pure or value.slots & c.threads:
-        c.threads.add(slot)
-    body = statement(c, node.body)
+    bind, body = c.binding(node.var, node.value), statement(c, node.body)
 
     def run() -> None:
-        machine.assign(slot, owned(value.run()))
+        bind()
         body()
 
     return run
@@ -70,12 +67,21 @@ def _differs(c: Compiler, code: ExprClosure) -> bool:
 def _for(c: Compiler, node: S.For) -> Do:
     machine, slot = c.machine, c.machine.slot(node.loop_var)
     low, extent = c.value(node.min), c.value(node.extent)
-    if _differs(c, low):
+    nest = nest_of(node)
+    if nest is not None:
+        c.threads.update(machine.slot(loop.loop_var) for loop in nest.loops)
+    elif _differs(c, low):
         c.threads.add(slot)
     body = statement(c, node.body)
+    at_once = None if nest is None else VectorLoop(c, nest)
     values, versions, loops = machine.values, machine.versions, machine.loops
 
     def run() -> None:
+        if machine.iterations:
+            body()  # a loop around it executes all iterations
+            return
+        if at_once is not None and at_once.run(body):
+            return
         first, count = low.run(), extent.run()
         if isinstance(first, np.ndarray) or isinstance(count, np.ndarray):
             differing(first, count)
