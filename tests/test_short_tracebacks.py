@@ -6,8 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+import te_sched
+from te_sched import relax, te
+from te_sched.lazy_loading import load
+from te_sched.short_tracebacks import frames_of, shown_part
 
 PROGRAM = """
 import threading
@@ -153,3 +160,70 @@ def test_errors_of_scripts_have_one_traceback(case: str, where: str, tmp_path: P
 def test_own_faults_are_shown_whole() -> None:
     text = run("-c", "from te_sched import errors\nraise errors.InternalError('broken')")
     assert "InternalError: broken" in text
+
+
+CALLBACKS = """
+from te_sched import te
+
+A = te.placeholder((8,), name="A")
+try:
+    te.compute((8,), lambda i: A[i, i], name="B")
+except Exception:
+    te.compute((8,), lambda i: A[i] + 1 // 0, name="C")
+"""
+
+
+def test_programs_show_users_frames_of_callbacks_and_of_what_they_follow(tmp_path: Path) -> None:
+    path = tmp_path / "callbacks.py"
+    path.write_text(CALLBACKS)
+    text = run(path)
+    assert text.count("Traceback (most recent call last)") == 2
+    assert text.count("in <lambda>\n") == 2
+    assert text.endswith("ZeroDivisionError: integer division or modulo by zero\n")
+    assert os.path.join("te_sched", "te") not in text
+
+
+def fail(*_: Any) -> Any:
+    return [][0]
+
+
+class Failing(relax.PyExprMutator):
+    visit_var_ = fail
+
+
+def of_a_combiner() -> None:
+    axis = te.reduce_axis((0, 8))
+    total = te.comm_reducer(fail, lambda dtype: te.const(0, dtype))
+    te.compute((1,), lambda i: total(axis.var, axis=axis))
+
+
+def of_a_sequence_of_passes() -> None:
+    own = te_sched.transform.module_pass(fail, opt_level=0)
+    te_sched.transform.Sequential([own])(te_sched.IRModule({}))
+
+
+def of_a_mutator() -> None:
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    Failing().visit_expr(relax.op.add(x, x))
+
+
+def of_numpy() -> None:
+    te.compute((8,), lambda i: np.zeros(3).reshape(2, 2))
+
+
+@pytest.mark.parametrize("act", [of_a_combiner, of_a_sequence_of_passes, of_a_mutator, of_numpy])
+def test_callbacks_end_at_the_users_line(act: Any) -> None:
+    with pytest.raises((IndexError, ValueError)) as caught:
+        act()
+    shown = [*frames_of(shown_part(caught.value, caught.value.__traceback__))]
+    files = [frame.tb_frame.f_code.co_filename for frame in shown]
+    assert {*files} == {__file__}
+    with te_sched.config.scoped(full_tracebacks=True):
+        assert shown_part(caught.value, caught.value.__traceback__) is caught.value.__traceback__
+
+
+def test_errors_of_libraries_and_bugs_show_all_frames() -> None:
+    """Also where a function of the user was called before."""
+    with pytest.raises(ModuleNotFoundError) as caught:
+        te.compute((8,), lambda i: load("nowhere"))
+    assert shown_part(caught.value, caught.value.__traceback__) is caught.value.__traceback__

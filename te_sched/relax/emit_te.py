@@ -17,7 +17,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr, Operand, Var
 from te_sched.ir.graph import (
     DataTypeImm,
     GraphCall,
@@ -126,7 +126,7 @@ class _Translation:
             return type(given)([self.value(one) for one in given])
         if isinstance(given, Mapping):
             return {key: self.value(one) for key, one in given.items()}
-        if hasattr(given, "__array__") and np.ndim(given) > 0:
+        if hasattr(given, "__array__") and not isinstance(given, Operand) and np.ndim(given) > 0:
             raise GraphError(
                 f"an array of shape {tuple(given.shape)} is passed to a function of tensor "
                 "expressions",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
-from te_sched.errors import CallError, ElementError, kind_of, repr_of
+from te_sched.errors import CallError, ElementError, TeSchedError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.public_members import PublicMembers
 from te_sched.runtime import cuda_driver, cuda_memory, dlpack
@@ -431,6 +431,8 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
         refuse_masked(values)
     try:
         return np.asarray(values)
+    except TeSchedError:  # of a tensor expression
+        raise
     except (ValueError, TypeError) as error:
         raise CallError(
             f"cannot convert {kind_of(values)} to an array: {error}",

@@ -12,6 +12,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, PositionError, Subject, counted, listing
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
+from te_sched.ir.operators import refusal
 from te_sched.nested_copies import DeeplyNested
 from te_sched.public_members import PublicObject
 
@@ -76,6 +77,11 @@ class Tensor(DataProducer, Operand, PublicObject):
 
     op: Operation
     value_index: int
+
+    __array__ = refusal(
+        "numpy cannot make an array of",
+        "build a function that computes it, call it with arrays, and read those: array.numpy()",
+    )
 
     def __init__(
         self, shape: tuple[Expr, ...], dtype: str, op: Operation, value_index: int

@@ -85,6 +85,16 @@ DECLARATIONS: dict[str, Case] = {
         OperandError,
         "cannot iterate over tensor B",
     ),
+    "array of tensor": (
+        lambda: np.asarray([B, B]),
+        OperandError,
+        r"numpy cannot make an array of tensor B(.|\n)*call it with arrays",
+    ),
+    "nd.array of tensor": (
+        lambda: nd.array(B),
+        OperandError,
+        "numpy cannot make an array of tensor B",
+    ),
     "iterate slice": (element(lambda i: list(A[i])), OperandError, "cannot iterate over"),
     "iterate buffer": (
         lambda: list(tir.decl_buffer((4,))),
