@@ -11,7 +11,6 @@ from typing import Any
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import PrimType, TupleType
 from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS
-from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     GraphExpr,
@@ -166,11 +165,11 @@ def _from_type(given: Any) -> Any:
 STRUCT_INFO_CONVERSIONS.append(_from_type)
 
 
-def _install() -> None:
-    """Give expressions their types; the one with an underscore is None before normalization."""
-    GraphExpr.checked_type = property(lambda self: type_of(self.struct_info))  # type: ignore[attr-defined]
-    GraphExpr._checked_type_ = property(lambda self: type_of(self.struct_info_))  # type: ignore[attr-defined]
-    GlobalVar.checked_type = property(lambda self: type_of(self.struct_info))  # type: ignore[attr-defined]
+def checked_type_of(expr: Any) -> Any:
+    """The type of an expression or the name of a function."""
+    return type_of(expr.struct_info)
 
 
-_install()
+def noted_type_of(expr: GraphExpr) -> Any:
+    """The type of an expression, None before normalization."""
+    return type_of(expr.struct_info_)

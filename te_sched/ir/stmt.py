@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_fields
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
@@ -434,12 +433,9 @@ class IRModule(Node, PublicObject):
         infos = {**self.global_infos, name: tuple(global_info)}
         object.__setattr__(self, "global_infos", infos)
 
-    @checked
-    def replace_global_vars(self, replacements: Mapping[str, str]) -> IRModule:
-        """The module with other names of functions, also where they are called."""
-        passes = import_module("te_sched.relax.transform.replace_global_vars")
-        renamed: IRModule = passes.replace_global_vars(self, replacements)
-        return renamed
+    if TYPE_CHECKING:  # given by late_methods
+
+        def replace_global_vars(self, replacements: Mapping[str, str]) -> IRModule: ...
 
     def get_global_vars(self) -> list[GlobalVar]:
         """The names of the functions, sorted.

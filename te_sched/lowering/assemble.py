@@ -38,7 +38,8 @@ from te_sched.lowering.tensorize import is_tensorized, provide_calls, provide_te
 from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
+from te_sched.te.intrin_call import TensorComputeOp
 from te_sched.te.operation import (
     ComputeOp,
     ExternOp,
@@ -46,7 +47,6 @@ from te_sched.te.operation import (
     Operation,
     PlaceholderOp,
     ScanOp,
-    TensorComputeOp,
 )
 from te_sched.te.tensor import Tensor
 
@@ -84,10 +84,10 @@ class _Assembly:
         self.stages = [
             stage for stage in schedule.stages if not isinstance(stage.op, PlaceholderOp)
         ]
-        self.by_axis: dict[tuple[Stage, IterVar], list[Stage]] = {}
-        self.scan_init: dict[Stage, list[Stage]] = {}
-        self.scan_update: dict[Stage, list[Stage]] = {}
-        self.root: list[Stage] = []
+        self.by_axis: dict[tuple[StageState, IterVar], list[StageState]] = {}
+        self.scan_init: dict[StageState, list[StageState]] = {}
+        self.scan_update: dict[StageState, list[StageState]] = {}
+        self.root: list[StageState] = []
         # The tensor by which the user knows the result of a stage: cached and factored stages, and
         # the parts of a scan, are mapped to the operation they were made from.
         self.origin: dict[Tensor, Tensor] = {}
@@ -119,7 +119,7 @@ class _Assembly:
 
     def _sort_stages(self) -> None:
         stage_of = {stage.op: stage for stage in self.stages}
-        scan_of_init: dict[Operation, Stage] = {}
+        scan_of_init: dict[Operation, StageState] = {}
         for stage in self.stages:
             if isinstance(stage.op, ScanOp):
                 scan_of_init.update(
@@ -213,7 +213,9 @@ class _Assembly:
             self.buffers[tensor] = buffer
         return buffer
 
-    def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
+    def pipeline(
+        self, stage: StageState, consumer: Stmt | None, threads: frozenset[IterVar]
+    ) -> Stmt:
         """A stage and its consumers, with the result of the stage allocated."""
         outside = threads | self._threads_outside(stage)
         scope = NestContext(self.ranges, self.buffer_of, self._attach, outside, self.settings)
@@ -229,7 +231,7 @@ class _Assembly:
                 body = AttrStmt(self.buffer_of(tensor), "rolling_buffer_scope", TRUE, body)
         return self.realize(stage, body)
 
-    def _threads_outside(self, stage: Stage) -> frozenset[IterVar]:
+    def _threads_outside(self, stage: StageState) -> frozenset[IterVar]:
         threads = set()
         for axis in attach_path(stage):
             attr = self.stage_of_axis[axis].iter_var_attrs.get(axis)
@@ -238,12 +240,12 @@ class _Assembly:
             )
         return frozenset(thread for thread in threads if thread.thread_tag)
 
-    def _attach(self, stage: Stage, axis: IterVar, body: Stmt) -> Stmt:
+    def _attach(self, stage: StageState, axis: IterVar, body: Stmt) -> Stmt:
         for producer in reversed(self.by_axis.get((stage, axis), ())):
             body = self.pipeline(producer, body, frozenset())
         return body
 
-    def provide(self, op: Operation, stage: Stage, scope: NestContext) -> Stmt:
+    def provide(self, op: Operation, stage: StageState, scope: NestContext) -> Stmt:
         """The statement that computes a stage."""
         match op:
             case TensorComputeOp():
@@ -258,14 +260,14 @@ class _Assembly:
                 return self._provide_compute(op, stage, scope)
         raise TypeError(op)
 
-    def _provide_compute(self, op: ComputeOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_compute(self, op: ComputeOp, stage: StageState, scope: NestContext) -> Stmt:
         return (
             provide_tensorized(stage, scope)
             if is_tensorized(stage)
             else provide_compute(stage, scope)
         )
 
-    def _provide_extern(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_extern(self, op: ExternOp, stage: StageState, scope: NestContext) -> Stmt:
         body: Stmt = AttrStmt(
             IntImm(0),
             "extern_scope",
@@ -284,7 +286,7 @@ class _Assembly:
                 body = bind_buffer(buffer, self.buffer_of(tensor), region, body)
         return body
 
-    def _provide_hybrid(self, op: HybridOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_hybrid(self, op: HybridOp, stage: StageState, scope: NestContext) -> Stmt:
         placeholders = (*op.output_placeholders, *op.input_placeholders)
         tensors = (*op.outputs, *op.inputs)
         buffers = {
@@ -294,7 +296,7 @@ class _Assembly:
         body = ReplaceBuffers(buffers).visit(scheduled_loops(op.statement, stage, scope))
         return AttrStmt(IntImm(0), "extern_scope", IntImm(0), body)
 
-    def _provide_scan(self, op: ScanOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_scan(self, op: ScanOp, stage: StageState, scope: NestContext) -> Stmt:
         nest = main_nest(stage, scope)
         threads = 0
         while threads < len(nest.axes) and nest.axes[threads].kind == "ThreadIndex":
@@ -309,7 +311,7 @@ class _Assembly:
             inner = self.pipeline(init, inner, launched | scope.outer_threads)
         return wrap_levels(inner, stage, scope, nest, 0, threads)
 
-    def realize(self, stage: Stage, body: Stmt) -> Stmt:
+    def realize(self, stage: StageState, body: Stmt) -> Stmt:
         """The body with the outputs of a stage allocated."""
         op = stage.op
         for i in reversed(range(op.num_outputs)):
@@ -349,7 +351,7 @@ def _no_offset(shape: tuple[Expr, ...]) -> Expr:
     return IntImm(0, shape[0].dtype if shape else "int64")
 
 
-def _aligned(stage: Stage, op: ComputeOp, buffer: Buffer, body: Stmt) -> Stmt:
+def _aligned(stage: StageState, op: ComputeOp, buffer: Buffer, body: Stmt) -> Stmt:
     for dimension, axis in enumerate(op.axis):
         attr = stage.iter_var_attrs.get(axis)
         if attr is not None and attr.dim_align_factor != 0:

@@ -25,8 +25,8 @@ from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At, attached, draw_loops
-from te_sched.schedule.stage import AttachType, Stage
-from te_sched.schedule.state import StageState
+from te_sched.schedule.state import AttachType, StageState
+from te_sched.te.intrin_call import TensorComputeOp
 from te_sched.te.operation import (
     ComputeOp,
     ExternOp,
@@ -34,7 +34,6 @@ from te_sched.te.operation import (
     Operation,
     PlaceholderOp,
     ScanOp,
-    TensorComputeOp,
     domain_loads,
     domain_of,
     domains,
@@ -55,7 +54,7 @@ def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
     return _Inference(schedule, settings).run()
 
 
-def attach_path(stage: Stage) -> list[IterVar]:
+def attach_path(stage: StageState) -> list[IterVar]:
     """The loops around the place where a stage is computed, innermost first, including those of the
     stages it is attached to.
     """
@@ -81,7 +80,7 @@ def attach_path(stage: Stage) -> list[IterVar]:
         path.extend(reversed(leaves))
 
 
-def _position(leaves: list[IterVar], axis: IterVar | None, stage: Stage) -> int:
+def _position(leaves: list[IterVar], axis: IterVar | None, stage: StageState) -> int:
     for position, leaf in enumerate(leaves):
         if leaf is axis:
             return position
@@ -141,7 +140,7 @@ class _Inference:
             return bound if low is bound.min and extent is bound.extent else Range(low, extent)
         return Range(self.analyzer.simplify(low), self.analyzer.simplify(extent))
 
-    def infer_root_axes(self, stage: Stage) -> None:
+    def infer_root_axes(self, stage: StageState) -> None:
         """The ranges of the declared axes of a stage."""
         if stage.attach_type in (AttachType.INLINED_ALREADY, AttachType.INLINE):
             return
@@ -155,7 +154,7 @@ class _Inference:
             self._require(stage, self.stage_of[op], regions)
         gather_bound(stage.op, regions, self.ranges, self.settings)
 
-    def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
+    def _require(self, stage: StageState, consumer: StageState, regions: Regions) -> None:
         """Add to `regions` the region that one consumer reads of a stage at its attach point."""
         spec = stage.attach_spec
         scope = self._storage(stage)
@@ -229,7 +228,7 @@ class _Inference:
             return not outside
         return scope.is_common(tag)
 
-    def _storage(self, stage: Stage) -> StorageScope:
+    def _storage(self, stage: StageState) -> StorageScope:
         if stage.scope:
             return storage_scope(stage.scope)
         tags = [self._tag(axis) for axis in self.paths[stage.op]]
@@ -246,7 +245,7 @@ def _attach_points(spec: StageState) -> frozenset[IterVar]:
     return frozenset()
 
 
-def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> LoweringError:
+def _not_inside(stage: StageState, spec: StageState, consumer: StageState) -> LoweringError:
     assert spec.attach_stage is not None
     assert spec.attach_ivar is not None
     name = stage.op.name
@@ -262,7 +261,7 @@ def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> Lowerin
     )
 
 
-def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
+def pass_ranges_down(stage: StageState, ranges: Ranges, analyzer: Analyzer) -> None:
     """The ranges of all axes of a stage, and of the threads they are bound to, from those of the
     declared axes. An inlined stage has no loops.
     """

@@ -16,10 +16,10 @@ from te_sched.lowering.nests import NestContext, guarded, wrap
 from te_sched.lowering.provide import main_nest
 from te_sched.schedule.relations import Fuse, Rebase, Split
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 
 
-def scheduled_loops(body: Stmt, stage: Stage, scope: NestContext) -> Stmt:
+def scheduled_loops(body: Stmt, stage: StageState, scope: NestContext) -> Stmt:
     """The body of a script with the loops of its stage; unchanged if nothing is scheduled."""
     roots = stage.op.root_iter_vars()
     is_empty = all(scope.attach(stage, axis, body) is body for axis in stage.leaf_iter_vars)
@@ -32,7 +32,7 @@ def scheduled_loops(body: Stmt, stage: Stage, scope: NestContext) -> Stmt:
 class _Loops(StatementMapper):
     """Replaces chains of loops that are directly inside each other by those of a stage."""
 
-    def __init__(self, stage: Stage, scope: NestContext) -> None:
+    def __init__(self, stage: StageState, scope: NestContext) -> None:
         self.stage, self.scope = stage, scope
         self.nest = main_nest(stage, scope)
         self.values = self.nest.substitution()
@@ -106,12 +106,12 @@ class _Loops(StatementMapper):
         )
 
 
-def _in_order(stage: Stage, roots: Iterable[IterVar]) -> bool:
+def _in_order(stage: StageState, roots: Iterable[IterVar]) -> bool:
     sources = _sources(stage)
     return [sources[axis] for axis in stage.leaf_iter_vars] == [frozenset([axis]) for axis in roots]
 
 
-def _sources(stage: Stage) -> dict[IterVar, frozenset[IterVar]]:
+def _sources(stage: StageState) -> dict[IterVar, frozenset[IterVar]]:
     """The loops of the script that each axis of a stage comes from."""
     sources = {axis: frozenset([axis]) for axis in stage.op.root_iter_vars()}
     for relation in stage.relations:

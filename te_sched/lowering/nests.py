@@ -34,7 +34,7 @@ from te_sched.ir.visitor import AccessMapper
 from te_sched.lowering.bounds import is_private
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import IterVarAttr, Stage
+from te_sched.schedule.state import IterVarAttr, StageState
 from te_sched.te.operation import Operation
 
 Wrap = Callable[[Stmt], Stmt]
@@ -94,7 +94,7 @@ class NestContext:
 
     ranges: Ranges
     buffer_of: Callable[[DataProducer], Buffer]
-    attach: Callable[[Stage, IterVar, Stmt], Stmt]
+    attach: Callable[[StageState, IterVar, Stmt], Stmt]
     outer_threads: frozenset[IterVar]
     settings: Lowering = AS_TVM
 
@@ -134,7 +134,7 @@ def guarded(body: Stmt, conditions: Iterable[Expr], likely: bool = False) -> Stm
 
 
 def make_nest(
-    stage: Stage,
+    stage: StageState,
     scope: NestContext,
     first: int = 0,
     init_of: Values | None = None,
@@ -193,7 +193,7 @@ def _resolve(values: Values, op: Operation, scope: NestContext) -> None:
         values[axis] = bind.visit(value)
 
 
-def threads_of(stage: Stage, axes: Iterable[IterVar]) -> frozenset[IterVar]:
+def threads_of(stage: StageState, axes: Iterable[IterVar]) -> frozenset[IterVar]:
     """The threads that some axes of a stage are bound to."""
     attrs = (stage.iter_var_attrs.get(axis) for axis in axes)
     return frozenset(
@@ -202,7 +202,7 @@ def threads_of(stage: Stage, axes: Iterable[IterVar]) -> frozenset[IterVar]:
 
 
 def _thread_level(
-    stage: Stage,
+    stage: StageState,
     axis: IterVar,
     thread: IterVar,
     bound: Range,

@@ -49,18 +49,18 @@ from te_sched.lowering.statements import sequence
 from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, Operation
 
 
-def main_nest(stage: Stage, scope: NestContext) -> Nest:
+def main_nest(stage: StageState, scope: NestContext) -> Nest:
     """The loops that compute a stage, with its bound checks as guards."""
     nest = make_nest(stage, scope)
     guards = bound_checks(stage, scope.ranges, nest.values, settings=scope.settings)
     return _with_checks(nest, guards, stage, scope)
 
 
-def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: NestContext) -> Nest:
+def _with_checks(nest: Nest, guards: list[Expr], stage: StageState, scope: NestContext) -> Nest:
     if guards and has_dependent_domain(stage.op):
         bind = scope.binding(nest.substitution())
         guards = [bind.visit(guard) for guard in guards]
@@ -68,7 +68,7 @@ def _with_checks(nest: Nest, guards: list[Expr], stage: Stage, scope: NestContex
 
 
 def wrap_levels(
-    body: Stmt, stage: Stage, scope: NestContext, nest: Nest, start: int, stop: int
+    body: Stmt, stage: StageState, scope: NestContext, nest: Nest, start: int, stop: int
 ) -> Stmt:
     """`body` inside levels start..stop-1, with the stages attached to each of these axes."""
     for position in reversed(range(start, stop)):
@@ -77,7 +77,7 @@ def wrap_levels(
     return body
 
 
-def provide_compute(stage: Stage, scope: NestContext) -> Stmt:
+def provide_compute(stage: StageState, scope: NestContext) -> Stmt:
     """The loops and stores of a compute stage."""
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -96,13 +96,13 @@ def provide_compute(stage: Stage, scope: NestContext) -> Stmt:
     return wrap_levels(inner, stage, scope, nest, 0, len(nest.axes))
 
 
-def _with_guards(body: Stmt, stage: Stage, nest: Nest, bind: BindTensors) -> Stmt:
+def _with_guards(body: Stmt, stage: StageState, nest: Nest, bind: BindTensors) -> Stmt:
     if stage.store_predicate is not None:
         body = IfThenElse(bind.visit(stage.store_predicate), body)
     return guarded(body, nest.guards, likely=True)
 
 
-def first_reduction_level(stage: Stage, op: Operation) -> tuple[int, frozenset[IterVar]]:
+def first_reduction_level(stage: StageState, op: Operation) -> tuple[int, frozenset[IterVar]]:
     """The number of leaf axes outside all reduction loops, and the axes that stem from reduce axes
     only.
     """
@@ -117,7 +117,7 @@ def first_reduction_level(stage: Stage, op: Operation) -> tuple[int, frozenset[I
 
 
 def init_nest(
-    stage: Stage, scope: NestContext, nest: Nest, common: int, skipped: frozenset[IterVar]
+    stage: StageState, scope: NestContext, nest: Nest, common: int, skipped: frozenset[IterVar]
 ) -> Nest:
     """The loops that initialize a reduction inside the `common` outer levels of its nest."""
     known = {axis: nest.values[axis] for axis in nest.axes[:common]}
@@ -128,7 +128,7 @@ def init_nest(
 
 
 def _provide_reduction(
-    stage: Stage, op: ComputeOp, scope: NestContext, nest: Nest, bind: BindTensors
+    stage: StageState, op: ComputeOp, scope: NestContext, nest: Nest, bind: BindTensors
 ) -> Stmt:
     common, pure = first_reduction_level(stage, op)
     reduces = _reductions(op)
@@ -186,13 +186,13 @@ def combine_into(
     return body
 
 
-def _reduces_across_threads(stage: Stage, op: ComputeOp) -> bool:
+def _reduces_across_threads(stage: StageState, op: ComputeOp) -> bool:
     return any(
         axis.kind == "CommReduce" and threads_of(stage, [axis]) for axis in stage.leaf_iter_vars
     )
 
 
-def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> Stmt:
+def _provide_across_threads(stage: StageState, op: ComputeOp, scope: NestContext) -> Stmt:
     """Threads reduce their own parts, and tvm_thread_allreduce combines their results."""
     nest = main_nest(stage, scope)
     bind = scope.binding(nest.substitution())
@@ -248,7 +248,7 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> 
 
 def _inside(
     body: Stmt,
-    stage: Stage,
+    stage: StageState,
     scope: NestContext,
     nest: Nest,
     axes: list[IterVar],
@@ -278,7 +278,7 @@ def _before(whole: Stmt, body: Stmt) -> Iterator[Any]:
 
 
 def _check_attached(
-    stage: Stage, axis: IterVar, inner: frozenset[Var | Buffer], nodes: Iterable[Any]
+    stage: StageState, axis: IterVar, inner: frozenset[Var | Buffer], nodes: Iterable[Any]
 ) -> None:
     """Refuse a stage attached at an axis that reads variables of loops further inside, or stages
     computed in them.

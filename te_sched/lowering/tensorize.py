@@ -25,23 +25,23 @@ from te_sched.lowering.provide import first_reduction_level, init_nest, main_nes
 from te_sched.lowering.statements import sequence
 from te_sched.schedule.relations import Ranges, Sets
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
-from te_sched.te.operation import ComputeOp, TensorComputeOp, domain_of
+from te_sched.schedule.state import StageState
+from te_sched.te.intrin_call import TensorComputeOp, TensorIntrin
+from te_sched.te.operation import ComputeOp, domain_of
 from te_sched.te.tensor import Tensor
-from te_sched.te.tensor_intrin import TensorIntrin
 
 
-def is_tensorized(stage: Stage) -> bool:
+def is_tensorized(stage: StageState) -> bool:
     """Whether an axis of the stage carries a tensor intrinsic."""
     return any(attr.tensor_intrin is not None for attr in stage.iter_var_attrs.values())
 
 
-def provide_tensorized(stage: Stage, scope: NestContext) -> Stmt:
+def provide_tensorized(stage: StageState, scope: NestContext) -> Stmt:
     """The loops outside the tensorized axis, around the statement of the intrinsic."""
     return _Tensorizer(stage, scope).checked().provide()
 
 
-def provide_calls(stage: Stage, scope: NestContext) -> Stmt:
+def provide_calls(stage: StageState, scope: NestContext) -> Stmt:
     """The loops of a stage that calls an intrinsic, around the statement of the intrinsic."""
     op = stage.op
     assert isinstance(op, TensorComputeOp)
@@ -68,7 +68,7 @@ class _Placement:
     (`is_call`) are likely, as in TVM.
     """
 
-    stage: Stage
+    stage: StageState
     scope: NestContext
     nest: Nest
     intrin: TensorIntrin
@@ -155,7 +155,7 @@ class _Placement:
 class _Tensorizer:
     """Finds what an intrinsic replaces, and compares it with what the intrinsic declares."""
 
-    def __init__(self, stage: Stage, scope: NestContext) -> None:
+    def __init__(self, stage: StageState, scope: NestContext) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage, self.op, self.scope = stage, stage.op, scope
         self.point, self.intrin = self._tensorized_axis()

@@ -13,11 +13,10 @@ from typing import Any, ClassVar, SupportsIndex
 from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, Var
 from te_sched.schedule.state import StageState
 from te_sched.te.declare import thread_axis
+from te_sched.te.intrin_call import TensorIntrin
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
-from te_sched.te.tensor_intrin import TensorIntrin
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference
+from te_sched.trace.entries import Entry, HandleReference
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import ArgumentKind, Primitive, PrimitiveParameter
 

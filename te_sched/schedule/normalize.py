@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.errors import ScheduleError, Subject
 from te_sched.ir import ops
@@ -17,14 +17,11 @@ from te_sched.ir.reals import as_reals
 from te_sched.ir.visitor import Mapper, replace, substitute, walk
 from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Rebase
-from te_sched.schedule.state import AttachType
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import MOST_NODES, ComputeOp, domain_loads
 from te_sched.te.tensor import Tensor
 
-if TYPE_CHECKING:
-    from te_sched.schedule.stage import Stage
-
-    Rebased = dict[tuple[Stage, IterVar], IterVar]
+Rebased = dict[tuple[StageState, IterVar], IterVar]
 
 
 def normalize(schedule: ScheduleState) -> None:
@@ -198,7 +195,7 @@ def mend_attachments(schedule: ScheduleState, rebased: Rebased) -> None:
         stage.attach_ivar = _innermost(stage.attach_stage, axis)
 
 
-def _innermost(stage: Stage, axis: IterVar) -> IterVar:
+def _innermost(stage: StageState, axis: IterVar) -> IterVar:
     if any(axis is leaf for leaf in stage.leaf_iter_vars):
         return axis
     for relation in stage.relations:  # in the order they were made, so one walk follows them all

@@ -5,17 +5,12 @@ primitive.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from te_sched.schedule.handles import TensorHandles
+from te_sched.schedule.state import Fate, StageState
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.trace.drafts import Changes, Draft
 from te_sched.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from te_sched.schedule.stage import Stage
-    from te_sched.schedule.state import Fate, StageState
 
 
 class ScheduleDraft(Draft):
@@ -23,12 +18,12 @@ class ScheduleDraft(Draft):
 
     __slots__ = ()
 
-    groups: list[Stage]
-    stage_map: dict[Operation, Stage]
-    stages: list[Stage]
-    stages_by_op: dict[Operation, Stage]
+    groups: list[StageState]
+    stage_map: dict[Operation, StageState]
+    stages: list[StageState]
+    stages_by_op: dict[Operation, StageState]
 
-    def add_stage(self, stage: Stage, position: int, neighbor: Stage) -> None:
+    def add_stage(self, stage: StageState, position: int, neighbor: StageState) -> None:
         """Insert a stage of a new operation at a position, in the group of a neighbor."""
         self.stages.insert(position, stage)
         self.stage_map[stage.op] = stage
@@ -37,7 +32,7 @@ class ScheduleDraft(Draft):
         if stage.group is not None:
             stage.group.draft.num_child_stages += 1
 
-    def split_stage(self, stage: Stage, op: Operation, made: Stage, fate: Fate) -> None:
+    def split_stage(self, stage: StageState, op: Operation, made: StageState, fate: Fate) -> None:
         """Replace the operation of a stage by one that copies or combines the result of the new
         stage `made`. The loops are reset; the old ones get this fate.
         """
@@ -45,7 +40,7 @@ class ScheduleDraft(Draft):
         self.stages_by_op[op] = stage
         self.add_stage(made, self.stages.index(stage), stage)
 
-    def rewire(self, changed: Mapping[Stage, Operation]) -> None:
+    def rewire(self, changed: Mapping[StageState, Operation]) -> None:
         """Replace the operations of stages."""
         for stage, op in changed.items():
             stage.draft.op = op
@@ -65,23 +60,23 @@ class ScheduleState:
 
     changes: Changes | None  # of the primitive that is applied
 
-    def __init__(self, outputs: list[Operation], stages: list[Stage]) -> None:
+    def __init__(self, outputs: list[Operation], stages: list[StageState], trace: Trace) -> None:
         self.declared = tuple([stage.op for stage in stages])
-        self.trace = Trace(TensorHandles(outputs, self.declared))
+        self.trace = trace
         self.changes = None
         self.outputs = outputs
         self.stages = stages
-        self.groups: list[Stage] = []
-        self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}
-        self.stages_by_op: dict[Operation, Stage] = dict(self.stage_map)
+        self.groups: list[StageState] = []
+        self.stage_map: dict[Operation, StageState] = {stage.op: stage for stage in stages}
+        self.stages_by_op: dict[Operation, StageState] = dict(self.stage_map)
 
-    def copy_from(self, other: ScheduleState, kind: type[Stage]) -> None:
+    def copy_from(self, other: ScheduleState, kind: type[StageState]) -> None:
         """Copy the state of another schedule, with new stages and the same operations."""
         self.changes, self.declared = None, other.declared
         self.outputs = list(other.outputs)
         self.stages = [kind.__new__(kind) for _ in other.stages]
         self.groups = [kind.__new__(kind) for _ in other.groups]
-        twin: dict[Stage, Stage] = dict(zip(other.stages, self.stages, strict=True))
+        twin: dict[StageState, StageState] = dict(zip(other.stages, self.stages, strict=True))
         twin.update(zip(other.groups, self.groups, strict=True))
         for old, new in twin.items():
             new.copy_from(old, self, twin)
@@ -89,11 +84,11 @@ class ScheduleState:
         self.stages_by_op = {op: twin[stage] for op, stage in other.stages_by_op.items()}
         self.trace = other.trace.copy()
 
-    def stage_of(self, op: Operation) -> Stage | None:
+    def stage_of(self, op: Operation) -> StageState | None:
         """The stage of an operation, whether as declared or as rewritten."""
         return self.stages_by_op.get(op)
 
-    def readers_of(self, op: Operation) -> list[Stage]:
+    def readers_of(self, op: Operation) -> list[StageState]:
         """The consumers of an operation."""
         return [
             stage
@@ -129,7 +124,7 @@ class ScheduleState:
                 members.append(candidate)
         return members
 
-    def replace_operation(self, stage: Stage, op: Operation) -> None:
+    def replace_operation(self, stage: StageState, op: Operation) -> None:
         """Replace the operation of a stage; the caller updates its consumers."""
         stage.op = op
         self.stages_by_op[op] = stage
@@ -137,8 +132,8 @@ class ScheduleState:
     def rewired(
         self,
         mapping: Mapping[Tensor, Tensor],
-        of_readers: Mapping[Stage, Mapping[Tensor, Tensor]] | None = None,
-    ) -> dict[Stage, Operation]:
+        of_readers: Mapping[StageState, Mapping[Tensor, Tensor]] | None = None,
+    ) -> dict[StageState, Operation]:
         """The new operations of the stages that read replaced tensors, and of their consumers.
 
         `of_readers` has the replacements for single stages. Changes nothing, because an operation
@@ -146,7 +141,7 @@ class ScheduleState:
         """
         current = dict(mapping)
         extra = of_readers or {}
-        changed: dict[Stage, Operation] = {}
+        changed: dict[StageState, Operation] = {}
         for stage in self.stages:
             old = stage.op
             new = old.replace_inputs({**current, **extra[stage]} if stage in extra else current)

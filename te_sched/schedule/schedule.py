@@ -6,12 +6,13 @@ Must not know how a schedule is lowered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.notebook_display import Shown
 from te_sched.public_members import advice_elsewhere
+from te_sched.schedule.handles import TensorHandles
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import brief, names
@@ -24,11 +25,10 @@ from te_sched.schedule.state import AttachType
 from te_sched.signatures import bound
 from te_sched.te.operation import Operation, PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
+from te_sched.trace.comparison import Comparison
 from te_sched.trace.drafts import Changes
 from te_sched.trace.observing import observers
-
-if TYPE_CHECKING:
-    from te_sched.views.comparison import Comparison
+from te_sched.trace.trace import Trace
 
 
 class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
@@ -39,6 +39,10 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
     """
 
     __slots__ = ()
+    # Of the stages, lists say only that they are states.
+    stage_map: dict[Operation, Stage]  # type: ignore[assignment]
+    stages: list[Stage]  # type: ignore[assignment]
+    stages_by_op: dict[Operation, Stage]  # type: ignore[assignment]
     _internal_members = (
         *("changes", "copy_from", "declared", "draft", "members_of", "readers_of", "reads"),
         *("replace_operation", "rewired", "stage_of", "stages_by_op"),
@@ -51,7 +55,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
                 f"a schedule is indexed by a tensor or operation, got {brief(key)}",
                 help=f"use one of {names(stage.op for stage in self.stages)}",
             )
-        stage = self.stage_of(op)
+        stage = self.stages_by_op.get(op)
         if stage is None:
             raise self._without(op)
         return stage
@@ -193,7 +197,9 @@ def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> S
     """
     outputs = _outputs(ops)
     schedule = Schedule.__new__(Schedule)
-    ScheduleState.__init__(schedule, outputs, [Stage(op, schedule) for op in _sorted(outputs)])
+    declared = _sorted(outputs)
+    trace = Trace(TensorHandles(outputs, declared))
+    ScheduleState.__init__(schedule, outputs, [Stage(op, schedule) for op in declared], trace)
     for op in outputs:
         schedule[op].is_output = True
     for stage in list(schedule.stages):

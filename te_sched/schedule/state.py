@@ -15,14 +15,13 @@ from te_sched.errors import SourceLocation
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Relation
+from te_sched.te.intrin_call import TensorIntrin
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
-from te_sched.te.tensor_intrin import TensorIntrin
 from te_sched.trace.drafts import Draft
 
 if TYPE_CHECKING:
     from te_sched.schedule.program import ScheduleState
-    from te_sched.schedule.stage import Stage
 
 
 class AttachType(IntEnum):
@@ -77,10 +76,10 @@ class StageDraft(Draft):
 
     all_iter_vars: list[IterVar]
     attach_ivar: IterVar | None
-    attach_stage: Stage | None
+    attach_stage: StageState | None
     attach_type: AttachType
     fates: dict[IterVar, Fate]
-    group: Stage | None
+    group: StageState | None
     is_double_buffered: bool
     is_rolling: bool
     iter_var_attrs: dict[IterVar, IterVarAttr]
@@ -122,8 +121,8 @@ class StageState:
 
     op: Operation
     origin_op: Operation
-    group: Stage | None
-    attach_stage: Stage | None
+    group: StageState | None
+    attach_stage: StageState | None
     attach_ivar: IterVar | None
     store_predicate: Expr | None
 
@@ -160,7 +159,7 @@ class StageState:
         return spec
 
     def copy_from(
-        self, other: StageState, schedule: ScheduleState, twin: Mapping[Stage, Stage]
+        self, other: StageState, schedule: ScheduleState, twin: Mapping[StageState, StageState]
     ) -> None:
         """Copy a stage of another schedule; `twin` maps stages to their copies."""
         for name in StageState.__slots__:

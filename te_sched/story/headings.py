@@ -13,8 +13,7 @@ from te_sched.ir.expr import IterVar
 from te_sched.story.model import LoopRow
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.handles import LoopRV
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference
+from te_sched.trace.entries import Entry, HandleReference
 
 _LOOP = re.compile(r"(\S+)  \d+:")  # its name in a line of a loop tree
 

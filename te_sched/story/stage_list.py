@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer, Expr, IntImm
 from te_sched.ir.stmt import BufferStore
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 from te_sched.story.model import StoryStage
 from te_sched.story.steps import shown_place
-from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp, TensorComputeOp
+from te_sched.te.intrin_call import TensorComputeOp
+from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp
 from te_sched.views.declaration import declaration
 from te_sched.views.notation import Notation
 
@@ -47,7 +48,7 @@ class StageList:
         return tuple(self._known[name] for name in names)
 
 
-def of_stage(stage: Stage, born: int) -> StoryStage:
+def of_stage(stage: StageState, born: int) -> StoryStage:
     """The description of a stage."""
     op = stage.op
     tensor = op.output(0)

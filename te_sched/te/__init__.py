@@ -88,13 +88,14 @@ from te_sched.te.declare import size_var as size_var
 from te_sched.te.declare import thread_axis as thread_axis
 from te_sched.te.declare import var as var
 from te_sched.te.extern import extern as extern
+from te_sched.te.intrin_call import TensorComputeOp as TensorComputeOp
+from te_sched.te.intrin_call import TensorIntrin as TensorIntrin
 from te_sched.te.operation import ComputeOp as ComputeOp
 from te_sched.te.operation import ExternOp as ExternOp
 from te_sched.te.operation import HybridOp as HybridOp
 from te_sched.te.operation import Operation as Operation
 from te_sched.te.operation import PlaceholderOp as PlaceholderOp
 from te_sched.te.operation import ScanOp as ScanOp
-from te_sched.te.operation import TensorComputeOp as TensorComputeOp
 from te_sched.te.reducer import Reducer as Reducer
 from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
@@ -106,7 +107,6 @@ from te_sched.te.tag import TagScope as TagScope
 from te_sched.te.tag import tag_scope as tag_scope
 from te_sched.te.tensor import Tensor as Tensor
 from te_sched.te.tensor import TensorSlice as TensorSlice
-from te_sched.te.tensor_intrin import TensorIntrin as TensorIntrin
 from te_sched.te.tensor_intrin import decl_tensor_intrin as decl_tensor_intrin
 
 if typing.TYPE_CHECKING:  # see _LATE

@@ -1,23 +1,130 @@
-"""Calls of tensor intrinsics in te.compute: their arguments, and the operation they make.
+"""Tensor intrinsics, their calls in te.compute, and the operations that these calls make.
 
-Must not know schedules.
+Must not know how an intrinsic is declared, or how a schedule finds its computation in a loop nest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.errors import DeclarationError, counted, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import reads_data, variables_of
-from te_sched.te.operation import TensorComputeOp, domain_of
-from te_sched.te.tensor import Tensor, TensorSlice
+from te_sched.public_members import PublicObject
+from te_sched.te.operation import ComputeOp, Operation, domain_of, with_replaced
+from te_sched.te.tensor import Array, Tensor, TensorSlice
 
-if TYPE_CHECKING:
-    from te_sched.te.tensor_intrin import TensorIntrin
+
+class TensorIntrin(PublicObject):
+    """What `Stage.tensorize` puts in the place of loops, and what `te.compute` can call.
+
+    `buffers` are those of the inputs, then those of the outputs. `body` does the whole computation;
+    for a reduction `reduce_init` and `reduce_update` do its beginning and a step, where given.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+    >>> te.decl_tensor_intrin(B.op, lambda ins, outs: tir.call_extern("int32", "f"), name="f")
+    TensorIntrin(f, op=B, inputs=[A])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        op: ComputeOp,
+        inputs: tuple[Tensor, ...],
+        buffers: tuple[Buffer, ...],
+        scalar_params: tuple[Var, ...],
+        body: Stmt | None,
+        reduce_init: Stmt | None,
+        reduce_update: Stmt | None,
+    ) -> None:
+        self.name, self.op, self.inputs, self.buffers = name, op, inputs, buffers
+        self.scalar_params = scalar_params
+        self.body, self.reduce_init, self.reduce_update = body, reduce_init, reduce_update
+
+    def __call__(
+        self, *args: Any, reduce_axis: IterVar | Sequence[IterVar] | None = None
+    ) -> TensorIntrinCall:
+        """A call for the function of `te.compute` to return.
+
+        Parameters
+        ----------
+        args : a region of a tensor (`A[i, 0:16]`) for each input, and an expression for each of
+            `scalar_params`.
+        reduce_axis : axes over which the calls add up to one result: the reset comes first, then an
+            update for each step. Without a reset, the first step is the body.
+
+        >>> a, b = te.placeholder((4,), name="a"), te.placeholder((4,), name="b")
+        >>> c = te.compute((4,), lambda i: a[i] + b[i], name="c")
+        >>> def call(ins, outs):
+        ...     pointers = [ins[0].access_ptr("r"), ins[1].access_ptr("r"), outs[0].access_ptr("w")]
+        ...     return tir.call_extern("int32", "vadd", *pointers)
+        >>> vadd = te.decl_tensor_intrin(c.op, call, name="vadd")
+        >>> A, B = te.placeholder((8, 4), name="A"), te.placeholder((4,), name="B")
+        >>> te.compute((8, 4), lambda i: vadd(A[i, 0:4], B[0:4]), name="C").op.input_regions
+        [[I.Range(i, 1 + i), I.Range(0, 4)], [I.Range(0, 4)]]
+        """
+        return call_of(self, args, reduce_axis)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join([one.name for one in self.inputs])
+        return f"TensorIntrin({self.name}, op={self.op.name}, inputs=[{inputs}])"
+
+
+class TensorComputeOp(Operation):
+    """Computes a region of the outputs by each call of a tensor intrinsic.
+
+    Of `axis`, the first `schedulable_ndim` have loops; the others, of kind Opaque, span the region
+    that one call computes. `input_regions` has a range for each dimension of each of `inputs`, and
+    `scalar_inputs` the values of the intrinsic's `scalar_params`.
+
+    >>> a = te.placeholder((4,), name="a")
+    >>> b = te.compute((4,), lambda i: a[i] + 1, name="b")
+    >>> add_one = te.decl_tensor_intrin(b.op, lambda ins, outs: tir.call_packed("f", ins[0]))
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> B = te.compute((8, 4), lambda i: add_one(A[i, 0:4]), name="B")
+    >>> B.op.axis
+    [T.iter_var(i, T.Range(0, 8), "DataPar", ""), T.iter_var(ax0, T.Range(0, 4), "Opaque", "")]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        axis: tuple[IterVar, ...],
+        reduce_axis: tuple[IterVar, ...],
+        intrin: TensorIntrin,
+        inputs: tuple[Tensor, ...],
+        input_regions: tuple[tuple[Range, ...], ...],
+        scalar_inputs: tuple[Expr, ...],
+    ) -> None:
+        shape = tuple([domain_of(one).extent for one in axis])
+        super().__init__(name, tag, attrs, [(shape, one.dtype) for one in intrin.op.outputs])
+        self._axis, self._reduce_axis, self.intrin = Array(axis), Array(reduce_axis), intrin
+        self.inputs, self.input_regions = Array(inputs), Array(map(Array, input_regions))
+        self.scalar_inputs = Array(scalar_inputs)
+        self.schedulable_ndim = sum(one.kind != "Opaque" for one in axis)
+        self._inputs = Array(dict.fromkeys(inputs))
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the output."""
+        return self._axis
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction whose steps the intrinsic does."""
+        return self._reduce_axis
+
+    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        axes = (self._axis, self._reduce_axis, self.intrin)
+        rest = (with_replaced(self.inputs, mapping), self.input_regions, self.scalar_inputs)
+        return TensorComputeOp(self.name, self.tag, self.attrs, *axes, *rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
@@ -27,9 +27,6 @@ from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.nested_copies import DeeplyNested
 from te_sched.public_members import PublicObject
 from te_sched.te.tensor import Array, Tensor
-
-if TYPE_CHECKING:
-    from te_sched.te.tensor_intrin import TensorIntrin
 
 
 class Operation(DeeplyNested, PublicObject):
@@ -189,58 +186,6 @@ class ComputeOp(Operation):
         return ComputeOp(self.name, self.tag, self.attrs, self._axis, body)
 
 
-class TensorComputeOp(Operation):
-    """Computes a region of the outputs by each call of a tensor intrinsic.
-
-    Of `axis`, the first `schedulable_ndim` have loops; the others, of kind Opaque, span the region
-    that one call computes. `input_regions` has a range for each dimension of each of `inputs`, and
-    `scalar_inputs` the values of the intrinsic's `scalar_params`.
-
-    >>> a = te.placeholder((4,), name="a")
-    >>> b = te.compute((4,), lambda i: a[i] + 1, name="b")
-    >>> add_one = te.decl_tensor_intrin(b.op, lambda ins, outs: tir.call_packed("f", ins[0]))
-    >>> A = te.placeholder((8, 4), name="A")
-    >>> B = te.compute((8, 4), lambda i: add_one(A[i, 0:4]), name="B")
-    >>> B.op.axis
-    [T.iter_var(i, T.Range(0, 8), "DataPar", ""), T.iter_var(ax0, T.Range(0, 4), "Opaque", "")]
-    """
-
-    def __init__(
-        self,
-        name: str,
-        tag: str,
-        attrs: Mapping[str, Any] | None,
-        axis: tuple[IterVar, ...],
-        reduce_axis: tuple[IterVar, ...],
-        intrin: TensorIntrin,
-        inputs: tuple[Tensor, ...],
-        input_regions: tuple[tuple[Range, ...], ...],
-        scalar_inputs: tuple[Expr, ...],
-    ) -> None:
-        shape = tuple([domain_of(one).extent for one in axis])
-        super().__init__(name, tag, attrs, [(shape, one.dtype) for one in intrin.op.outputs])
-        self._axis, self._reduce_axis, self.intrin = Array(axis), Array(reduce_axis), intrin
-        self.inputs, self.input_regions = Array(inputs), Array(map(Array, input_regions))
-        self.scalar_inputs = Array(scalar_inputs)
-        self.schedulable_ndim = sum(one.kind != "Opaque" for one in axis)
-        self._inputs = Array(dict.fromkeys(inputs))
-
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The axes of the output."""
-        return self._axis
-
-    @property
-    def reduce_axis(self) -> tuple[IterVar, ...]:
-        """The axes of the reduction whose steps the intrinsic does."""
-        return self._reduce_axis
-
-    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        axes = (self._axis, self._reduce_axis, self.intrin)
-        rest = (_replaced(self.inputs, mapping), self.input_regions, self.scalar_inputs)
-        return TensorComputeOp(self.name, self.tag, self.attrs, *axes, *rest)
-
-
 class ScanOp(Operation):
     """A recurrence along `scan_axis`, the first dimension of its states.
 
@@ -280,7 +225,7 @@ class ScanOp(Operation):
 
     def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
         axes = (self.scan_axis, self.spatial_axis_)
-        init, update = _replaced(self.init, mapping), _replaced(self.update, mapping)
+        init, update = with_replaced(self.init, mapping), with_replaced(self.update, mapping)
         others = (self.state_placeholder, self.inputs)
         return ScanOp(self.name, self.tag, self.attrs, *axes, init, update, *others)
 
@@ -316,7 +261,7 @@ class ExternOp(Operation):
         return self.statement
 
     def _reading(self, mapping: Mapping[Tensor, Tensor], **more: Any) -> Operation:
-        inputs = _replaced(self.inputs, mapping)
+        inputs = with_replaced(self.inputs, mapping)
         fields = (self.name, self.tag, self.attrs, inputs, self.input_placeholders)
         return type(self)(*fields, self.output_placeholders, self.statement, **more)
 
@@ -379,7 +324,10 @@ class HybridOp(ExternOp):
         return self._read
 
 
-def _replaced(tensors: tuple[Tensor, ...], mapping: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+def with_replaced(
+    tensors: tuple[Tensor, ...], mapping: Mapping[Tensor, Tensor]
+) -> tuple[Tensor, ...]:
+    """Tensors, some of them replaced."""
     return tuple([mapping.get(tensor, tensor) for tensor in tensors])
 
 

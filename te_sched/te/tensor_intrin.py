@@ -1,6 +1,6 @@
-"""Tensor intrinsics: a computation together with the statement that does it on hardware.
+"""The declaration of tensor intrinsics: a computation, and the statement that does it on hardware.
 
-Must not know how a schedule finds the computation in a loop nest.
+Must not know how they are called.
 """
 
 from __future__ import annotations
@@ -11,71 +11,14 @@ from typing import Any
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Buffer, IterVar, Var
+from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.stmt import Stmt
-from te_sched.public_members import PublicObject
 from te_sched.signatures import is_sequence
 from te_sched.te.declare import check_function, checked_name
 from te_sched.te.extern import as_statement
-from te_sched.te.intrin_call import TensorIntrinCall, call_of
+from te_sched.te.intrin_call import TensorIntrin
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor, tensor_label
-
-
-class TensorIntrin(PublicObject):
-    """What `Stage.tensorize` puts in the place of loops, and what `te.compute` can call.
-
-    `buffers` are those of the inputs, then those of the outputs. `body` does the whole computation;
-    for a reduction `reduce_init` and `reduce_update` do its beginning and a step, where given.
-
-    >>> A = te.placeholder((4,), name="A")
-    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
-    >>> te.decl_tensor_intrin(B.op, lambda ins, outs: tir.call_extern("int32", "f"), name="f")
-    TensorIntrin(f, op=B, inputs=[A])
-    """
-
-    def __init__(
-        self,
-        name: str,
-        op: ComputeOp,
-        inputs: tuple[Tensor, ...],
-        buffers: tuple[Buffer, ...],
-        scalar_params: tuple[Var, ...],
-        body: Stmt | None,
-        reduce_init: Stmt | None,
-        reduce_update: Stmt | None,
-    ) -> None:
-        self.name, self.op, self.inputs, self.buffers = name, op, inputs, buffers
-        self.scalar_params = scalar_params
-        self.body, self.reduce_init, self.reduce_update = body, reduce_init, reduce_update
-
-    def __call__(
-        self, *args: Any, reduce_axis: IterVar | Sequence[IterVar] | None = None
-    ) -> TensorIntrinCall:
-        """A call for the function of `te.compute` to return.
-
-        Parameters
-        ----------
-        args : a region of a tensor (`A[i, 0:16]`) for each input, and an expression for each of
-            `scalar_params`.
-        reduce_axis : axes over which the calls add up to one result: the reset comes first, then an
-            update for each step. Without a reset, the first step is the body.
-
-        >>> a, b = te.placeholder((4,), name="a"), te.placeholder((4,), name="b")
-        >>> c = te.compute((4,), lambda i: a[i] + b[i], name="c")
-        >>> def call(ins, outs):
-        ...     pointers = [ins[0].access_ptr("r"), ins[1].access_ptr("r"), outs[0].access_ptr("w")]
-        ...     return tir.call_extern("int32", "vadd", *pointers)
-        >>> vadd = te.decl_tensor_intrin(c.op, call, name="vadd")
-        >>> A, B = te.placeholder((8, 4), name="A"), te.placeholder((4,), name="B")
-        >>> te.compute((8, 4), lambda i: vadd(A[i, 0:4], B[0:4]), name="C").op.input_regions
-        [[I.Range(i, 1 + i), I.Range(0, 4)], [I.Range(0, 4)]]
-        """
-        return call_of(self, args, reduce_axis)
-
-    def __repr__(self) -> str:
-        inputs = ", ".join([one.name for one in self.inputs])
-        return f"TensorIntrin({self.name}, op={self.op.name}, inputs=[{inputs}])"
 
 
 def decl_tensor_intrin(

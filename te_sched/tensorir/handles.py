@@ -25,8 +25,7 @@ from te_sched.ir.stmt import For
 from te_sched.public_members import PublicObject
 from te_sched.signatures import checked, is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference
+from te_sched.trace.entries import Entry, HandleReference
 from te_sched.trace.primitive import DECISION, ArgumentKind, Primitive, primitive
 
 _F = TypeVar("_F", bound=Callable[..., Any])

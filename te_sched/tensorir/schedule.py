@@ -35,6 +35,7 @@ from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
 from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
+from te_sched.trace.comparison import Comparison
 from te_sched.trace.drafts import Changes
 from te_sched.trace.observing import observers
 
@@ -326,7 +327,7 @@ class BlockSchedule(
         self.mod.show(*args, **options)
         print(self.trace)
 
-    def diff(self, other: BlockSchedule) -> Any:
+    def diff(self, other: BlockSchedule) -> Comparison:
         """What `other` does differently: changed lines of the trace and of the loops.
 
         >>> sch = tir.Schedule(matmul_relu)

@@ -1,4 +1,7 @@
-"""The entries of a trace. Must not know how it is printed or replayed."""
+"""The entries of a trace, and the values in them that are found by a handle.
+
+Must not know how a trace is printed or replayed.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import SourceLocation
 from te_sched.notebook_display import Shown
-from te_sched.trace.handles import HandleReference
 
 if TYPE_CHECKING:
     from te_sched.trace.primitive import Primitive
 
 NOWHERE = SourceLocation()
+
+
+class HandleReference:
+    """A value that is found by a handle, such as the stage of a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def handle(self) -> Any:
+        """The handle."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The name of the value for users."""
+        raise NotImplementedError
+
+    def text(self, name: str) -> str:
+        """The value in a program where the handle has a name."""
+        raise NotImplementedError
+
+    def resolve(self, schedule: Any, handle: Any) -> Any:
+        """The value in a schedule, by the handle there."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

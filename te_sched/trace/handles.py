@@ -7,37 +7,11 @@ kind of schedule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from te_sched.ir.expr import Var
-
-if TYPE_CHECKING:
-    from te_sched.trace.entries import Entry
-    from te_sched.trace.primitive import Primitive
-
-
-class HandleReference:
-    """A value that is found by a handle, such as the stage of a tensor."""
-
-    __slots__ = ()
-
-    @property
-    def handle(self) -> Any:
-        """The handle."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        """The name of the value for users."""
-        raise NotImplementedError
-
-    def text(self, name: str) -> str:
-        """The value in a program where the handle has a name."""
-        raise NotImplementedError
-
-    def resolve(self, schedule: Any, handle: Any) -> Any:
-        """The value in a schedule, by the handle there."""
-        raise NotImplementedError
+from te_sched.trace.entries import Entry, HandleReference
+from te_sched.trace.primitive import Primitive
 
 
 class Handles(Protocol):

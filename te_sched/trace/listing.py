@@ -12,8 +12,8 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, FloatImm, IntImm, Node, StringImm, Var
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference, Handles
+from te_sched.trace.entries import Entry, HandleReference
+from te_sched.trace.handles import Handles
 
 _OPERATORS = {
     E.Add: "{} + {}",

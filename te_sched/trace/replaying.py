@@ -8,8 +8,8 @@ from typing import Any
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, Node, Var
 from te_sched.ir.visitor import substitute
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference, Handles
+from te_sched.trace.entries import Entry, HandleReference
+from te_sched.trace.handles import Handles
 from te_sched.trace.primitive import as_results
 
 

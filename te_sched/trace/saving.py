@@ -24,8 +24,8 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import check_fields
-from te_sched.trace.entries import Entry
-from te_sched.trace.handles import HandleReference, Handles
+from te_sched.trace.entries import Entry, HandleReference
+from te_sched.trace.handles import Handles
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import Primitive, as_results
 from te_sched.trace.replaying import check_signature

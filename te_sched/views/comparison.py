@@ -4,40 +4,16 @@ beyond what highlights a text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import unified_diff
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.trace.comparison import Comparison
 from te_sched.views.highlight import own_style, to_html
 from te_sched.views.loop_tree import loop_tree, tree_text
 
 _CONTEXT = 2
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
-    """The differences of another schedule: lines that begin with "-", "+" or " "."""
-
-    trace: tuple[str, ...]
-    loops: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        """Whether anything is different."""
-        return bool(self.trace or self.loops)
-
-    def __str__(self) -> str:
-        if not self:
-            return "the schedules are the same"
-        parts = (("trace", self.trace), ("loops", self.loops))
-        lines = [line for name, found in parts for line in (_heading(name, found), *found)]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<style>{own_style()}</style>{to_html(str(self), 'diff')}"
 
 
 def compare(schedule: Schedule | BlockSchedule, other: Schedule | BlockSchedule) -> Comparison:
@@ -60,8 +36,9 @@ def loops_text(schedule: Schedule | BlockSchedule) -> str:
     return tree_text(loop_tree(schedule))
 
 
-def _heading(name: str, found: tuple[str, ...]) -> str:
-    return f"@@ {name} @@" if found else f"@@ {name}: the same @@"
+def comparison_html(comparison: Comparison) -> str:
+    """A comparison in a notebook."""
+    return f"<style>{own_style()}</style>{to_html(str(comparison), 'diff')}"
 
 
 def _difference(one: str, other: str) -> tuple[str, ...]:

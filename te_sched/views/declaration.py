@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from te_sched.ir.expr import Expr, IterVar, Range, Reduce
 from te_sched.ir.ops import is_const
+from te_sched.te.intrin_call import TensorComputeOp
 from te_sched.te.operation import (
     ComputeOp,
     ExternOp,
     Operation,
     PlaceholderOp,
     ScanOp,
-    TensorComputeOp,
 )
 from te_sched.te.tensor import Tensor
 from te_sched.views.notation import Notation, array_type

@@ -16,7 +16,7 @@ from te_sched.ir.root_block import is_root
 from te_sched.ir.stmt import For, PrimFunc
 from te_sched.ir.visitor import parts_of, walk
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.views.notation import Notation, array_type, value_type
 
@@ -100,7 +100,7 @@ def _in_order(reads: list[list[int]]) -> list[int]:
     return list(done)
 
 
-def _of_stage(stage: Stage, is_state: bool) -> GraphBox:
+def _of_stage(stage: StageState, is_state: bool) -> GraphBox:
     op = stage.op
     kind, note = "stage", ""
     spec = stage.attach_spec

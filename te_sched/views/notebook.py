@@ -56,6 +56,9 @@ _LATE_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
     "te_sched.schedule.schedule.Schedule": _of_schedule(),
     "te_sched.tensorir.schedule.BlockSchedule": _of_schedule(),
     "te_sched.schedule.stage.Stage": _html("stage_html"),
+    "te_sched.trace.comparison.Comparison": {
+        "_repr_html_": lazy_function(f"{_COMPARISON}:comparison_html")
+    },
     "te_sched.trace.trace.Trace": _html("trace_html"),
     "te_sched.trace.entries.Entry": {
         **_html("entry_html"),

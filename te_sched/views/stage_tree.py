@@ -9,7 +9,7 @@ from te_sched.errors import TeSchedError
 from te_sched.ir.expr import IntImm, IterVar
 from te_sched.schedule.relations import Ranges
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import PlaceholderOp
 from te_sched.views.lines import TreeLine
 from te_sched.views.notation import Notation
@@ -28,8 +28,8 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
         TreeLine(0, "function", f"schedule of {names}", node=schedule),
         TreeLine(1, "other", f"not lowered: {reason}", node=error),
     ]
-    attached: dict[tuple[Stage, IterVar], list[Stage]] = {}
-    roots: list[Stage] = []
+    attached: dict[tuple[StageState, IterVar], list[StageState]] = {}
+    roots: list[StageState] = []
     for stage in schedule.stages:
         spec = stage.attach_spec
         parent, axis = spec.attach_stage, spec.attach_ivar
@@ -37,21 +37,21 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
             attached.setdefault((parent, axis), []).append(stage)
         elif not isinstance(stage.op, PlaceholderOp):
             roots.append(stage)
-    stack: list[tuple[Stage, int, int]] = [(stage, 0, 1) for stage in reversed(roots)]
-    seen: set[Stage] = set()
+    stack: list[tuple[StageState, int, int]] = [(stage, 0, 1) for stage in reversed(roots)]
+    seen: set[StageState] = set()
     while stack:
-        stage, first, depth = stack.pop()
+        state, first, depth = stack.pop()
         if first == 0:
-            if stage in seen:
+            if state in seen:
                 continue
-            seen.add(stage)
-            lines.append(_stage_line(stage, depth))
-        axes, ranges = stage.leaf_iter_vars, _ranges(stage)
+            seen.add(state)
+            lines.append(_stage_line(state, depth))
+        axes, ranges = state.leaf_iter_vars, _ranges(state)
         for position in range(first, len(axes)):
-            lines.append(_axis_line(stage, axes[position], ranges, depth + 1 + position))
-            inside = attached.get((stage, axes[position]))
+            lines.append(_axis_line(state, axes[position], ranges, depth + 1 + position))
+            inside = attached.get((state, axes[position]))
             if inside:
-                stack.append((stage, position + 1, depth))
+                stack.append((state, position + 1, depth))
                 stack += [(one, 0, depth + 2 + position) for one in reversed(inside)]
                 break
     lines += [
@@ -65,7 +65,7 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
     return tuple(lines)
 
 
-def stage_lines(stage: Stage) -> tuple[TreeLine, ...]:
+def stage_lines(stage: StageState) -> tuple[TreeLine, ...]:
     """One stage and its axes."""
     ranges = _ranges(stage)
     axes = enumerate(stage.leaf_iter_vars, 1)
@@ -73,7 +73,7 @@ def stage_lines(stage: Stage) -> tuple[TreeLine, ...]:
     return (_stage_line(stage, 0), *lines)
 
 
-def _ranges(stage: Stage) -> Ranges:
+def _ranges(stage: StageState) -> Ranges:
     """The ranges of the axes of a stage that is computed whole, as far as they are known."""
     roots = stage.op.root_iter_vars()
     ranges = {axis: axis.dom for axis in roots if axis.dom is not None}
@@ -86,7 +86,7 @@ def _ranges(stage: Stage) -> Ranges:
     return ranges
 
 
-def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
+def _stage_line(stage: StageState, depth: int, note: str = "") -> TreeLine:
     name = stage.origin_op.name
     if stage.attach_type in (AttachType.INLINE, AttachType.INLINED_ALREADY):
         note = ", inlined"
@@ -95,7 +95,7 @@ def _stage_line(stage: Stage, depth: int, note: str = "") -> TreeLine:
     return TreeLine(depth, "stage", text, (name,), scope=stage.scope, node=stage)
 
 
-def _axis_line(stage: Stage, axis: IterVar, ranges: Ranges, depth: int) -> TreeLine:
+def _axis_line(stage: StageState, axis: IterVar, ranges: Ranges, depth: int) -> TreeLine:
     attr = stage.iter_var_attrs.get(axis)
     how = "" if attr is None else _HOW.get(attr.iter_type, "")
     kind, name = "loop", axis.var.name

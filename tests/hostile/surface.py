@@ -56,7 +56,7 @@ RECEIVERS = {
     "te_sched.target.Target('llvm')": "te_sched.codegen.target:Target",
     "te_sched.compat.arith.Analyzer()": "te_sched.compat.arith:Analyzer",
     "te_sched.transform.Sequential([])": "te_sched.transform:Sequential",
-    "words.adder()": "te_sched.te.tensor_intrin:TensorIntrin",
+    "words.adder()": "te_sched.te.intrin_call:TensorIntrin",
     "te_sched.autotvm.ConfigSpace()": "te_sched.autotvm.task.space:ConfigSpace",
     "te.comm_reducer(lambda x, y: x + y, lambda t: te.const(0, t))": "te_sched.te.reducer:Reducer",
 }

@@ -17,7 +17,7 @@ from te_sched.ir.expr import CommReducer, IterVar, ProducerLoad, Reduce
 from te_sched.schedule.relations import Ranges
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At, draw_loops
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, domains
 from te_sched.te.tensor import Tensor
 
@@ -50,7 +50,7 @@ def check_combinations(schedule: Schedule) -> None:
 
 
 def _check(
-    stage: Stage, axes: Sequence[IterVar], combiner: CommReducer, law: Law, what: str
+    stage: StageState, axes: Sequence[IterVar], combiner: CommReducer, law: Law, what: str
 ) -> None:
     counterexample = find_counterexample(combiner, law)
     if counterexample is None:
@@ -79,12 +79,12 @@ def _factored_from(reduction: Reduce) -> str | None:
     return None
 
 
-def _is_bound(stage: Stage, loop: IterVar) -> bool:
+def _is_bound(stage: StageState, loop: IterVar) -> bool:
     attr = stage.iter_var_attrs.get(loop)
     return attr is not None and attr.bind_thread is not None
 
 
-def _loops_in_order(stage: Stage) -> tuple[list[IterVar], bool]:
+def _loops_in_order(stage: StageState) -> tuple[list[IterVar], bool]:
     """The loops that the reduction axes of a stage became, in the order in which they run the
     values as declared, and whether any order does.
     """
@@ -102,7 +102,7 @@ def _loops_in_order(stage: Stage) -> tuple[list[IterVar], bool]:
     return order, is_ordered
 
 
-def _are_moved(stage: Stage, loops: Sequence[IterVar], expected: Sequence[IterVar]) -> bool:
+def _are_moved(stage: StageState, loops: Sequence[IterVar], expected: Sequence[IterVar]) -> bool:
     """Whether the order of two loops of more than one iteration differs."""
     ranges: Ranges = domains(stage.op.root_iter_vars())
     analyzer = Analyzer()

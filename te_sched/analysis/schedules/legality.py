@@ -13,7 +13,7 @@ from te_sched.lowering.bounds import is_private
 from te_sched.schedule.relations import Flags, spread_down
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At, draw_loops
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import ScanOp
 
 _AT_ONCE = {"Parallelized": "parallelize {}", "Vectorized": "vectorize {}"}
@@ -34,7 +34,7 @@ def check_legality(schedule: Schedule) -> None:
             _check_stage(stage)
 
 
-def _check_threads(stage: Stage) -> None:
+def _check_threads(stage: StageState) -> None:
     """Refuse two axes on one thread axis: only pairs of equal values would be executed."""
     bound: dict[str, IterVar] = {}
     for axis in stage.leaf_iter_vars:
@@ -55,7 +55,7 @@ def _check_threads(stage: Stage) -> None:
             )
 
 
-def _check_stage(stage: Stage) -> None:
+def _check_stage(stage: StageState) -> None:
     reduced = _stemming_from(stage, stage.op.reduce_axis)
     steps = _stemming_from(stage, (stage.op.scan_axis,) if isinstance(stage.op, ScanOp) else ())
     if not reduced and not steps:
@@ -78,7 +78,7 @@ def _check_stage(stage: Stage) -> None:
         raise _refusal(stage, axis, f"cannot {how.format(subject)}", why, help)
 
 
-def _check_memory(stage: Stage, axis: IterVar) -> None:
+def _check_memory(stage: StageState, axis: IterVar) -> None:
     """Refuse threads that reduce into memory of their own: lowering gives each of them all of the
     stage, and the reduction axis its first value.
     """
@@ -96,7 +96,7 @@ def _check_memory(stage: Stage, axis: IterVar) -> None:
         )
 
 
-def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
+def _cure_of_reduction(stage: StageState, axis: IterVar, how: str) -> str:
     if axis in _stemming_from(stage, stage.op.axis):
         return f"{how.format('a data axis')}, and do not fuse data axes with reduction axes"
     return (
@@ -105,11 +105,11 @@ def _cure_of_reduction(stage: Stage, axis: IterVar, how: str) -> str:
     )
 
 
-def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
+def _stemming_from(stage: StageState, roots: tuple[IterVar, ...]) -> Flags:
     return spread_down(stage.relations, dict.fromkeys(roots, 1))
 
 
-def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
+def _runs_at_once(stage: StageState, axis: IterVar) -> str | None:
     """The annotation that makes an axis concurrent, if its iterations cannot be combined."""
     attr = stage.iter_var_attrs.get(axis)
     if attr is None:
@@ -120,7 +120,7 @@ def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
     return _AT_ONCE.get(attr.iter_type or "")
 
 
-def _refusal(stage: Stage, axis: IterVar, fault: str, why: str, help: str) -> BuildError:
+def _refusal(stage: StageState, axis: IterVar, fault: str, why: str, help: str) -> BuildError:
     return BuildError(
         fault,
         why,

@@ -40,7 +40,7 @@ from te_sched.lowering.bounds import infer_bound
 from te_sched.lowering.guard_extents import contains
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 from te_sched.te.tensor import Tensor
 
 _LIMIT = 1 << 16  # number of iterations to evaluate
@@ -312,7 +312,7 @@ def _chooses_first(condition: Expr, threads: set[Var]) -> bool:
     return type(condition) is EQ and condition.a in threads and is_const(condition.b, 0)
 
 
-def _refusal(stage: Stage, predicate: Expr, fault: str) -> BuildError:
+def _refusal(stage: StageState, predicate: Expr, fault: str) -> BuildError:
     return BuildError(
         f"store predicate {spelled(predicate)} of stage {stage.op.name} {fault}",
         help="remove the predicate, or let it select among threads that store the same value",

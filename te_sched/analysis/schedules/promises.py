@@ -15,7 +15,7 @@ from te_sched.schedule.guards import unproved_promises
 from te_sched.schedule.relations import Ranges, Split
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
 
 _WHY = "split(..., disable_predication=True) promises that its loops make as many iterations"
 
@@ -41,7 +41,7 @@ def promised_sizes(schedule: Schedule) -> list[Size]:
     ]
 
 
-def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
+def _size(stage: StageState, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
     parent, outer, inner = (
         ranges[axis].extent for axis in (split.parent, split.outer, split.inner)
     )
@@ -69,7 +69,7 @@ def _is_of_call(extent: Expr, loops: set[Var]) -> bool:
     return not reads_data(extent) and loops.isdisjoint(variables_of(extent))
 
 
-def _refusal(stage: Stage, split: Split, fault: str) -> BuildError:
+def _refusal(stage: StageState, split: Split, fault: str) -> BuildError:
     axis = split.parent
     return BuildError(
         f"split of axis {axis.var.name} of stage {stage.op.name} without a guard {fault}",

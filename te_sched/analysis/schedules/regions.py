@@ -13,8 +13,9 @@ from te_sched.ir.expr import Expr, Range
 from te_sched.ir.message_text import spelled
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
-from te_sched.te.operation import TensorComputeOp, domain_of
+from te_sched.schedule.state import StageState
+from te_sched.te.intrin_call import TensorComputeOp
+from te_sched.te.operation import domain_of
 from te_sched.te.tensor import Tensor
 
 
@@ -38,7 +39,7 @@ def check_regions(schedule: Schedule) -> None:
                     _check(stage, tensor, dimension, bound)
 
 
-def _check(stage: Stage, tensor: Tensor, dimension: int, bound: Range) -> None:
+def _check(stage: StageState, tensor: Tensor, dimension: int, bound: Range) -> None:
     sets = {axis.var: int_set.from_range(domain_of(axis)) for axis in stage.op.root_iter_vars()}
     analyzer, extent = Analyzer(), tensor.shape[dimension]
     first, last = bound.min, analyzer.simplify(bound.min + bound.extent - 1)

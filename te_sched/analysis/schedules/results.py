@@ -14,7 +14,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import At
-from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, ExternOp, PlaceholderOp
 from te_sched.te.tensor import Tensor
 
@@ -59,7 +59,7 @@ def warn_of_extrema(schedule: Schedule) -> None:
         )
 
 
-def _reductions(schedule: Schedule) -> Iterator[tuple[Stage, Reduce]]:
+def _reductions(schedule: Schedule) -> Iterator[tuple[StageState, Reduce]]:
     for stage in schedule.stages:
         if isinstance(stage.op, ComputeOp) and isinstance(stage.op.body[0], Reduce):
             yield stage, stage.op.body[0]

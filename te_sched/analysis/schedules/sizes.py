@@ -22,7 +22,7 @@ from te_sched.ir.argument_sizes import NOT_NEGATIVE, Size, within_types
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Expr, IntImm, Max, Min, Reduce
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tensor import Tensor
 
@@ -104,7 +104,7 @@ def check_extents(schedule: Schedule) -> None:
                 _check_tensor(stage, tensor)
 
 
-def _check_tensor(stage: Stage, tensor: Tensor) -> None:
+def _check_tensor(stage: StageState, tensor: Tensor) -> None:
     extents = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
     if not extents or len(extents) < tensor.ndim:
         return
@@ -122,7 +122,7 @@ def _check_tensor(stage: Stage, tensor: Tensor) -> None:
         )
 
 
-def _elements(stage: Stage, extents: list[int]) -> int:
+def _elements(stage: StageState, extents: list[int]) -> int:
     """The number of elements in memory, including the gaps of storage_align."""
     stride = 1
     axes = [stage.iter_var_attrs.get(axis) for axis in stage.op.axis]

@@ -11,8 +11,10 @@ from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.signatures import checked
 
 
+@checked
 def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRModule:
     """A module with functions of other names.
 

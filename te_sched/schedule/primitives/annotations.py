@@ -22,9 +22,9 @@ from te_sched.schedule.primitives.checks import (
 )
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import PLAIN, StageState
+from te_sched.te.intrin_call import TensorIntrin
 from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
-from te_sched.te.tensor_intrin import TensorIntrin
 from te_sched.trace.primitive import primitive
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")

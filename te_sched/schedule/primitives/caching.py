@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, kind_of
@@ -24,12 +24,10 @@ from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import Fate, StageState
-from te_sched.te.operation import ComputeOp, Operation, TensorComputeOp, domains
+from te_sched.te.intrin_call import TensorComputeOp
+from te_sched.te.operation import ComputeOp, Operation, domains
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
-
-if TYPE_CHECKING:
-    from te_sched.schedule.stage import Stage
 
 
 class CachingPrimitives(ScheduleState):
@@ -169,7 +167,7 @@ class CachingPrimitives(ScheduleState):
         return results if isinstance(tensor, (list, tuple)) else results[0]
 
 
-def stage_of_tensor(schedule: ScheduleState, tensor: Any, name: str) -> Stage:
+def stage_of_tensor(schedule: ScheduleState, tensor: Any, name: str) -> StageState:
     """The stage that computes a tensor, for the primitive of this name."""
     what = f"cannot apply {name} to {brief(tensor)}"
     if not isinstance(tensor, Tensor):
@@ -187,7 +185,7 @@ def stage_of_tensor(schedule: ScheduleState, tensor: Any, name: str) -> Stage:
     return stage
 
 
-def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> list[Stage]:
+def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> list[StageState]:
     legal = [
         stage
         for stage in schedule.stages
@@ -197,7 +195,7 @@ def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> l
     help = f"give some of its consumers: {names(stage.op for stage in legal)}"
     if not given:
         raise ScheduleError(f"{what}: readers is empty", help=help)
-    chosen: list[Stage] = []
+    chosen: list[StageState] = []
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
         stage = schedule.stage_of(op) if isinstance(op, Operation) else None
@@ -216,7 +214,7 @@ def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> l
     return chosen
 
 
-def _read_instead(stage: Stage, source: Tensor) -> str:
+def _read_instead(stage: StageState, source: Tensor) -> str:
     """The copy of an earlier cache_read that a stage reads instead."""
     for tensor in stage.op.input_tensors:
         if source in tensor.op.input_tensors and tensor.op.name.startswith(source.op.name + "."):
@@ -240,7 +238,7 @@ def _copy(source: Tensor, name: str) -> Tensor:
     return ComputeOp(name, "", None, axes, (load,)).output(0)
 
 
-def _writer(schedule: ScheduleState, tensors: Sequence[Any]) -> Stage:
+def _writer(schedule: ScheduleState, tensors: Sequence[Any]) -> StageState:
     if not tensors:
         raise ScheduleError("cache_write needs at least one tensor, got none", help="give a tensor")
     stages = [stage_of_tensor(schedule, tensor, "cache_write") for tensor in tensors]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.schedule.handles import FLAG, STAGES, Operations, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
-from te_sched.schedule.state import AttachType
+from te_sched.schedule.stage import Stage
+from te_sched.schedule.state import AttachType, StageState
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
-
-if TYPE_CHECKING:
-    from te_sched.schedule.stage import Stage
 
 
 class GroupPrimitives(ScheduleState):
@@ -32,7 +30,7 @@ class GroupPrimitives(ScheduleState):
     )
     def create_group(
         self, outputs: Operations, inputs: Operations, include_inputs: bool = False
-    ) -> Stage:
+    ) -> StageState:
         """Group the stages between inputs and outputs.
 
         Parameters
@@ -119,7 +117,7 @@ def group_of(
     tops = list(dict.fromkeys([_child_of(parent, stage) for stage in members]))
     _check_whole(schedule, tops, members)
     moved = _attached_outside(members)
-    group = type(members[0])(None, schedule)
+    group = Stage(None, schedule)
     group.group = parent
     if parent is not None:
         parent.draft.num_child_stages += 1 - len(tops)
@@ -156,27 +154,29 @@ def _between(
     }
 
 
-def _ancestors(stage: Stage | None) -> list[Stage]:
-    chain: list[Stage] = []
+def _ancestors(stage: StageState | None) -> list[StageState]:
+    chain: list[StageState] = []
     while stage is not None:
         chain.append(stage)
         stage = stage.group
     return chain
 
 
-def _common(a: Stage | None, b: Stage | None) -> Stage | None:
+def _common(a: StageState | None, b: StageState | None) -> StageState | None:
     around_b = set(_ancestors(b))
     return next((stage for stage in _ancestors(a) if stage in around_b), None)
 
 
-def _child_of(parent: Stage | None, stage: Stage) -> Stage:
+def _child_of(parent: StageState | None, stage: StageState) -> StageState:
     while stage.group is not parent:
         assert stage.group is not None
         stage = stage.group
     return stage
 
 
-def _check_whole(schedule: ScheduleState, tops: Iterable[Stage], members: Sequence[Stage]) -> None:
+def _check_whole(
+    schedule: ScheduleState, tops: Iterable[StageState], members: Sequence[StageState]
+) -> None:
     inside = set(members)
     for top in tops:
         outside = [stage.op for stage in schedule.members_of(top) if stage not in inside]
@@ -189,7 +189,7 @@ def _check_whole(schedule: ScheduleState, tops: Iterable[Stage], members: Sequen
             )
 
 
-def _attached_outside(members: Sequence[Stage]) -> list[Stage]:
+def _attached_outside(members: Sequence[StageState]) -> list[StageState]:
     """Stages attached outside of their new group, which move to its root."""
     moved = [
         stage
