@@ -19,12 +19,15 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError
 from te_sched.ir import graph as G
+from te_sched.ir import ops
 from te_sched.ir import stmt as S
+from te_sched.ir.buffer import flat_offset
+from te_sched.ir.expr import Buffer
 from te_sched.ir.printer import text as printer
 from te_sched.ir.printer.style import PLAIN, Style
 from te_sched.ir.structural import structural_difference
 from te_sched.ir.verify import free_variables
-from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.ir.visitor import ReferenceMapper, replace, walk
 from te_sched.script import from_source
 from tests.sampling import IS_CAMPAIGN
 
@@ -40,12 +43,20 @@ def _arguments(node: Any) -> tuple[Any, ...]:
     return arguments if isinstance(arguments, tuple) else ()
 
 
-class _AsRead(StatementMapper):
-    """Simplifies the extents of loops, as reading does, and TVM's parser."""
+class _AsRead(ReferenceMapper):
+    """Simplifies the extents of loops, as reading does, and TVM's parser. Offsets of 0, which are
+    not printed, are of the type of the extents.
+    """
 
     def visit_For(self, node: S.For) -> Any:
         loop = self.generic(node)
         return replace(loop, extent=Analyzer().simplify(loop.extent))
+
+    def renewed(self, node: Any) -> Any:
+        new = self.generic(node)
+        if isinstance(new, Buffer) and new.shape and ops.is_const(new.elem_offset, 0):
+            return replace(new, elem_offset=flat_offset(new, new.shape))
+        return new
 
 
 def as_read(program: Any) -> Any:

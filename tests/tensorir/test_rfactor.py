@@ -145,6 +145,8 @@ for k in range(8):
     sch = tir.Schedule(from_source(GIVEN + text))
     sch.rfactor(sch.get_loops("B")[0], 0)
     assert "B_rf = T.alloc_buffer((8,))" in sch.mod.script()
+    result, partial = sch.get(sch.get_block("root")).alloc_buffers
+    assert partial.elem_offset.dtype == result.elem_offset.dtype == "int64"  # as in TVM
 
 
 def test_iterations_outside_of_a_domain_are_refused() -> None:

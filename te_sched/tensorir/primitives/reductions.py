@@ -362,8 +362,7 @@ class Factoring:
     def _buffer(self, buffer: Buffer) -> Buffer:
         shape = self._with(self.loop.extent, buffer.shape)
         whole = copy_of(buffer, f"{buffer.name}.rf", buffer.scope())
-        start = ops.const(0, shape[0].dtype)
-        return replace(whole, shape=shape, elem_offset=start)
+        return replace(whole, shape=shape)
 
     def _with(self, new: _T, parts: Sequence[_T]) -> tuple[_T, ...]:
         """Parts of dimensions, with that of the new one."""
