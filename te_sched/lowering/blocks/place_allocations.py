@@ -2,7 +2,8 @@
 
 A buffer of a block moves to the innermost loop or block around all of its accesses; in a loop it is
 allocated by a block without a name. The result of a reduction stays outside of the reduction loops
-in programs to run (`to_run`), and where other loops between would lose it.
+in programs to run (`to_run`), and where other loops between would lose it. In programs to run, a
+buffer also stays outside of loops in which it is read where it is not written.
 (TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know which part of a buffer is used.
 """
 
@@ -18,6 +19,7 @@ from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
+from te_sched.lowering.blocks.conditional_writes import ConditionalWrites
 
 _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
@@ -79,6 +81,7 @@ class _Search:
         self.common: dict[Buffer, _Path] = {}
         # Reductions that write a buffer: the path to their loops, and the variables of these.
         self.carried: dict[Buffer, list[tuple[_Path, set[Var]]]] = {}
+        self.conditional = ConditionalWrites()
 
     def place_of(self, buffer: Buffer, to_run: bool) -> _Path:
         """The path to the place of a buffer."""
@@ -88,7 +91,7 @@ class _Search:
             return path  # its memory is allocated once in the end, as storage is rewritten
         for outer, _ in carried:
             path = path[: _shared(path, outer)]
-        return path
+        return self.conditional.outside(buffer, path) if to_run else path
 
     def statement(self, node: Any, path: _Path) -> None:
         """Record the accesses of a statement."""
@@ -104,7 +107,7 @@ class _Search:
             self.statement(node.body, (*path, node))
             return
         if kind is BufferStore:
-            self.note(node.buffer, path)
+            self.note(node.buffer, path, writes=True)
         elif kind is AttrStmt and isinstance(node.node, Buffer):
             self.note(node.node, path)
         parts = parts_of(node)
@@ -124,6 +127,7 @@ class _Search:
             self.allocated[buffer] = block
             self.by_data[buffer.data] = buffer
         own = (*path, block)
+        self.conditional.begin(block, realize.predicate)
         for match in block.match_buffers:
             self.note(match.source.buffer, own)
             self.by_data[match.buffer.data] = match.source.buffer
@@ -137,7 +141,8 @@ class _Search:
         outer = _outside_loops(path, variables_of(*opaque))
         if outer is not None:
             for region in block.reads:
-                self.note(region.buffer, outer)
+                if (read := self.viewed(region.buffer)) is not None:
+                    self.keep_in(read, outer)
         variables = variables_of(*carried)
         for region in block.writes:
             result = self.viewed(region.buffer)
@@ -161,12 +166,17 @@ class _Search:
         viewed = self.by_data.get(buffer.data)
         return viewed if viewed in self.allocated else None
 
-    def note(self, buffer: Buffer, path: _Path) -> None:
+    def note(self, buffer: Buffer, path: _Path, writes: bool = False) -> None:
         """Record an access to a buffer."""
         viewed = self.viewed(buffer)
         if viewed is not None:
-            known = self.common.get(viewed, path)
-            self.common[viewed] = known[: _shared(known, path)]
+            self.conditional.note(viewed, path, writes)
+            self.keep_in(viewed, path)
+
+    def keep_in(self, buffer: Buffer, path: _Path) -> None:
+        """Record that the place of a buffer is on a path."""
+        known = self.common.get(buffer, path)
+        self.common[buffer] = known[: _shared(known, path)]
 
 
 def _outside_loops(path: _Path, variables: Set[Var], is_local: bool = False) -> _Path | None:

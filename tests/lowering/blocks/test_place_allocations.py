@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched.config import TO_RUN
+from te_sched.config import AS_TVM, TO_RUN
 from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lowering.blocks.lower_init import lower_init
 from te_sched.lowering.blocks.place_allocations import place_allocations
@@ -212,3 +212,28 @@ def test_each_thread_of_a_reduction_has_its_own_results() -> None:
     arrays = [te_sched.nd.array(one, device) for one in (a, b)]
     te_sched.build(sums, target="cuda")(*arrays)
     np.testing.assert_array_equal(arrays[1].numpy(), a.sum(1))
+
+
+def test_what_other_iterations_read_stays_outside_of_the_loop() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4, 8), "float32")):
+    C = T.alloc_buffer((8,))
+    for i in range(4):
+        for j in range(8):
+            with T.block("C"):
+                vj = T.axis.spatial(8, j)
+                T.where(i < 1)
+                C[vj] = A[vj] + T.float32(1)
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vj]
+"""
+    func = from_source(source)
+    for settings, is_inside in ((AS_TVM, True), (TO_RUN, False)):
+        text = str(place_allocations(func, settings))
+        assert (text.index("C = T.alloc_buffer") > text.index("for i in")) == is_inside
+    a, b = np.arange(8, dtype="float32"), np.zeros((4, 8), "float32")
+    te_sched.build(func)(a, b)
+    np.testing.assert_array_equal(b, np.tile(a + 1, (4, 1)))
