@@ -651,7 +651,7 @@ def tvm_thread_allreduce(*freduce_args: _Any) -> _Expr:
     """A reduction over threads."""
 def tvm_thread_invariant(cond: _Any) -> _Expr:
     """A value that all threads of a block share."""
-def tvm_throw_last_error() -> _Expr:
+def tvm_throw_last_error(dtype: _Any = "int32") -> _Expr:
     """Raise the last error, as lowered calls do."""
 def tvm_tuple(*value: _Any) -> _Expr:
     """Several values, as the argument of an attribute."""

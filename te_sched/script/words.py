@@ -1052,9 +1052,9 @@ globals().update({name: _typed(name) for name in _TYPED})
 call_tir = _calls.call_tir
 
 
-def tvm_throw_last_error() -> Expr:
+def tvm_throw_last_error(dtype: Any = "int32") -> Expr:
     """Raise the last error, as lowered calls do."""
-    return _E.Call("int32", "tir.tvm_throw_last_error", ())
+    return _E.Call(_type_name(dtype), "tir.tvm_throw_last_error", ())
 
 
 globals().update({name: _packed(op) for name, op in _PACKED.items()})

@@ -84,3 +84,8 @@ def test_extents_are_simplified_when_they_are_read() -> None:
     program = tir.PrimFunc([], tir.For(i, 0, 4, tir.ForKind.SERIAL, inner))
     assert difference(program, program.script()) is None
     assert difference(program, program.script().replace("range(4)", "range(5)")) is not None
+
+
+def test_the_dtype_of_a_call_that_raises_may_be_given() -> None:
+    text = HEAD + 'def main():\n    T.evaluate(T.tvm_throw_last_error(dtype="int32"))\n'
+    assert difference(from_source(text), from_source(text).script()) is None
