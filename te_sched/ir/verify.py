@@ -450,6 +450,8 @@ class _WellFormed(_Definitions):
         text = primfn(user).splitlines()[0]
         state = "no longer in scope" if var in self.defined else "not defined"
         in_tvm = f"Invalid use of undefined variable {var.name} at {text}."
+        if var in self.defined:
+            in_tvm += " It is no longer in-scope."
         self.fail(user, f"a use of variable {var.name} at {text}, where it is {state}", in_tvm)
 
     def fail(self, node: Any, why: str, in_tvm: str = "") -> None:

@@ -37,6 +37,13 @@ def _without_arithmetic() -> None:
     autotvm.task.task.compute_flop(te.create_schedule(te.compute((4,), lambda i: A[i]).op))
 
 
+def _out_of_scope() -> None:
+    i = tir.Var("i", "int32")
+    let = tir.LetStmt(i, 42, tir.Evaluate(i))
+    func = tir.PrimFunc([], tir.SeqStmt([let, tir.Evaluate(i)]))
+    tir.analysis.verify_well_formed(func)
+
+
 WORDS: list[tuple[Callable[[], Any], str]] = [
     (missing_task, "Attempting to invoke a missing task absent"),
     (_twice_registered, "Customized func is already registered in autoTVM task words_of_tvm"),
@@ -44,6 +51,7 @@ WORDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: autotvm.measure_option("x", None), "Invalid builder"),
     (lambda: get_const_int(te.var("n")), "Expect value to be constant int"),
     (lambda: tir.Var("p", "handle").astype("int32"), "Can't cast a handle to other types"),
+    (_out_of_scope, "Invalid use of undefined variable i at i: int32. It is no longer in-scope."),
     (lambda: relax.Tuple((X,))[1], "Tuple index out of range"),
     (lambda: relax.ShapeExpr((4,))[2], "ShapeExpr index out of range"),
     (lambda: PyBuilder().build([]), "PyBuilder's Build method not implemented!"),
