@@ -18,15 +18,15 @@ from te_sched.analysis.checks.check_builder import widen
 from te_sched.codegen.llvm.entry import WRITTEN
 from te_sched.errors import CallError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Call, Expr, IntImm, StringImm, Var
+from te_sched.ir.expr import Call, Expr, IntImm, StringImm
 from te_sched.ir.kernel import LAUNCH, is_kernel, thread_axes
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper
+from te_sched.ir.written_memory import memory_written_by
 from te_sched.locks import new_lock
 from te_sched.lowering.statements import sequence
 from te_sched.runtime import cuda_driver, cuda_memory, registry
 from te_sched.runtime.callbacks import ctype_of
-from te_sched.runtime.cuda_arguments import uses_of_arguments
 from te_sched.runtime.cuda_driver import answer, check, loaded, using
 from te_sched.runtime.cuda_streams import current_stream
 
@@ -132,17 +132,12 @@ def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[s
     registry.register_extern(f"{prefix}.free", launcher.free)
     calls = _Calls(prefix)
     hosts = {name: f for name, f in program.functions.items() if not is_kernel(f)}
-    written = {name: _written(program, name) for name in hosts}
     return {
-        name: func.with_body(calls.visit(func.body)).with_attr(WRITTEN, written[name])
+        name: func.with_body(calls.visit(func.body)).with_attr(
+            WRITTEN, memory_written_by(func, program)
+        )
         for name, func in hosts.items()
     }
-
-
-def _written(program: IRModule, name: str) -> tuple[Var, ...]:
-    """The memory that kernels write for a host's function."""
-    uses = uses_of_arguments(program, name)
-    return tuple([pointer for pointer, use in uses.items() if use.written])
 
 
 def forget_functions(program: IRModule, prefix: str) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from te_sched import config
-from te_sched.codegen.calls import target_of
 from te_sched.codegen.checker import accesses, checks, intrinsics, occupancy, warps
 from te_sched.codegen.checker.expressions import CallCompiler, Compiler, ExprClosure
 from te_sched.codegen.checker.machine import KernelState, Stopped
@@ -23,23 +22,20 @@ from te_sched.codegen.checker.shadow import AccessHistory
 from te_sched.codegen.checker.space import Space
 from te_sched.codegen.checker.statements import statement
 from te_sched.codegen.cuda.device_functions import expand_device_functions
+from te_sched.codegen.cuda.tensor_cores import find_fragments
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.device_limits import MAX_THREADS, TAGS
-from te_sched.ir.kernel import LAUNCH, is_kernel, thread_axes
+from te_sched.ir.kernel import is_kernel, thread_axes
 from te_sched.ir.shared_arguments import pairs_to_check
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
+from te_sched.ir.written_memory import memory_written_by, written_memory
 from te_sched.progress import progress
 
-# Which argument of an intrinsic points to what it writes.
-_POINTERS = {
-    "tir.tvm_store_matrix_sync": 5,
-    **{f"tir.atomic_{name}": 0 for name in ("add", "max", "min", "exch", "cas")},
-}
 _BATCH_BYTES = 256 << 20
 _MOST_STEPS = 20_000_000
 
@@ -114,20 +110,7 @@ class _Program:
         self.machine.launch = self.launch
         calls = {**CALLS, "launch_kernel": _compile_launch}
         self.compiler = Compiler(self.machine, calls)
-        self.written = self._written_arguments()
-
-    def _written_arguments(self) -> set[E.Var]:
-        """Pointers of the host that kernels write."""
-        written = set(_written_by(self.host))
-        for node in walk(self.host.body):
-            if isinstance(node, E.Call) and node.op == LAUNCH:
-                kernel = self.module[_kernel_name(node)]
-                inside = _written_by(kernel)
-                given = node.args[1 : 1 + len(kernel.params)]
-                for param, argument in zip(kernel.params, given, strict=True):
-                    if param in inside and isinstance(argument, E.Var):
-                        written.add(argument)
-        return written
+        self.written = memory_written_by(host, module)
 
     def run(self, arguments: Sequence[Any], initialized: frozenset[str]) -> Report:
         """Bind the arguments, run the host's function, bring back results."""
@@ -245,7 +228,8 @@ class _Program:
             return
         slots = {axis.tag: machine.slot(axis.var) for axis in axes}
         compiler.threads.update(slots.values())
-        machine.written = _written_by(kernel)
+        machine.written = written_memory(kernel.body)
+        compiler.fragments = find_fragments(walk(body))
         run = statement(compiler, body)
         shared, batch = self._batch(kernel, compiler, threads)
         globals_ = self._global_memories(machine, given)
@@ -334,22 +318,6 @@ def _check_dtype(name: str, buffer: E.Buffer, array: np.ndarray) -> None:
             f"argument {buffer.name} of {name!r} has dtype {array.dtype}, expected {buffer.dtype}",
             help=f"pass an array of {' or '.join(sorted(legal))}",
         )
-
-
-def _written_by(func: S.PrimFunc) -> frozenset[E.Var]:
-    """Pointers through which a function writes."""
-    written: set[E.Var] = set()
-    for node in walk(func.body):
-        if isinstance(node, S.BufferStore):
-            written.add(node.buffer.data)
-        elif isinstance(node, E.Call) and (place := _POINTERS.get(node.op)) is not None:
-            pointer = node.args[place]
-            target = target_of(pointer)
-            if target is not None:
-                written.add(target.buffer.data)
-            elif isinstance(pointer, E.Var):
-                written.add(pointer)
-    return frozenset(written)
 
 
 def _kernel_name(node: E.Call) -> str:

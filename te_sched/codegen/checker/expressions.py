@@ -26,6 +26,7 @@ from te_sched.codegen.checker.numbers import (
     wrapped,
 )
 from te_sched.codegen.checker.space import all_dimensions
+from te_sched.codegen.cuda.tensor_cores import FragmentShape
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -59,6 +60,7 @@ class Compiler:
         self.machine, self.calls = machine, calls
         self.threads: set[int] = set()  # slots of values that may differ between threads
         self.indices: dict[Any, ExprClosure] = {}
+        self.fragments: Mapping[E.Var, FragmentShape] = {}
         self.is_counted = True  # whether a GPU does what is compiled
 
     # -- what others use ---------------------------------------------------------------------------

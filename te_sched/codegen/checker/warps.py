@@ -16,6 +16,7 @@ from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.codegen.checker.space import WARP
 from te_sched.codegen.cuda.matrix_registers import Registers, element, load_of, product_of
+from te_sched.codegen.cuda.tensor_cores import fragment_extents
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -161,7 +162,9 @@ def _shuffle(c: Compiler, node: E.Call) -> ExprClosure:
 class FragmentStorage:
     """Fragments of one allocation: (elements, warps, blocks), each fragment row by row."""
 
-    def __init__(self, node: S.Allocate, size: int, machine: KernelState) -> None:
+    def __init__(
+        self, node: S.Allocate, size: int, extents: tuple[int, int], machine: KernelState
+    ) -> None:
         space = machine.space
         if space.threads % WARP:
             raise BuildError(
@@ -171,36 +174,29 @@ class FragmentStorage:
                 "launch a multiple of 32 threads",
             )
         self.name, self.dtype = node.buffer_var.name, dtypes.element(node.dtype)
-        self.use = node.buffer_var.scope[5:]
+        self.extents = extents  # rows and columns of one fragment
         shape = (size, space.threads // WARP, space.shape[3])
         self.data = np.zeros(shape, numpy_dtype(node.dtype))
         self.written = np.zeros(size, np.bool_)
-        self.sizes = (0, 0, 0)
-
-    def extents(self) -> tuple[int, int]:
-        """Rows and columns of one fragment."""
-        m, n, k = self.sizes
-        return {"matrix_a": (m, k), "matrix_b": (k, n)}.get(self.use, (m, n))
 
     def part(self, machine: KernelState, site: Site, number: int) -> slice | None:
         """The elements of one fragment; None where there is no such fragment."""
-        rows, columns = self.extents()
-        part = slice(number * rows * columns, (number + 1) * rows * columns)
+        size = math.prod(self.extents)
+        part = slice(number * size, (number + 1) * size)
         if part.start >= 0 and part.stop <= len(self.data):
             return part
         finding = machine.new_finding(ViolationKind.OUT_OF_BOUNDS, site, machine.first_active())
-        count = len(self.data) // max(rows * columns, 1)
+        count = len(self.data) // max(size, 1)
         finding.detail = f"{self.name} has {count} fragments, and number {number} is asked for"
         machine.add(finding, (self.name,))
         return None
 
 
-def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, tuple[int, int, int], ExprClosure]:
-    var = node.args[0]
-    sizes = tuple(arg.value for arg in node.args[1:4] if isinstance(arg, E.IntImm))
-    if not isinstance(var, E.Var) or len(sizes) != 3:
+def _fragment_call(c: Compiler, node: E.Call) -> tuple[E.Var, ExprClosure]:
+    var, has_shape = node.args[0], sum(isinstance(arg, E.IntImm) for arg in node.args[1:4]) == 3
+    if not isinstance(var, E.Var) or not has_shape:
         raise c.unknown(f"{node.op} of a fragment without constant m, n, k")
-    return var, (sizes[0], sizes[1], sizes[2]), c.value(node.args[4])
+    return var, c.value(node.args[4])
 
 
 def _number(c: Compiler, value: Value) -> int:
@@ -212,12 +208,11 @@ def _number(c: Compiler, value: Value) -> int:
 
 
 def _fill(c: Compiler, node: E.Call) -> ExprClosure:
-    var, sizes, number = _fragment_call(c, node)
+    var, number = _fragment_call(c, node)
     value, machine, site = c.value(node.args[5]), c.machine, _site(c, node, "fill")
 
     def run() -> int:
         fragment: FragmentStorage = machine.fragments[var]
-        fragment.sizes = sizes
         part = fragment.part(machine, site, _number(c, number.run()))
         if part is None:
             return 0
@@ -233,7 +228,7 @@ def _fill(c: Compiler, node: E.Call) -> ExprClosure:
 
 def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
     """Runs a function with the fragment and the elements of memory of each of its rows."""
-    var, sizes, number = _fragment_call(c, node)
+    var, number = _fragment_call(c, node)
     data, start, site, dtype = accesses.pointer(c, node.args[5], does)
     stride = c.value(node.args[6])
     layout = node.args[7].value if isinstance(node.args[7], E.StringImm) else "row_major"
@@ -244,13 +239,12 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
         space = machine.space
         _check_together(machine, barrier, space.by_warp, axis=1)
         fragment: FragmentStorage = machine.fragments[var]
-        fragment.sizes = sizes
         part = fragment.part(machine, site, _number(c, number.run()))
         if part is None:
             return 0
         place, step = start.run(), _number(c, stride.run())
         first = elements_of(place)
-        rows, columns = fragment.extents()
+        rows, columns = fragment.extents
         leads = space.from_warps(
             np.broadcast_to(
                 (np.arange(WARP) == 0).reshape(1, WARP, 1),
@@ -320,10 +314,8 @@ def _multiply(c: Compiler, node: E.Call) -> ExprClosure:
     def run() -> int:
         _check_together(machine, site, machine.space.by_warp, axis=1)
         fragments: list[FragmentStorage] = [machine.fragments[var] for var in variables]
-        known = next((one.sizes for one in fragments if one.sizes[0]), (0, 0, 0))
         operands = []
         for fragment, number in zip(fragments, numbers, strict=True):
-            fragment.sizes = fragment.sizes if fragment.sizes[0] else known
             part = fragment.part(machine, site, _number(c, number.run()))
             if part is None:
                 return 0
@@ -335,7 +327,7 @@ def _multiply(c: Compiler, node: E.Call) -> ExprClosure:
         wide = d[0].data.dtype if d[0].data.dtype.kind != "f" else np.dtype(np.float32)
         wide = np.dtype(np.float64) if d[0].data.dtype == np.float64 else wide
         left, right, added = (
-            one.data[part].astype(wide).reshape(*one.extents(), *one.data.shape[1:])
+            one.data[part].astype(wide).reshape(*one.extents, *one.data.shape[1:])
             for one, part in (a, b, c_)
         )
         product = np.matmul(np.moveaxis(left, (0, 1), (2, 3)), np.moveaxis(right, (0, 1), (2, 3)))
@@ -352,10 +344,13 @@ def allocate_fragment(c: Compiler, node: S.Allocate) -> Any:
     if not all(isinstance(extent, E.IntImm) for extent in node.extents):
         raise c.unknown(f"the fragment {node.buffer_var.name} of a size that is not constant")
     size = math.prod(extent.value for extent in node.extents if isinstance(extent, E.IntImm))
+    shape = c.fragments[node.buffer_var].shape if node.buffer_var in c.fragments else ()
+    use = node.buffer_var.scope.removeprefix("wmma.")
+    extents = fragment_extents(use, shape if len(shape) == 3 else (0, 0, 0))
     machine = c.machine
 
     def run() -> None:
-        machine.fragments[node.buffer_var] = FragmentStorage(node, size, machine)
+        machine.fragments[node.buffer_var] = FragmentStorage(node, size, extents, machine)
 
     return run
 

@@ -28,6 +28,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.kernel import DYNAMIC_ALIGNMENT, block_size, dynamic_offsets, thread_axes
 from te_sched.ir.printer.origins import mark_lines
 from te_sched.ir.visitor import walk
+from te_sched.ir.written_memory import written_memory
 
 _WIDTH = 100
 _FRAGMENT_ALIGNMENT = 32  # bytes; what fragments are loaded from
@@ -91,7 +92,9 @@ def _kernel(kernel: S.PrimFunc, out: KernelText) -> list[str]:
             help="give the function another name: te_sched.lower(s, args, name=...)",
         )
     nodes = list(walk(kernel.body))
-    out.readonly = {one for one in kernel.params if one.dtype == "handle"} - _written(nodes)
+    out.readonly = {one for one in kernel.params if one.dtype == "handle"} - written_memory(
+        kernel.body
+    )
     out.alignments = _alignments(nodes)
     out.fragments = tensor_cores.find_fragments(nodes)
     out.dynamic_offsets, _ = dynamic_offsets(kernel)
@@ -130,37 +133,6 @@ def _parameter(out: KernelText, kernel: S.PrimFunc, param: E.Var) -> str:
     const = "const " if param in out.readonly else ""
     restrict = " __restrict__" if kernel.attrs.get("tir.noalias") else ""
     return f"{const}{out.unit.type_of(element)}*{restrict} {name}"
-
-
-def _written(nodes: Iterable[object]) -> set[E.Var]:
-    """Pointers through which a kernel may write."""
-    written: set[E.Var] = set()
-    for node in nodes:
-        kind = type(node)
-        if kind is S.BufferStore:
-            written.add(node.buffer.data)  # type: ignore[attr-defined]
-        elif type(node) is E.Call:
-            if node.op == "tir.tvm_access_ptr" and not _may_write(node):
-                continue
-            if node.op in ("tir.prefetch", "tir.tvm_load_matrix_sync"):
-                continue
-            for argument in node.args:
-                if type(argument) is E.Var:
-                    written.add(argument)
-                elif _is_address(argument) and isinstance(argument.args[0], E.BufferLoad):  # type: ignore[attr-defined]
-                    written.add(argument.args[0].buffer.data)  # type: ignore[attr-defined]
-        elif (type(node) is E.Let or type(node) is S.LetStmt) and type(node.value) is E.Var:
-            written.add(node.value)
-    return written
-
-
-def _is_address(node: E.Expr) -> bool:
-    return type(node) is E.Call and node.op == "tir.address_of"
-
-
-def _may_write(access: E.Call) -> bool:
-    mode = access.args[4] if len(access.args) > 4 else None
-    return not isinstance(mode, E.IntImm) or bool(mode.value & 2)
 
 
 def _alignments(nodes: Iterable[object]) -> dict[E.Var, int]:

@@ -39,6 +39,16 @@ class FragmentShape:
     layout: str | None = None
 
 
+def fragment_extents(use: str, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of a fragment in a product of m, n, k, by the tag of its scope.
+
+    >>> fragment_extents("matrix_b", (16, 8, 32))
+    (32, 8)
+    """
+    m, n, k = shape
+    return {"matrix_a": (m, k), "matrix_b": (k, n)}.get(use, (m, n))
+
+
 def find_fragments(nodes: Iterable[object]) -> dict[E.Var, FragmentShape]:
     """Shapes and layouts of the fragments of a kernel."""
     found: dict[E.Var, FragmentShape] = {}
@@ -72,19 +82,19 @@ def declare_fragments(out: KernelText, node: S.Allocate) -> None:
             "no tvm_load_matrix_sync, tvm_fill_fragment or tvm_store_matrix_sync gives its shape",
             "fill or load the fragment, with constant m, n, k",
         )
-    m, n, k = fragment.shape
-    sizes = {"matrix_a": m * k, "matrix_b": k * n, _ACCUMULATOR: m * n}
-    if use not in sizes:
+    if use not in ("matrix_a", "matrix_b", _ACCUMULATOR):
         raise out.error(
             f"fragment {var.name} has scope wmma.{use}, which does not exist",
             "",
             "use wmma.matrix_a, wmma.matrix_b or wmma.accumulator",
         )
+    m, n, k = fragment.shape
+    size = math.prod(fragment_extents(use, fragment.shape))
     total = math.prod(e.value if isinstance(e, E.IntImm) else 0 for e in node.extents)
-    if total == 0 or total % sizes[use]:
+    if total == 0 or total % size:
         raise out.error(
-            f"fragment {var.name} has {total} elements, expected a multiple of {sizes[use]}",
-            f"one fragment of shape {m}x{n}x{k} has {sizes[use]}",
+            f"fragment {var.name} has {total} elements, expected a multiple of {size}",
+            f"one fragment of shape {m}x{n}x{k} has {size}",
             "tile the loops by the shape of the fragment",
         )
     out.unit.headers.add("mma.h")
@@ -93,7 +103,7 @@ def declare_fragments(out: KernelText, node: S.Allocate) -> None:
     name = out.names.fresh(var.name)
     out.environment[var] = [Piece(name)]
     full = f"{_PREFIX}fragment<{_PREFIX}{use}, {m}, {n}, {k}, {kind}{layout}>"
-    out.do(f"{full} {name}[{total // sizes[use]}];")
+    out.do(f"{full} {name}[{total // size}];")
 
 
 def _fragment(out: KernelText, var: E.Expr, number: E.Expr) -> Piece:

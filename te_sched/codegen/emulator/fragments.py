@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from te_sched.codegen.calls import of_type, target_of
-from te_sched.codegen.cuda.tensor_cores import find_fragments
+from te_sched.codegen.cuda.tensor_cores import find_fragments, fragment_extents
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
@@ -111,9 +111,8 @@ class Fragments:
         if not isinstance(var, E.Var) or var not in self.rooms or len(self.shapes[var]) != 3:
             raise self.error(f"fragment {var} has no memory, or no constant m, n, k")
         buffer, size, dtype = self.rooms[var]
-        m, n, k = self.shapes[var]
         use = memory_scope(var).removeprefix("wmma.")
-        rows, columns = {"matrix_a": (m, k), "matrix_b": (k, n)}.get(use, (m, n))
+        rows, columns = fragment_extents(use, self.shapes[var])
         start = ops.add(ops.mul(self.warp, size), ops.mul(number, rows * columns))
         return _Place(buffer, start, rows, columns, dtype)
 
