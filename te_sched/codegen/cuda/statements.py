@@ -21,7 +21,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.calls import effect_of
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.kernel import memory_scope
-from te_sched.ir.storage_scopes import storage_scope
+from te_sched.ir.storage_scopes import KERNEL_SCOPES, storage_scope
 from te_sched.ir.visitor import walk
 
 DYNAMIC = "dynamic_shared"  # the array that all of shared.dyn is in
@@ -152,8 +152,8 @@ def _allocate(out: KernelText, node: S.Allocate) -> None:
 
 
 def _declare_array(out: KernelText, node: S.Allocate, scope: str, declared: str) -> None:
-    name = node.buffer_var.name
-    if scope not in ("shared", "local"):
+    name, storage = node.buffer_var.name, storage_scope(scope)
+    if scope not in KERNEL_SCOPES or storage.owner not in ("block", "thread"):
         raise out.error(
             f"array {name} of a kernel has scope {scope!r}, expected shared.dyn, shared or local",
             "a kernel cannot allocate other memory",
@@ -168,8 +168,8 @@ def _declare_array(out: KernelText, node: S.Allocate, scope: str, declared: str)
     sizes = [extent.value for extent in node.extents if isinstance(extent, E.IntImm)]
     count = max(1, math.prod(sizes) * dtypes.lanes(node.dtype))
     alignment = out.alignments.get(node.buffer_var, 0)
-    if scope == "shared":
-        aligned = f"__align__({max(storage_scope(scope).alignment, alignment)}) "
+    if storage.owner == "block":
+        aligned = f"__align__({max(storage.alignment, alignment)}) "
         out.do(f"__shared__ {aligned}{declared}[{count}];")
     else:
         out.do((f"__align__({alignment}) " if alignment else "") + f"{declared}[{count}];")
