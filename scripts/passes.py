@@ -27,8 +27,8 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.bounds import infer_bound
 from te_sched.lowering.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES
 from te_sched.lowering.device.split_kernels import split_kernels
-from te_sched.lowering.passes import Pass
 from te_sched.lowering.pipeline import PASSES, schedule_ops
+from te_sched.passes import LoweringPass
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/passes.md"
 
@@ -129,12 +129,12 @@ def _loops(names: dict[str, Any]) -> Iterator[str]:
         yield from _passes(func, PASSES)
 
 
-def _passes(func: PrimFunc, passes: Sequence[Pass]) -> Iterator[str]:
+def _passes(func: PrimFunc, passes: Sequence[LoweringPass]) -> Iterator[str]:
     settings = config.current().lowering
     for one in passes:
-        before, func = _text(func), one.run(func, settings)
+        before, func = _text(func), one.function(func, settings)
         yield f"### {one.name}\n"
-        yield _summary(one.run) + "\n"
+        yield _summary(one.function) + "\n"
         yield _changes(before, _text(func))
 
 
@@ -158,7 +158,7 @@ def _kernels(names: dict[str, Any]) -> Iterator[str]:
     yield "The passes of `te_sched/lowering/device/pipeline.py` follow.\n"
     for one in FUNCTION_PASSES:
         yield from _passes(func, [one])
-        func = one.run(func, AS_TVM)
+        func = one.function(func, AS_TVM)
     yield f"### split_kernels\n\n{_summary(split_kernels)}\n"
     functions = split_kernels(func).functions.values()
     for function in functions:

@@ -1,74 +1,49 @@
-"""What passes share: the base class, which asks the instruments of the pass context around a call.
+"""The one mechanism of passes: whatever a pass maps, its call is `Pass.__call__`.
 
-A pass maps an IRModule to another. Its `info` has a name and an optimization level; the context
-(`te_sched.transform.PassContext`) may disable it by name, and has instruments that are called
-before and after it (`te_sched.instrument`). Must not know any pass.
+A pass maps an IRModule to another; its kinds map whole modules (`ModulePass`), the functions of a
+module together (`FunctionsPass`), or each of its PrimFuncs (`PrimFuncPass`). The passes of `lower`
+and `build` are functions of a PrimFunc and the settings of lowering (`LoweringPass`), which
+`apply_passes` applies in order. Here alone are
+
+- the instruments of the pass context called, before and after each pass (`te_sched.instrument`);
+- programs verified at the level of the IR that a pass promises (`ir.verify`), if the switches ask;
+- the attributes, global infos and name of a module kept, by passes that return functions.
+
+Passes of graphs are in `relax.transform.base`. Must not know any pass.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, final, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, final, overload
 
+from te_sched import config
+from te_sched.config import Config, Lowering
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, LoweringError, kind_of
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.verify import verify
+from te_sched.pass_context import FUNCTIONS, SCOPE, PassContext
+from te_sched.pass_context import PassInfo as PassInfo
 from te_sched.public_members import PublicObject
 
-# The pass context around the code that runs; None without one.
-SCOPE: ContextVar[Any] = ContextVar("te_sched_pass_context", default=None)
+_NAMES = {function: name for name, function in reversed(FUNCTIONS.items())}
 
 
-@dataclass(frozen=True)
-class PassInfo:
-    """The name of a pass and its optimization level.
-
-    >>> from te_sched import tir
-    >>> print(tir.transform.Simplify().info)
-    The meta data of the pass - pass name: tir.Simplify, opt_level: 0, required passes: []
-    """
-
-    opt_level: int = 0
-    name: str = ""
-    required: tuple[str, ...] = ()
-    traceable: bool = False
-
-    def __str__(self) -> str:
-        return (
-            f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level}, "
-            f"required passes: [{', '.join(self.required)}]"
-        )
-
-
-def info_of(
-    function: Any,
-    opt_level: int | None,
-    name: str | None,
-    required: Sequence[str] | None,
-    traceable: bool = False,
-) -> PassInfo:
-    """The PassInfo of a user's pass, from the arguments of its decorator."""
-    return PassInfo(
-        opt_level or 0,
-        name or str(getattr(function, "__name__", "pass")),
-        tuple(() if required is None else required),
-        traceable,
-    )
-
-
-class ModulePass(PublicObject):
+class Pass(PublicObject):
     """The base of passes: an object with `info`, called with a module. Subclasses define `run`.
 
+    `level` is that of the IR of the PrimFuncs that it makes; a pass without one promises none.
+
     >>> from te_sched import tir
-    >>> isinstance(tir.transform.Simplify(), ModulePass)
+    >>> isinstance(tir.transform.Simplify(), Pass)
     True
     """
 
     info: PassInfo
     kind = "Module"
+    level = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "__call__" in cls.__dict__:
@@ -88,21 +63,22 @@ class ModulePass(PublicObject):
         """The module after the pass."""
         if not isinstance(mod, IRModule):
             return self.run_on_other(mod)
-        scope = SCOPE.get()
-        instruments: list[Any] = [] if scope is None else scope.instruments
-        if not instruments:
-            return _run(self, mod)
-        if not all([one.should_run(mod, self.info) for one in instruments]):
-            return mod
-        for one in instruments:
-            one.run_before_pass(mod, self.info)
-        new = _run(self, mod)
-        for one in instruments:
-            one.run_after_pass(new, self.info)
-        return new
+        return _observed(self.info, mod, self._applied)
 
-    def run(self, mod: IRModule) -> IRModule:
-        """The module after the pass, without instruments."""
+    def _applied(self, mod: IRModule) -> IRModule:
+        """The module after the pass; instruments are not called."""
+        new = _run(self, mod)
+        functions = new if isinstance(new, IRModule) else mod.with_exactly(new)
+        if self.level and config.current().verify_passes:
+            for name, func in functions.functions_of_loops.items():
+                if func is not mod.functions.get(name):
+                    verify(func, self.level)
+        return functions
+
+    def run(self, mod: IRModule) -> IRModule | Mapping[str, Any]:
+        """The module after the pass, or its functions by name: then the rest of the module is
+        kept, and the module itself if none changed.
+        """
         raise NotImplementedError
 
     def run_on_other(self, other: Any) -> Any:
@@ -120,24 +96,33 @@ class ModulePass(PublicObject):
 
 
 @walks_deeply("run a pass")
-def _run(one: ModulePass, mod: IRModule) -> IRModule:
-    return one.run(mod)
+def _run(transform: Pass, mod: IRModule) -> IRModule | Mapping[str, Any]:
+    return transform.run(mod)
 
 
-class FunctionsPass(ModulePass):
-    """A pass made of a function (module, context) -> functions by name; the attributes, global
-    infos and name of the module are kept.
+def _observed(info: PassInfo, mod: IRModule, run: Callable[[IRModule], IRModule]) -> IRModule:
+    """The module after a pass, around which the instruments of the context are called."""
+    context = SCOPE.get()
+    instruments: list[Any] = [] if context is None else context.instruments
+    if not instruments:
+        return run(mod)
+    if not all([instrument.should_run(mod, info) for instrument in instruments]):
+        return mod
+    for instrument in instruments:
+        instrument.run_before_pass(mod, info)
+    new = run(mod)
+    for instrument in instruments:
+        instrument.run_after_pass(new, info)
+    return new
+
+
+class ModulePass(Pass):
+    """A pass over whole modules.
+
+    >>> from te_sched import transform
+    >>> isinstance(transform.PrintIR(), ModulePass)
+    True
     """
-
-    def __init__(
-        self, transform: Callable[[IRModule, Any], Mapping[str, Any]], info: PassInfo
-    ) -> None:
-        self.transform = transform
-        self.info = info
-
-    def run(self, mod: IRModule) -> IRModule:
-        """The module with the new functions; the module itself if none changed."""
-        return mod.with_exactly(self.transform(mod, current_context()))
 
 
 class ModuleTransform(ModulePass):
@@ -149,7 +134,7 @@ class ModuleTransform(ModulePass):
 
     def run(self, mod: IRModule) -> IRModule:
         """What the function returns; LoweringError if it is not a module."""
-        new = self.transform(mod, current_context())
+        new = self.transform(mod, PassContext.current())
         if not isinstance(new, IRModule):
             raise LoweringError(
                 f"pass {self.info.name} must return a module, got {kind_of(new)}",
@@ -159,11 +144,150 @@ class ModuleTransform(ModulePass):
         return new
 
 
-def current_context() -> Any:
-    """The pass context around the code that runs, or the default one."""
-    from te_sched.transform import PassContext  # it is made of what stands here
+class FunctionsPass(ModulePass):
+    """A pass made of a function (module, context) -> functions by name."""
 
-    return PassContext.current()
+    def __init__(
+        self, transform: Callable[[IRModule, Any], Mapping[str, Any]], info: PassInfo
+    ) -> None:
+        self.transform = transform
+        self.info = info
+
+    def run(self, mod: IRModule) -> Mapping[str, Any]:
+        """The new functions."""
+        return self.transform(mod, PassContext.current())
+
+
+class PrimFuncPass(Pass):
+    """A pass that maps each PrimFunc of a module.
+
+    Parameters
+    ----------
+    transform : a function (function, module, context) -> function, or None to remove it.
+    info : its name and level.
+
+    >>> from te_sched import tir
+    >>> isinstance(tir.transform.Simplify(), PrimFuncPass)
+    True
+    """
+
+    kind = "PrimFunc"
+
+    def __init__(
+        self,
+        transform: Callable[[PrimFunc, IRModule, Any], PrimFunc | None],
+        info: PassInfo | None = None,
+    ) -> None:
+        self.transform = transform
+        self.info = info or PassInfo()
+
+    def run(self, mod: IRModule) -> Mapping[str, Any]:
+        """The functions of the module, with the results instead of its PrimFuncs."""
+        context = PassContext.current()
+        functions = dict(mod.functions)
+        for name, func in mod.functions_of_loops.items():
+            new = self.transform(func, mod, context)
+            if new is None:
+                del functions[name]
+            elif isinstance(new, PrimFunc):
+                functions[name] = new
+            else:
+                raise LoweringError(
+                    f"pass {self.info.name} must return a PrimFunc, got {kind_of(new)}",
+                    f"it was called with function {name}",
+                    "return the function, even if the pass changes nothing",
+                )
+        return functions
+
+    def __repr__(self) -> str:
+        return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
+
+
+class LoweringPass(PrimFuncPass):
+    """A pass of `lower` and `build`: a function (function, settings) -> function.
+
+    Parameters
+    ----------
+    function : it gets the settings of the switches in force.
+    level : the level of the IR of its results.
+    phase : the last of the phases of `config.Lowering.added_passes` that are applied before it.
+    info : its name and level of optimization; by default with TVM's name, if it has one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[PrimFunc, Lowering], PrimFunc],
+        level: str = "",
+        phase: int = 0,
+        info: PassInfo | None = None,
+    ) -> None:
+        self.function, self.level, self.phase = function, level, phase
+        super().__init__(
+            lambda func, *_: function(func, config.current().lowering),
+            info or PassInfo(name=_NAMES.get(self.name, self.name)),
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return getattr(self.function, "__name__", "")
+
+    def applied(self, func: PrimFunc, settings: Lowering) -> PrimFunc:
+        """The function after the pass, which instruments see as a module of its own."""
+
+        def run(mod: IRModule) -> IRModule:
+            return mod.with_exactly({name: self.function(mod[name], settings)})
+
+        name = func.__name__
+        after: PrimFunc = _observed(self.info, IRModule({name: func}), run)[name]
+        return after
+
+
+class Watcher(Protocol):
+    """Observes a program before the passes and after each of them."""
+
+    def begin(self, func: PrimFunc, title: str) -> None:
+        """Called with the program before the first pass."""
+
+    def after(self, function: Callable[..., Any], func: PrimFunc) -> None:
+        """Called with the result of a pass."""
+
+
+def apply_passes(
+    passes: Iterable[LoweringPass],
+    func: PrimFunc,
+    switches: Config,
+    watcher: Watcher | None = None,
+) -> PrimFunc:
+    """The function after the passes; `switches.verify_passes` verifies what each has changed."""
+    context, settings, level = SCOPE.get(), switches.lowering, ""
+    has_instruments = context is not None and bool(context.instruments)
+    for step in passes:
+        before = func
+        run = step.applied if has_instruments else step.function
+        func = run(func, settings)
+        if watcher is not None:
+            watcher.after(step.function, func)
+        if switches.verify_passes and (func is not before or step.level != level):
+            verify(func, step.level)
+        level = step.level
+    return func
+
+
+def info_of(
+    function: Any,
+    opt_level: int | None,
+    name: str | None,
+    required: Sequence[str] | None,
+    traceable: bool = False,
+) -> PassInfo:
+    """The PassInfo of a user's pass, from the arguments of its decorator."""
+    return PassInfo(
+        opt_level or 0,
+        name or str(getattr(function, "__name__", "pass")),
+        tuple(() if required is None else required),
+        traceable,
+    )
 
 
 def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:

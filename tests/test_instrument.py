@@ -3,7 +3,7 @@
 import pytest
 
 import te_sched
-from te_sched import IRModule, instrument, tir
+from te_sched import IRModule, instrument, te, tir
 from te_sched.errors import LoweringError
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.transform import PassContext, Sequential, module_pass
@@ -42,6 +42,31 @@ def test_instruments_see_each_pass_and_the_sequence():
         assert passes(IRModule()).attrs == {"level": 2}
     around = ["before tir.Simplify", "after tir.Simplify", "before late", "after late"]
     assert recorder.calls == ["enter", "before sequential", *around, "after sequential", "exit"]
+
+
+def test_instruments_see_the_passes_of_lower_and_may_skip_them():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].unroll(B.op.axis[0])
+    recorder = Recorder(omitted=["tir.UnrollLoop", "mark"])
+    mark = tir.transform.prim_func_pass(lambda func, *_: func, name="mark")
+    added = {"tir.add_lower_pass": [(0, mark)]}
+    with PassContext(instruments=[recorder], config=added):
+        text = str(te_sched.lower(s, [A, B]))
+    assert "T.unroll(8)" in text
+    assert recorder.calls[1:3] == ["before tir.InjectPrefetch", "after tir.InjectPrefetch"]
+    assert recorder.calls[-2] == "after tir.CommonSubexprElimTIR"
+    assert recorder.calls.count("before tir.Simplify") == 3
+
+
+def test_added_passes_are_seen_once():
+    recorder = Recorder()
+    mark = tir.transform.prim_func_pass(lambda func, *_: func.with_attr("marked", 1), name="mark")
+    with PassContext(instruments=[recorder], config={"tir.add_lower_pass": [(0, mark)]}):
+        module = te_sched.lower(tir.PrimFunc((), tir.Evaluate(0), {}))
+    assert module["main"].attrs["marked"] == 1
+    assert recorder.calls.count("before mark") == recorder.calls.count("after mark") == 1
 
 
 def test_a_sequence_omits_passes_of_a_higher_level_and_disabled_ones():

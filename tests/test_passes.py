@@ -11,7 +11,7 @@ import pytest
 from te_sched import IRModule, dlight, instrument, lower, relax, tir, transform
 from te_sched.errors import DeclarationError, LoweringError
 from te_sched.ir import VDevice
-from te_sched.passes import ModulePass
+from te_sched.passes import Pass
 from te_sched.relax import backend
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -100,7 +100,7 @@ class Counter:
         self.after.append(info.name)
 
 
-def _checked(one: ModulePass, module: IRModule) -> None:
+def _checked(one: Pass, module: IRModule) -> None:
     counter = Counter()
     with Target("llvm"), PassContext(instruments=[counter]):
         new = one(module)
@@ -144,7 +144,7 @@ OTHER_PASSES = [
 
 
 @pytest.mark.parametrize("one", OTHER_PASSES, ids=lambda one: one.info.name)
-def test_other_passes_and_pipelines_keep_the_module(one: ModulePass) -> None:
+def test_other_passes_and_pipelines_keep_the_module(one: Pass) -> None:
     _checked(one, network())
 
 
@@ -166,19 +166,19 @@ def test_instruments_see_each_pass_of_a_pipeline() -> None:
 
 
 def test_no_pass_defines_its_call() -> None:
-    pending, classes = [ModulePass], []
+    pending, classes = [Pass], []
     while pending:
         classes.append(pending.pop())
         pending += classes[-1].__subclasses__()
     assert len(classes) > 10
     for cls in classes[1:]:
-        assert inspect.getattr_static(cls, "__call__") is ModulePass.__dict__["__call__"]
+        assert inspect.getattr_static(cls, "__call__") is Pass.__dict__["__call__"]
 
 
 def test_a_pass_that_defines_its_call_is_refused() -> None:
     with pytest.raises(DeclarationError, match="class Quick of passes defines __call__"):
 
-        class Quick(ModulePass):
+        class Quick(Pass):
             def __call__(self, mod: Any) -> Any:
                 return mod
 

@@ -3,7 +3,7 @@
 import pytest
 
 import te_sched
-from te_sched import IRModule, build, config, lower, te, tir, transform
+from te_sched import IRModule, build, config, lower, pass_context, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.script import tir as T
@@ -78,7 +78,7 @@ def test_scopes_end():
 
 
 def test_options_without_effect_warn_once():
-    transform._warned.discard("tir.use_async_copy")
+    pass_context._warned.discard("tir.use_async_copy")
     with pytest.warns(UserWarning, match="tir.use_async_copy has no effect"):
         PassContext(config={"tir.use_async_copy": 1})
     PassContext(config={"tir.use_async_copy": 1})

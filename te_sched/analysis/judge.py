@@ -31,8 +31,8 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.blocks.pipeline import passes_of
 from te_sched.lowering.guard_extents import guard_extents
 from te_sched.lowering.inline_calls import inline_calls
-from te_sched.lowering.passes import apply_passes
 from te_sched.lowering.pipeline import lower
+from te_sched.passes import apply_passes
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.wording import worded, words_for

@@ -18,6 +18,7 @@ from te_sched.ir.op import Op, Rule, register_intrin_lowering
 from te_sched.ir.operators import rounding_to_zero
 from te_sched.ir.stmt import For as ForNode
 from te_sched.ir.stmt import SeqStmt, Stmt
+from te_sched.pass_context import PassContext, warn_once
 from te_sched.runtime.device import Device
 from te_sched.runtime.device import device as context
 from te_sched.runtime.ndarray import NDArray
@@ -26,7 +27,6 @@ from te_sched.te import Operation, Tensor, TensorIntrin
 from te_sched.tir import For as make_for
 from te_sched.tir import Select as select
 from te_sched.tir.constructors import Constructor
-from te_sched.transform import PassContext, warn_once
 
 __all__ = [
     "VERSION",

@@ -94,9 +94,8 @@ _ERRORS = {
 _TRANSFORM = {
     **_all_from(
         "te_sched.transform",
-        "ApplyPassToFunction PassContext PassInfo PrintIR Sequential module_pass",
+        "ApplyPassToFunction ModulePass Pass PassContext PassInfo PrintIR Sequential module_pass",
     ),
-    **dict.fromkeys(("Pass", "ModulePass"), "te_sched.passes:ModulePass"),
 }
 _BUILDING = {
     **_all_from("te_sched", "build lower"),

@@ -46,7 +46,6 @@ from te_sched.lowering.device.pipeline import device_passes
 from te_sched.lowering.guard_extents import guard_extents
 from te_sched.lowering.lower_constants import lower_constants
 from te_sched.lowering.lower_predicates import lower_predicates
-from te_sched.lowering.passes import Pass, apply_passes
 from te_sched.lowering.pipeline import (
     TARGET_PASSES,
     WATCHED_PASSES,
@@ -57,12 +56,13 @@ from te_sched.lowering.pipeline import (
 from te_sched.lowering.replace_intrinsics import replace_intrinsics
 from te_sched.lowering.specialize_strides import specialize_strides
 from te_sched.lowering.statements import stores_and_calls
+from te_sched.passes import LoweringPass, apply_passes
 from te_sched.schedule.source_locations import stage_named
 from te_sched.schedule.state import Fate
 from te_sched.trace.trace import Trace
 from te_sched.wording import by_name
 
-PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final"))
+PROCESSOR_PASSES = (LoweringPass(guard_counts, "final"), LoweringPass(specialize_strides, "final"))
 
 _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls

@@ -30,7 +30,6 @@ from te_sched.lowering.inject_virtual_threads import inject_virtual_threads
 from te_sched.lowering.join_dimensions import join_dimensions
 from te_sched.lowering.narrow_index_types import narrow_index_types
 from te_sched.lowering.partition_loops import partition_loops
-from te_sched.lowering.passes import Pass, Watcher, apply_passes
 from te_sched.lowering.remove_no_op import remove_no_op
 from te_sched.lowering.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lowering.rewrite_storage import rewrite_storage
@@ -40,6 +39,7 @@ from te_sched.lowering.simplify import simplify
 from te_sched.lowering.unroll_loops import unroll_loops
 from te_sched.lowering.vectorize_loops import vectorize_loops
 from te_sched.lowering.widen_indices import widen_indices
+from te_sched.passes import LoweringPass, Watcher, apply_passes
 from te_sched.schedule.normalize import fold_reals
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import adding_places
@@ -52,31 +52,31 @@ from te_sched.wording import worded, words_for
 
 # The passes after schedule_ops, for programs to be printed or to run.
 PASSES = (
-    Pass(inject_prefetch, "buffers", 0),
-    Pass(flatten_storage, "flat", 0),
-    Pass(narrow_index_types, "flat", 0),
-    Pass(simplify, "flat", 0),
-    Pass(partition_loops, "flat", 1),
-    Pass(vectorize_loops, "vector", 1),
-    Pass(inject_virtual_threads, "vector", 1),
-    Pass(inject_double_buffer, "vector", 1),
-    Pass(rewrite_storage, "vector", 1),
-    Pass(hoist_conditions, "vector", 1),
-    Pass(simplify, "vector", 1),
-    Pass(remove_no_op, "vector", 1),
-    Pass(unroll_loops, "vector", 1),
-    Pass(renormalize_split_patterns, "vector", 2),
-    Pass(simplify, "vector", 2),
-    Pass(remove_no_op, "vector", 2),
-    Pass(rewrite_unsafe_select, "vector", 2),
-    Pass(eliminate_common_subexpressions, "final", 3),
+    LoweringPass(inject_prefetch, "buffers", 0),
+    LoweringPass(flatten_storage, "flat", 0),
+    LoweringPass(narrow_index_types, "flat", 0),
+    LoweringPass(simplify, "flat", 0),
+    LoweringPass(partition_loops, "flat", 1),
+    LoweringPass(vectorize_loops, "vector", 1),
+    LoweringPass(inject_virtual_threads, "vector", 1),
+    LoweringPass(inject_double_buffer, "vector", 1),
+    LoweringPass(rewrite_storage, "vector", 1),
+    LoweringPass(hoist_conditions, "vector", 1),
+    LoweringPass(simplify, "vector", 1),
+    LoweringPass(remove_no_op, "vector", 1),
+    LoweringPass(unroll_loops, "vector", 1),
+    LoweringPass(renormalize_split_patterns, "vector", 2),
+    LoweringPass(simplify, "vector", 2),
+    LoweringPass(remove_no_op, "vector", 2),
+    LoweringPass(rewrite_unsafe_select, "vector", 2),
+    LoweringPass(eliminate_common_subexpressions, "final", 3),
 )
 _PHASE_LEVELS = ("buffers", "flat", "vector", "vector")
 
 # As in TVM 0.9: conditions are hoisted out of the loops that remain after unrolling.
 AS_OLDER_PASSES = (
-    *(one for one in PASSES[:-1] if one.run is not hoist_conditions),
-    Pass(hoist_conditions, "vector", 3),
+    *(one for one in PASSES[:-1] if one.function is not hoist_conditions),
+    LoweringPass(hoist_conditions, "vector", 3),
     PASSES[-1],
 )
 
@@ -85,10 +85,10 @@ _MOVING = {
     *(inject_prefetch, partition_loops, inject_double_buffer, rewrite_storage),
     *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
 }
-WATCHED_PASSES = tuple(one for one in PASSES if one.run not in _MOVING)
+WATCHED_PASSES = tuple(one for one in PASSES if one.function not in _MOVING)
 
 # Programs to run have one index per access, as wide as needed.
-TARGET_PASSES = (Pass(join_dimensions, "final"), Pass(widen_indices, "final"))
+TARGET_PASSES = (LoweringPass(join_dimensions, "final"), LoweringPass(widen_indices, "final"))
 
 
 @checked_as(LoweringError, but=("inputs", "args", "binds"))
@@ -177,7 +177,7 @@ def lower_functions(
     stop_after: str | None = None,
     simple_mode: bool = False,
     watcher: Watcher | None = None,
-    passes: Sequence[Pass] | None = None,
+    passes: Sequence[LoweringPass] | None = None,
 ) -> IRModule:
     """Apply the remaining passes to functions (see `run_passes`)."""
     lowered = {}
@@ -271,7 +271,7 @@ def run_passes(
     stop_after: str | None = None,
     simple_mode: bool = False,
     watcher: Watcher | None = None,
-    passes: Sequence[Pass] | None = None,
+    passes: Sequence[LoweringPass] | None = None,
 ) -> PrimFunc:
     """The function after passes, up to the last one named `stop_after`.
 
@@ -288,11 +288,11 @@ def run_passes(
     if stop_after is not None:
         chosen = chosen[: _end_of(chosen, stop_after)]
     if simple_mode:
-        chosen = [one for one in chosen if one.run is not partition_loops]
+        chosen = [one for one in chosen if one.function is not partition_loops]
     return apply_passes(chosen, func, switches, watcher)
 
 
-def _end_of(passes: Sequence[Pass], name: str) -> int:
+def _end_of(passes: Sequence[LoweringPass], name: str) -> int:
     """The number of passes up to the last one of a name; 0 for the making of loops."""
     if name == "schedule_ops":
         return 0
@@ -306,10 +306,15 @@ def _end_of(passes: Sequence[Pass], name: str) -> int:
     return found[-1]
 
 
-def _chosen_passes(passes: Sequence[Pass], settings: Lowering) -> list[Pass]:
+def _chosen_passes(passes: Sequence[LoweringPass], settings: Lowering) -> list[LoweringPass]:
     """Passes without those that a program disables, and with those that it adds."""
     added = [
-        Pass(_with_settings(one), _PHASE_LEVELS[min(phase, 3)], min(phase, 3))
+        LoweringPass(
+            _with_settings(one),
+            _PHASE_LEVELS[min(phase, 3)],
+            min(phase, 3),
+            getattr(one, "info", None),
+        )
         for phase, one in settings.added_passes
     ]
     chosen = [one for one in passes if one.name not in settings.disabled_passes]

@@ -27,7 +27,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lowering.blocks.split_concatenations import split_concatenations
 from te_sched.lowering.blocks.widen_halves import widen_halves
-from te_sched.passes import ModulePass, ModuleTransform, PassInfo
+from te_sched.passes import ModuleTransform, Pass, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.relax.transform.fold_constant import folding
@@ -64,7 +64,7 @@ _OF_BUILDS: dict[str, Callable[[IRModule], IRModule]] = {
 }
 
 
-def processor_passes() -> list[tuple[str, ModulePass]]:
+def processor_passes() -> list[tuple[str, Pass]]:
     """The passes of the pipeline "processor" with their names; they need a target around them."""
     # A normalization that is left is decomposed into a tuple, whose parts are used directly.
     names = ("DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO)
@@ -82,7 +82,7 @@ def processor_passes() -> list[tuple[str, ModulePass]]:
     )
 
 
-def gpu_passes() -> list[tuple[str, ModulePass]]:
+def gpu_passes() -> list[tuple[str, Pass]]:
     """The passes of the pipeline "gpu" with their names; they need a target around them."""
     names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
     rules = (
@@ -113,14 +113,12 @@ def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
     return apply
 
 
-def _as_passes(*named: tuple[str, Callable[[IRModule], IRModule]]) -> list[tuple[str, ModulePass]]:
+def _as_passes(*named: tuple[str, Callable[[IRModule], IRModule]]) -> list[tuple[str, Pass]]:
     """The passes, also of functions on modules, for which instruments are called by these names."""
-    return [
-        (name, one if isinstance(one, ModulePass) else _pass_of(name, one)) for name, one in named
-    ]
+    return [(name, one if isinstance(one, Pass) else _pass_of(name, one)) for name, one in named]
 
 
-def _pass_of(name: str, function: Callable[[IRModule], IRModule]) -> ModulePass:
+def _pass_of(name: str, function: Callable[[IRModule], IRModule]) -> Pass:
     return ModuleTransform(lambda mod, _: function(mod), PassInfo(0, name))
 
 
@@ -140,17 +138,17 @@ def _without_packing(mod: IRModule) -> IRModule:
     return transform.DeadCodeElimination()(mod) if is_packed else mod
 
 
-Passes = Callable[[], list[tuple[str, ModulePass]]]
+Passes = Callable[[], list[tuple[str, Pass]]]
 
 
-def _scheduled(name: str, passes: Passes) -> Callable[[], ModulePass]:
+def _scheduled(name: str, passes: Passes) -> Callable[[], Pass]:
     """A pipeline that fuses what can be, and schedules it; it needs a target around it.
 
     Operators that differ between training and inference (batch_norm, dropout) are those of
     inference, unless DecomposeOpsForTraining has treated them.
     """
 
-    def pipeline() -> ModulePass:
+    def pipeline() -> Pass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
             for _, one in passes():
@@ -206,16 +204,16 @@ def _with_unscheduled(rewrite: Callable[[PrimFunc], PrimFunc], mod: IRModule) ->
     )
 
 
-def _legalize(warns: bool = False) -> ModulePass:
+def _legalize(warns: bool = False) -> Pass:
     """The pass of builds in place of LegalizeOps."""
     info = PassInfo(0, "LegalizeOps")
     return ModuleTransform(lambda mod, context: legalize_exactly(mod, warns), info)
 
 
-def _of(name: str, passes: tuple[str, ...], is_exact: bool = True) -> Callable[..., ModulePass]:
+def _of(name: str, passes: tuple[str, ...], is_exact: bool = True) -> Callable[..., Pass]:
     """A pipeline; without `is_exact` it has TVM's text of operators."""
 
-    def pipeline(*, enable_warning: bool = False) -> ModulePass:
+    def pipeline(*, enable_warning: bool = False) -> Pass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
             options = {"LegalizeOps": {"enable_warning": enable_warning}}
@@ -234,7 +232,7 @@ def _static_shape_tuning(
     target: Target | str,
     work_dir: str | os.PathLike[str] = "tuning_logs",
     cpu_weight_prepack: bool = False,
-) -> ModulePass:
+) -> Pass:
     """The pipeline that measures candidates for each function, and takes the fastest ones.
 
     Parameters

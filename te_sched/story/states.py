@@ -19,9 +19,9 @@ from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import statements
 from te_sched.lowering.blocks.pipeline import passes_of
-from te_sched.lowering.passes import apply_passes
 from te_sched.lowering.pipeline import lower
 from te_sched.lowering.statements import binds_threads
+from te_sched.passes import apply_passes
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import stage_named

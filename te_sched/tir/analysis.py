@@ -26,7 +26,7 @@ from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.lowering.blocks.pipeline import passes_of
 from te_sched.lowering.blocks.place_allocations import common_ancestors
-from te_sched.lowering.passes import apply_passes
+from te_sched.passes import apply_passes
 from te_sched.signatures import checked
 from te_sched.tir.transform import PrimFuncPass, access_of_host, of_each_function
 

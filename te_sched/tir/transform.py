@@ -6,8 +6,6 @@ te_sched.lowering and te_sched.tir.passes; `prim_func_pass` makes a pass of a us
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -16,8 +14,8 @@ from te_sched import config
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.config import Lowering
-from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
-from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
+from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject
+from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lowering.blocks.compact_buffers import alignments, compact_buffers
 from te_sched.lowering.blocks.declarations import (
@@ -57,17 +55,22 @@ from te_sched.lowering.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lowering.simplify import simplify
 from te_sched.lowering.unroll_loops import unroll_loops
 from te_sched.lowering.vectorize_loops import vectorize_loops
-from te_sched.passes import FunctionsPass, ModulePass, PassInfo, current_context, info_of
+from te_sched.pass_context import HoistedConditionals, HoistedLetBindings, PassInfo
+from te_sched.passes import (
+    FunctionsPass,
+    LoweringPass,
+    ModulePass,
+    Pass,
+    PrimFuncPass,
+    info_of,
+    pass_of,
+)
 from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked
 from te_sched.target import Target
 from te_sched.tir.passes.convert_ssa import convert_ssa
 from te_sched.tir.passes.force_narrow_indices import force_narrow_indices
-from te_sched.tir.passes.hoist_expressions import (
-    HoistedConditionals,
-    HoistedLetBindings,
-    hoist_expressions,
-)
+from te_sched.tir.passes.hoist_expressions import hoist_expressions
 from te_sched.tir.passes.inline_private_functions import inline_private_functions
 from te_sched.tir.passes.lower_intrinsics import lower_intrinsics
 from te_sched.tir.passes.lower_packed_calls import lower_packed_calls
@@ -131,84 +134,6 @@ __all__ = [
     "prim_func_pass",
 ]
 
-# The passes by TVM's names.
-PASS_NAMES: Mapping[str, Callable[[PrimFunc, Lowering], PrimFunc]] = {
-    "tir.LowerCrossThreadReduction": lower_cross_thread,
-    "tir.LowerInitBlock": lower_init,
-    "tir.PlanAndUpdateBufferAllocationLocation": place_allocations,
-    "tir.ConvertBlocksToOpaque": make_opaque,
-    "tir.UnifyThreadBinding": unify_equal_threads,
-    "tir.CompactBufferAllocation": compact_buffers,
-    "tir.LowerMatchBuffer": lower_match_buffers,
-    "tir.InjectSoftwarePipeline": inject_pipelines,
-    "tir.LiftThreadBinding": unify_threads,
-    "tir.LowerOpaqueBlock": lower_opaque_blocks,
-    "tir.InjectPrefetch": inject_prefetch,
-    "tir.FlattenBuffer": flatten_storage,
-    "tir.StorageFlatten": flatten_storage,
-    "tir.NarrowDataType": narrow_index_types,
-    "tir.Simplify": simplify,
-    "tir.LoopPartition": partition_loops,
-    "tir.VectorizeLoop": vectorize_loops,
-    "tir.InjectVirtualThread": inject_virtual_threads,
-    "tir.InjectDoubleBuffer": inject_double_buffer,
-    "tir.StorageRewrite": rewrite_storage,
-    "tir.HoistIfThenElse": hoist_conditions,
-    "tir.HoistExpression": hoist_expressions,
-    "tir.UnrollLoop": unroll_loops,
-    "tir.RenormalizeSplitPattern": renormalize_split_patterns,
-    "tir.RemoveNoOp": remove_no_op,
-    "tir.RewriteUnsafeSelect": rewrite_unsafe_select,
-    "tir.RemoveAssume": remove_assumptions,
-    "tir.RemoveStoreUndef": remove_undefined_stores,
-    "tir.ForceNarrowIndexToInt32": force_narrow_indices,
-    "tir.CommonSubexprElimTIR": eliminate_common_subexpressions,
-}
-
-
-class PrimFuncPass(ModulePass):
-    """A pass that maps each PrimFunc of a module.
-
-    Parameters
-    ----------
-    transform : a function (function, module, context) -> function, or None to remove it.
-    info : its name and level.
-
-    >>> isinstance(Simplify(), PrimFuncPass)
-    True
-    """
-
-    kind = "PrimFunc"
-
-    def __init__(
-        self,
-        transform: Callable[[PrimFunc, IRModule, Any], PrimFunc | None],
-        info: PassInfo | None = None,
-    ) -> None:
-        self.transform = transform
-        self.info = info or PassInfo()
-
-    def run(self, mod: IRModule) -> IRModule:
-        """The module with the results instead of its PrimFuncs; itself if none changed."""
-        context = current_context()
-        functions = dict(mod.functions)
-        for name, func in mod.functions_of_loops.items():
-            new = self.transform(func, mod, context)
-            if new is None:
-                del functions[name]
-            elif isinstance(new, PrimFunc):
-                functions[name] = new
-            else:
-                raise LoweringError(
-                    f"pass {self.info.name} must return a PrimFunc, got {kind_of(new)}",
-                    f"it was called with function {name}",
-                    "return the function, even if the pass changes nothing",
-                )
-        return mod.with_exactly(functions)
-
-    def __repr__(self) -> str:
-        return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
-
 
 @checked
 def prim_func_pass(
@@ -232,25 +157,12 @@ def prim_func_pass(
     if pass_func is None:
         return lambda decorated: prim_func_pass(decorated, opt_level, name, required, traceable)
     info = info_of(pass_func, opt_level, name, required, traceable)
-    if not inspect.isclass(pass_func):
-        return PrimFuncPass(pass_func, info)
-
-    @functools.wraps(pass_func, updated=())
-    def make(*args: Any, **kwargs: Any) -> PrimFuncPass:
-        made: Any = pass_func(*args, **kwargs)
-        return PrimFuncPass(made.transform_function, info)
-
-    return make
+    return pass_of(PrimFuncPass, pass_func, "transform_function", info)
 
 
 def of_each_function(run: Callable[[PrimFunc], PrimFunc], name: str) -> PrimFuncPass:
     """The pass of a function that asks neither the module nor the context."""
     return PrimFuncPass(lambda func, *_: run(func), PassInfo(name=name))
-
-
-def _named(name: str, choose: Callable[[PrimFunc], PrimFunc] | None = None) -> PrimFuncPass:
-    run = PASS_NAMES[name]
-    return of_each_function(choose or (lambda func: run(func, config.current().lowering)), name)
 
 
 @checked
@@ -266,7 +178,7 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
 
 
 @checked
-def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
+def Filter(fcond: Callable[[PrimFunc], bool]) -> Pass:
     """The pass that keeps the functions for which `fcond` is true.
 
     >>> import te_sched
@@ -339,7 +251,9 @@ def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     predicates = config.current().lowering.predicate_accesses
     settings = Lowering(vectorize=enable_vectorize, predicate_accesses=predicates)
     target = Target.current(allow_none=True)
-    return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings, target))
+    return of_each_function(
+        lambda func: vectorize_loops(func, settings, target), "tir.VectorizeLoop"
+    )
 
 
 def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:
@@ -357,7 +271,7 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
         B[i * 8 + j] = A[i * 8 + j] + T.float32(1)
     """
     del cache_line_size, create_bound_attribute
-    return _named("tir.StorageFlatten")
+    return LoweringPass(flatten_storage, info=PassInfo(name="tir.StorageFlatten"))
 
 
 @checked
@@ -378,8 +292,8 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
             "use NarrowDataType(32)",
         )
     settings = config.current().lowering
-    return _named(
-        "tir.NarrowDataType", lambda func: narrow_index_types(func, settings, target_bits)
+    return of_each_function(
+        lambda func: narrow_index_types(func, settings, target_bits), "tir.NarrowDataType"
     )
 
 
@@ -401,7 +315,7 @@ def InjectPrefetch() -> PrimFuncPass:
                 T.prefetch(T.address_of(A[i + 2 + prefetch_A_0 * 16]), 0, 3, 1)
             B[i] = A[i] + T.float32(1)
     """
-    return _named("tir.InjectPrefetch")
+    return LoweringPass(inject_prefetch)
 
 
 def Simplify() -> PrimFuncPass:
@@ -414,7 +328,7 @@ def Simplify() -> PrimFuncPass:
     for i in range(4):
         T.evaluate(0)
     """
-    return _named("tir.Simplify")
+    return LoweringPass(simplify)
 
 
 def LoopPartition() -> PrimFuncPass:
@@ -432,7 +346,7 @@ def LoopPartition() -> PrimFuncPass:
         if i + n < n:
             T.call_extern("int32", "f", i + n)
     """
-    return _named("tir.LoopPartition")
+    return LoweringPass(partition_loops)
 
 
 def InjectVirtualThread() -> PrimFuncPass:
@@ -446,7 +360,7 @@ def InjectVirtualThread() -> PrimFuncPass:
     T.call_extern("int32", "f", 0)
     T.call_extern("int32", "f", 1)
     """
-    return _named("tir.InjectVirtualThread")
+    return LoweringPass(inject_virtual_threads)
 
 
 def InjectDoubleBuffer() -> PrimFuncPass:
@@ -463,7 +377,7 @@ def InjectDoubleBuffer() -> PrimFuncPass:
     >>> "allocate([4]" in str(InjectDoubleBuffer()(module))  # twice the 2 elements of a row
     True
     """
-    return _named("tir.InjectDoubleBuffer")
+    return LoweringPass(inject_double_buffer)
 
 
 def StorageRewrite() -> PrimFuncPass:
@@ -479,7 +393,7 @@ def StorageRewrite() -> PrimFuncPass:
     >>> [str(one).count("allocate") for one in (module, StorageRewrite()(module))]
     [2, 1]
     """
-    return _named("tir.StorageRewrite")
+    return LoweringPass(rewrite_storage)
 
 
 def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
@@ -496,7 +410,7 @@ def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
             T.call_extern("int32", "f", i)
     """
     del variant
-    return _named("tir.HoistIfThenElse")
+    return LoweringPass(hoist_conditions)
 
 
 def HoistExpression() -> PrimFuncPass:
@@ -515,7 +429,7 @@ def HoistExpression() -> PrimFuncPass:
         for i in range(4):
             T.call_extern("int32", "f", 0)
     """
-    return _named("tir.HoistExpression")
+    return LoweringPass(hoist_expressions)
 
 
 def UnrollLoop() -> PrimFuncPass:
@@ -528,7 +442,7 @@ def UnrollLoop() -> PrimFuncPass:
     T.call_extern("int32", "f", 0)
     T.call_extern("int32", "f", 1)
     """
-    return _named("tir.UnrollLoop")
+    return LoweringPass(unroll_loops)
 
 
 def RemoveNoOp() -> PrimFuncPass:
@@ -540,7 +454,7 @@ def RemoveNoOp() -> PrimFuncPass:
     >>> RemoveNoOp()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
     T.evaluate(0)
     """
-    return _named("tir.RemoveNoOp")
+    return LoweringPass(remove_no_op)
 
 
 def RewriteUnsafeSelect() -> PrimFuncPass:
@@ -554,7 +468,7 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
     A = T.Buffer((4,))
     T.if_then_else(i < 4, A[i], T.float32(0))
     """
-    return _named("tir.RewriteUnsafeSelect")
+    return LoweringPass(rewrite_unsafe_select)
 
 
 @checked
@@ -581,7 +495,7 @@ def CommonSubexprElimTIR(
             func = identify_equal_terms(func, settings)
         return eliminate_common_subexpressions(func, settings)
 
-    return _named("tir.CommonSubexprElimTIR", eliminate)
+    return of_each_function(eliminate, "tir.CommonSubexprElimTIR")
 
 
 def LowerCrossThreadReduction() -> PrimFuncPass:
@@ -601,7 +515,7 @@ def LowerCrossThreadReduction() -> PrimFuncPass:
     >>> [name for name in ("S_cross_thread", "S_write_back") if name in str(module)]
     ['S_cross_thread', 'S_write_back']
     """
-    return _named("tir.LowerCrossThreadReduction")
+    return LoweringPass(lower_cross_thread)
 
 
 def LowerInitBlock() -> PrimFuncPass:
@@ -632,7 +546,7 @@ def LowerInitBlock() -> PrimFuncPass:
                     S[()] = 0
                 S[()] = S[()] + A[vk]
     """
-    return _named("tir.LowerInitBlock")
+    return LoweringPass(lower_init)
 
 
 def PlanAndUpdateBufferAllocationLocation() -> PrimFuncPass:
@@ -660,7 +574,7 @@ def PlanAndUpdateBufferAllocationLocation() -> PrimFuncPass:
                 B[i] = A[i] + 1
                 C[i] = B[i] * 2
     """
-    return _named("tir.PlanAndUpdateBufferAllocationLocation")
+    return LoweringPass(place_allocations)
 
 
 def ConvertBlocksToOpaque() -> PrimFuncPass:
@@ -686,7 +600,7 @@ def ConvertBlocksToOpaque() -> PrimFuncPass:
                 T.writes(A[i * 4 + j])
                 A[i * 4 + j] = 0
     """
-    return _named("tir.ConvertBlocksToOpaque")
+    return LoweringPass(make_opaque)
 
 
 def UnifyThreadBinding() -> PrimFuncPass:
@@ -708,7 +622,7 @@ def UnifyThreadBinding() -> PrimFuncPass:
             for threadIdx_x in T.thread_binding(8, thread="threadIdx.x"):
                 A[k, threadIdx_x] = 0
     """
-    return _named("tir.UnifyThreadBinding")
+    return LoweringPass(unify_equal_threads)
 
 
 def LiftThreadBinding() -> PrimFuncPass:
@@ -717,7 +631,7 @@ def LiftThreadBinding() -> PrimFuncPass:
     >>> LiftThreadBinding().info.name
     'tir.LiftThreadBinding'
     """
-    return _named("tir.LiftThreadBinding")
+    return LoweringPass(unify_threads)
 
 
 def InjectSoftwarePipeline() -> PrimFuncPass:
@@ -742,7 +656,7 @@ def InjectSoftwarePipeline() -> PrimFuncPass:
     C[i] = B[i % 2, 0] + 1
     C[7] = B[1, 0] + 1
     """
-    return _named("tir.InjectSoftwarePipeline")
+    return LoweringPass(inject_pipelines)
 
 
 @checked
@@ -764,8 +678,8 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     True
     """
     settings = config.current().lowering
-    return _named(
-        "tir.CompactBufferAllocation", lambda func: compact_buffers(func, settings, is_strict)
+    return of_each_function(
+        lambda func: compact_buffers(func, settings, is_strict), "tir.CompactBufferAllocation"
     )
 
 
@@ -783,7 +697,7 @@ def LowerMatchBuffer() -> PrimFuncPass:
     >>> "A[i, 3] = 0" in str(LowerMatchBuffer()(IRModule({"clear": clear})))
     True
     """
-    return _named("tir.LowerMatchBuffer")
+    return LoweringPass(lower_match_buffers)
 
 
 def LowerOpaqueBlock() -> PrimFuncPass:
@@ -814,7 +728,7 @@ def LowerOpaqueBlock() -> PrimFuncPass:
         lowered = lower_opaque_blocks(func, settings)
         return declare_buffers(lowered, settings, alignments(func.body))
 
-    return _named("tir.LowerOpaqueBlock", lower)
+    return of_each_function(lower, "tir.LowerOpaqueBlock")
 
 
 def FlattenBuffer() -> PrimFuncPass:
@@ -845,7 +759,7 @@ def FlattenBuffer() -> PrimFuncPass:
             return func
         return flatten_storage(drop_declarations(func), settings)
 
-    return _named("tir.FlattenBuffer", flatten)
+    return of_each_function(flatten, "tir.FlattenBuffer")
 
 
 def RenormalizeSplitPattern() -> PrimFuncPass:
@@ -859,7 +773,7 @@ def RenormalizeSplitPattern() -> PrimFuncPass:
     j = T.int32()
     T.call_extern("int32", "f", i * 4 + j // 8)
     """
-    return _named("tir.RenormalizeSplitPattern")
+    return LoweringPass(renormalize_split_patterns)
 
 
 def RemoveAssume() -> PrimFuncPass:
@@ -875,7 +789,7 @@ def RemoveAssume() -> PrimFuncPass:
     A = T.Buffer((2,), "int32")
     A[1] = 10
     """
-    return _named("tir.RemoveAssume")
+    return LoweringPass(remove_assumptions)
 
 
 def RemoveStoreUndef() -> PrimFuncPass:
@@ -889,7 +803,7 @@ def RemoveStoreUndef() -> PrimFuncPass:
     >>> RemoveStoreUndef()(IRModule({"nothing": nothing}))["nothing"].body
     T.evaluate(0)
     """
-    return _named("tir.RemoveStoreUndef")
+    return LoweringPass(remove_undefined_stores)
 
 
 def ForceNarrowIndexToInt32() -> PrimFuncPass:
@@ -906,7 +820,7 @@ def ForceNarrowIndexToInt32() -> PrimFuncPass:
         A = T.Buffer((8,))
         A[i] = T.float32(0)
     """
-    return _named("tir.ForceNarrowIndexToInt32")
+    return LoweringPass(force_narrow_indices)
 
 
 def _of_functions(
@@ -916,7 +830,7 @@ def _of_functions(
     return FunctionsPass(lambda mod, context: transform(mod.functions), PassInfo(name=name))
 
 
-def ConvertSSA() -> ModulePass:
+def ConvertSSA() -> Pass:
     """The pass that gives each definition of a module a variable of its own.
 
     >>> from te_sched import IRModule, tir
@@ -929,7 +843,7 @@ def ConvertSSA() -> ModulePass:
     return _of_functions(convert_ssa, "tir.ConvertSSA")
 
 
-def InlinePrivateFunctions() -> ModulePass:
+def InlinePrivateFunctions() -> Pass:
     """The pass that puts the statements of private functions where these are called.
 
     >>> from te_sched import IRModule, tir
@@ -943,7 +857,7 @@ def InlinePrivateFunctions() -> ModulePass:
     return _of_functions(inline_private_functions, "tir.InlinePrivateFunctions")
 
 
-def AnnotateEntryFunc() -> ModulePass:
+def AnnotateEntryFunc() -> Pass:
     """The pass that marks the only function of a module as the one that callers see.
 
     >>> from te_sched import IRModule, tir
@@ -1018,7 +932,7 @@ def AnnotateDeviceRegions() -> PrimFuncPass:
     return of_each_function(annotate, "tir.AnnotateDeviceRegions")
 
 
-def SplitHostDevice() -> ModulePass:
+def SplitHostDevice() -> Pass:
     """The pass that makes a function of each part with an attribute "target", and calls it.
 
     >>> from te_sched import IRModule
@@ -1040,7 +954,7 @@ def SplitHostDevice() -> ModulePass:
     )
 
 
-def LowerDeviceKernelLaunch() -> ModulePass:
+def LowerDeviceKernelLaunch() -> Pass:
     """The pass that launches functions for a device, with their extents, instead of calling them.
 
     >>> from te_sched import IRModule
@@ -1097,7 +1011,7 @@ def LowerThreadAllreduce() -> PrimFuncPass:
     return of_each_function(run, "tir.LowerThreadAllreduce")
 
 
-def MakePackedAPI() -> ModulePass:
+def MakePackedAPI() -> Pass:
     """The pass that gives functions that callers see the parameters of packed functions.
 
     >>> from te_sched import IRModule
@@ -1118,7 +1032,7 @@ def MakePackedAPI() -> ModulePass:
     )
 
 
-def MakeUnpackedAPI() -> ModulePass:
+def MakeUnpackedAPI() -> Pass:
     """The pass that gives functions that callers see pointers as parameters for buffers.
 
     >>> from te_sched import IRModule

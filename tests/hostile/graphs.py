@@ -33,7 +33,7 @@ RECEIVERS = {
     "graph_words.tensor()": "te_sched.ir.struct_info:GraphExpr",
     "te_sched.relax.dpl.wildcard()": "te_sched.relax.dpl.pattern:DFPattern",
     "te_sched.relax.dpl.PatternContext()": "te_sched.relax.dpl.context:PatternContext",
-    "te_sched.relax.transform.FuseOps()": "te_sched.passes:ModulePass",
+    "te_sched.relax.transform.FuseOps()": "te_sched.passes:Pass",
     "graph_words.rewrite()": "te_sched.relax.binding_rewrite:DataflowBlockRewrite",
     "graph_words.module()": "te_sched.ir.stmt:IRModule",
     "graph_words.module()['main']": "te_sched.ir.graph:GraphFunction",

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import config, te
 from te_sched.config import AS_TVM, TO_RUN, Config, Lowering
 from te_sched.errors import InternalError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import PrimFunc
-from te_sched.lowering.passes import Pass, apply_passes
 from te_sched.lowering.pipeline import AS_OLDER_PASSES, PASSES, WATCHED_PASSES, run_passes
+from te_sched.passes import LoweringPass, apply_passes
 
 NOTHING = PrimFunc((), S.Evaluate(IntImm(0)), {})
 LOWER = Path(te_sched.__file__).parent / "lowering"
@@ -45,7 +45,7 @@ def test_passes_get_the_settings_and_watchers_their_names() -> None:
         return func
 
     told = Told()
-    one = Pass(note, "final")
+    one = LoweringPass(note, "final")
     assert apply_passes([one, one], NOTHING, Config(lowering=TO_RUN), told) is NOTHING
     assert (given, told.names, one.name) == ([TO_RUN] * 2, ["note"] * 2, "note")
 
@@ -54,13 +54,23 @@ def test_passes_get_the_settings_and_watchers_their_names() -> None:
 def test_what_a_pass_makes_is_verified_if_the_switches_say_so(is_verified: bool) -> None:
     i = Var("i")
     loop = S.For(i, IntImm(0), IntImm(4), "vectorized", S.Evaluate(i))
-    spoil = Pass(lambda func, _: func.with_body(loop), "vector")
+    spoil = LoweringPass(lambda func, _: func.with_body(loop), "vector")
     switches = Config(verify_passes=is_verified)
     if not is_verified:
         assert apply_passes([spoil], NOTHING, switches).body is loop
         return
     with pytest.raises(InternalError, match="a vectorized loop does not occur at this level"):
         apply_passes([spoil], NOTHING, switches)
+
+
+def test_a_call_with_a_module_verifies_what_a_pass_promises() -> None:
+    i = Var("i")
+    loop = S.For(i, IntImm(0), IntImm(4), "vectorized", S.Evaluate(i))
+    module = S.IRModule({"f": NOTHING})
+    with config.scoped(verify_passes=True):
+        assert LoweringPass(lambda func, _: func, "vector")(module) is module
+        with pytest.raises(InternalError, match="a vectorized loop does not occur at this level"):
+            LoweringPass(lambda func, _: func.with_body(loop), "vector")(module)
 
 
 def test_tuples_of_passes_keep_the_order_of_phases() -> None:

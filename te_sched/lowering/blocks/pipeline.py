@@ -16,26 +16,26 @@ from te_sched.lowering.blocks.lower_opaque_blocks import PRAGMA, lower_opaque_bl
 from te_sched.lowering.blocks.make_opaque import make_opaque
 from te_sched.lowering.blocks.place_allocations import place_allocations
 from te_sched.lowering.blocks.unify_threads import unify_threads
-from te_sched.lowering.passes import Pass
 from te_sched.lowering.simplify import simplify
+from te_sched.passes import LoweringPass
 
-_UNIFY = (Pass(unify_threads, "opaque", 0),)
+_UNIFY = (LoweringPass(unify_threads, "opaque", 0),)
 BLOCK_PASSES = (
-    Pass(lower_cross_thread, "blocks", 0),
-    Pass(lower_init, "blocks", 0),
-    Pass(place_allocations, "blocks", 0),
-    Pass(make_opaque, "opaque", 0),
+    LoweringPass(lower_cross_thread, "blocks", 0),
+    LoweringPass(lower_init, "blocks", 0),
+    LoweringPass(place_allocations, "blocks", 0),
+    LoweringPass(make_opaque, "opaque", 0),
     *_UNIFY,
-    Pass(compact_buffers, "opaque", 0),
-    Pass(lower_match_buffers, "opaque", 0),
-    Pass(simplify, "opaque", 0),
-    Pass(inject_pipelines, "opaque", 0),
-    Pass(lower_opaque_blocks, "declared", 0),
-    Pass(drop_declarations, "buffers", 0),
+    LoweringPass(compact_buffers, "opaque", 0),
+    LoweringPass(lower_match_buffers, "opaque", 0),
+    LoweringPass(simplify, "opaque", 0),
+    LoweringPass(inject_pipelines, "opaque", 0),
+    LoweringPass(lower_opaque_blocks, "declared", 0),
+    LoweringPass(drop_declarations, "buffers", 0),
 )
 
 
-def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
+def passes_of(func: PrimFunc) -> tuple[LoweringPass, ...]:
     """The passes that a function needs: all of them if it has blocks."""
     if has_blocks(func.body):
         return BLOCK_PASSES
@@ -47,12 +47,12 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
     return (*unify, *(BLOCK_PASSES[-2:-1] if unify or any(map(_is_lowered, loops)) else ()))
 
 
-def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
+def printed_passes_of(func: PrimFunc) -> tuple[LoweringPass, ...]:
     """The passes that a function needs to be printed: TVM also simplifies functions without blocks
     before they are flattened.
     """
     passes = passes_of(func)
-    return passes if passes is BLOCK_PASSES else (Pass(simplify, "declared", 0), *passes)
+    return passes if passes is BLOCK_PASSES else (LoweringPass(simplify, "declared", 0), *passes)
 
 
 def _is_lowered(loop: For) -> bool:

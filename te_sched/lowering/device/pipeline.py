@@ -13,15 +13,15 @@ from te_sched.lowering.device.lower_thread_reductions import lower_thread_reduct
 from te_sched.lowering.device.lower_warp_memory import lower_warp_memory
 from te_sched.lowering.device.split_kernels import split_kernels
 from te_sched.lowering.device.unify_threads import unify_threads
-from te_sched.lowering.passes import Pass, Watcher, apply_passes
+from te_sched.passes import LoweringPass, Watcher, apply_passes
 
 # Passes on the function, and then on each of its kernels.
-FUNCTION_PASSES = (Pass(unify_threads, "final"),)
+FUNCTION_PASSES = (LoweringPass(unify_threads, "final"),)
 KERNEL_PASSES = (
-    Pass(bound_memory, "kernel"),
-    Pass(lower_thread_reductions, "kernel_reduced"),
-    Pass(lower_warp_memory, "kernel_final"),
-    Pass(insert_barriers, "kernel_final"),
+    LoweringPass(bound_memory, "kernel"),
+    LoweringPass(lower_thread_reductions, "kernel_reduced"),
+    LoweringPass(lower_warp_memory, "kernel_final"),
+    LoweringPass(insert_barriers, "kernel_final"),
 )
 
 

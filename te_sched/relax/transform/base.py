@@ -24,7 +24,8 @@ from te_sched.ir.graph import (
     GraphVar,
 )
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModulePass, PassInfo, current_context, info_of, pass_of
+from te_sched.pass_context import PassContext
+from te_sched.passes import ModulePass, PassInfo, info_of, pass_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.signatures import checked
 
@@ -46,7 +47,7 @@ class FunctionPass(ModulePass):
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with the new functions; the module itself if none changed."""
-        context = current_context()
+        context = PassContext.current()
         changed: dict[str, GraphFunction] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

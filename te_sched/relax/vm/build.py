@@ -13,7 +13,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.passes import ModulePass
+from te_sched.passes import Pass
 from te_sched.relax import transform
 from te_sched.relax.analysis.well_formed import check_calls
 from te_sched.relax.pipeline import get_pipeline
@@ -206,7 +206,7 @@ def _lowered(
         with target:
             module = get_pipeline(_SCHEDULED[str(target.kind)])(module)
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
-    if not isinstance(chosen, ModulePass):
+    if not isinstance(chosen, Pass):
         raise GraphError(
             f"the pipeline is {repr_of(pipeline)}, expected a pass or a name",
             f"it is {kind_of(pipeline)}",

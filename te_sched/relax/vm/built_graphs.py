@@ -23,7 +23,7 @@ from te_sched.driver.steps import HISTORY, is_cacheable
 from te_sched.errors import CallError
 from te_sched.ir.op import CHANGED_BY_PROGRAMS
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.passes import current_context
+from te_sched.pass_context import PassContext
 from te_sched.processors import usable_processors
 from te_sched.relax.pipeline import is_of_library
 from te_sched.relax.vm.executable import Executable, executable_of
@@ -41,7 +41,7 @@ def name_graphs(
     module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
 ) -> str | None:
     """The name of what a module is built into; None if it cannot be kept."""
-    context = current_context()
+    context = PassContext.current()
     is_kept = target.kind == "llvm" and is_cacheable() and is_of_library(pipeline)
     if not is_kept or context.instruments or CHANGED_BY_PROGRAMS or _calls_programs(module):
         return None

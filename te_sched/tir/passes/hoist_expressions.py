@@ -16,7 +16,6 @@ conditions come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Flag
 from typing import Any
 
 from te_sched.arith import build
@@ -35,36 +34,7 @@ from te_sched.lowering.dataflow.touches import expressions_of
 from te_sched.lowering.remove_no_op import is_without_effect
 from te_sched.lowering.simplify import StatementSimplifier
 from te_sched.lowering.statements import fresh_copy
-
-
-class HoistedConditionals(Flag):
-    """The conditions that HoistExpression hoists.
-
-    >>> HoistedConditionals.All & ~HoistedConditionals.UsingBlockVar
-    <HoistedConditionals.IfElseStmt|IfElseExpr|BooleanExpression: 7>
-    """
-
-    Never = 0
-    IfElseStmt = 1
-    IfElseExpr = 2
-    BooleanExpression = 4
-    UsingBlockVar = 8
-    All = 15
-
-
-class HoistedLetBindings(Flag):
-    """The lets that HoistExpression hoists.
-
-    >>> HoistedLetBindings.LetStmt | HoistedLetBindings.LetExpr
-    <HoistedLetBindings.LetStmt|LetExpr: 6>
-    """
-
-    Never = 0
-    RequiredByConditional = 1
-    LetStmt = 2
-    LetExpr = 4
-    All = 7
-
+from te_sched.pass_context import HoistedConditionals, HoistedLetBindings
 
 _DIVISIONS = frozenset((E.Div, E.Mod, E.FloorDiv, E.FloorMod))
 _MOST_CONDITIONS = 6  # out of one loop: each of them may double the code

@@ -12,6 +12,7 @@ from te_sched.ir.kernel import is_kernel
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lowering.device import pipeline
 from te_sched.lowering.device.pipeline import FUNCTION_PASSES, KERNEL_PASSES, device_passes
+from te_sched.passes import LoweringPass
 
 VERIFIED = Config(verify_passes=True)
 
@@ -47,7 +48,7 @@ def test_levels_reject_what_a_pass_leaves(
     name: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = [
-        one._replace(run=lambda func, settings: func) if one.name == name else one
+        LoweringPass(lambda func, settings: func, one.level) if one.name == name else one
         for one in KERNEL_PASSES
     ]
     monkeypatch.setattr(pipeline, "KERNEL_PASSES", passes)
