@@ -144,7 +144,7 @@ from te_sched.topi.utils import get_const_tuple as get_const_tuple
 
 _SELF = sys.modules[__name__]
 public_names.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
-signatures.check_arguments(_SELF, _SELF.__all__)
+utils.check_functions(_SELF)
 signatures.check_arguments(utils, utils.PUBLIC)
 
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -13,7 +13,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
@@ -398,7 +398,7 @@ class _Number:
     ndim, shape = 0, ()
 
     def __init__(self, value: Expr) -> None:
-        self._value = value
+        self._value, self.dtype = value, value.dtype
 
     def __call__(self) -> Expr:
         return self._value
@@ -419,6 +419,12 @@ def take(
     data = check_tensor(a, "take")
     where = _Number(indices) if isinstance(indices, Expr) else check_tensor(indices, "take")
     check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
+    if not dtypes.is_integral(where.dtype):
+        raise DeclarationError(
+            f"topi.take: indices has dtype {where.dtype}, expected integers",
+            "",
+            'cast it: topi.cast(indices, "int32")',
+        )
     if axis is None:
         count = prod(data.shape)
         return tensor_of(

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from types import FunctionType, ModuleType
 from typing import Annotated, Any, cast
 
 import numpy as np
 
-from te_sched import te
+from te_sched import signatures, te
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
@@ -39,6 +42,34 @@ PUBLIC = (
 # Declarations of a single tensor; `te` also declares several.
 compute = cast(Callable[..., Tensor], te.compute)
 extern = cast(Callable[..., Tensor], te.extern)
+
+
+_FUNCTION = re.compile(r"^topi\.[\w.]+")  # at the beginning of the fault of an error
+
+
+def check_functions(module: ModuleType) -> None:
+    """Check the arguments of the public functions of a module. Their errors name the function that
+    the user called, not those that it is made of.
+    """
+    signatures.check_arguments(module, module.__all__)
+    for name in module.__all__:
+        function = getattr(module, name)
+        if isinstance(function, FunctionType):
+            face = f"{module.__name__.removeprefix('te_sched.')}.{name}"
+            setattr(module, name, _with_errors_of(function, face))
+
+
+def _with_errors_of(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TeSchedError as error:
+            error.fault = _FUNCTION.sub(name, error.fault)
+            error.args = (error.fault,)
+            raise
+
+    return call
 
 
 def _is_size(value: Any) -> bool:

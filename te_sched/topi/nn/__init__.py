@@ -2,8 +2,9 @@
 
 import sys
 
-from te_sched import public_names, signatures
+from te_sched import public_names
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+from te_sched.topi import utils as _utils
 from te_sched.topi.nn.activation import leaky_relu as leaky_relu
 from te_sched.topi.nn.activation import prelu as prelu
 from te_sched.topi.nn.activation import relu as relu
@@ -77,6 +78,6 @@ from te_sched.topi.rearranging import space_to_batch_nd as space_to_batch_nd
 
 _SELF = sys.modules[__name__]
 public_names.list_names(_SELF)
-signatures.check_arguments(_SELF, _SELF.__all__)
+_utils.check_functions(_SELF)
 
 _tell_of_absent_names(__name__)

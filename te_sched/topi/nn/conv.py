@@ -84,7 +84,9 @@ def conv(
     of_data = dict(zip(data_layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
     inputs = simplify(of_kernel["I"] * groups)
-    check_same(inputs, of_data["C"], f"nn.{kind}", "number of input channels of kernel")
+    check_same(
+        inputs, of_data["C"], f"nn.{kind}", f"number of input channels of kernel {kernel.name}"
+    )
     check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
     window = [of_kernel[d] for d in space]
@@ -456,7 +458,9 @@ def _depthwise(
     data, kernel = check_rank(inp, 4, f"nn.{kind}"), check_rank(filt, 4, f"nn.{kind}")
     of_data = dict(zip(layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
-    check_same(of_kernel["C"], of_data["C"], f"nn.{kind}", "number of channels of kernel")
+    check_same(
+        of_kernel["C"], of_data["C"], f"nn.{kind}", f"number of channels of kernel {kernel.name}"
+    )
     window = [of_kernel[d] for d in "HW"]
     bordered, out, place = _windows(
         data, layout, window, stride, padding, dilation, kind, "PaddedInput"

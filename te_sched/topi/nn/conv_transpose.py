@@ -125,7 +125,12 @@ def _transposed(
     kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
     kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
-    check_same(kernel.shape[0], data.shape[1], f"nn.{kind}", "number of input channels of kernel")
+    check_same(
+        kernel.shape[0],
+        data.shape[1],
+        f"nn.{kind}",
+        f"number of input channels of kernel {kernel.name}",
+    )
     steps = as_pair(strides, count, f"nn.{kind} strides")
     extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window = list(kernel.shape[2:])

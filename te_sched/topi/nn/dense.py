@@ -37,12 +37,24 @@ def matmul(
     >>> topi.nn.matmul(X, W).op.body[0].source[0]
     X[i0, k] * W[k, i1]
     """
+    return _product(tensor_a, tensor_b, bias, out_dtype, bool(transpose_a), bool(transpose_b))
+
+
+def _product(
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    out_dtype: str | None,
+    transpose_a: bool,
+    transpose_b: bool,
+    second: str = "tensor_b",
+) -> Tensor:
+    """The product of two matrices, of which the second has the name `second` in errors."""
     tag = "dense" if transpose_b and not transpose_a else "matmul"
-    a, b = check_rank(tensor_a, 2, "nn.matmul"), check_rank(tensor_b, 2, "nn.matmul")
-    transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
+    a, b = check_rank(a, 2, "nn.matmul"), check_rank(b, 2, "nn.matmul")
     rows, inner = a.shape[int(transpose_a)], a.shape[1 - int(transpose_a)]
     columns = b.shape[1 - int(transpose_b)]
-    check_same(b.shape[int(transpose_b)], inner, "nn.matmul", "inner extent of tensor_b")
+    check_same(b.shape[int(transpose_b)], inner, "nn.matmul", f"inner extent of {second}")
     dtype = a.dtype if out_dtype is None else out_dtype
     k = te.reduce_axis((0, inner), "k")
 
@@ -54,7 +66,12 @@ def matmul(
     name = f"T_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
     free = {"layout_free_placeholders": [b]}
     product = tensor_of((rows, columns), element, name, tag, "i", free)
-    return product if bias is None else broadcast.add(product, elementwise.cast(bias, dtype))
+    if bias is None:
+        return product
+    shapes = [product.shape, check_tensor(bias, "nn.matmul").shape]
+    broadcast.broadcast_shape(shapes, "nn.matmul: product and bias")
+    biased: Tensor = broadcast.add(product, elementwise.cast(bias, dtype))
+    return biased
 
 
 def dense(
@@ -71,7 +88,7 @@ def dense(
     >>> topi.nn.dense(X, W).shape
     [4, 16]
     """
-    return matmul(data, weight, bias, out_dtype, False, True)
+    return _product(data, weight, bias, out_dtype, False, True, "weight")
 
 
 def batch_matmul(
