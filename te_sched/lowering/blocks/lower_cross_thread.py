@@ -47,7 +47,7 @@ _FIRST = (IntImm(0),)
 
 def lower_cross_thread(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with reductions over threads lowered to four steps each."""
-    return func.with_body(_Lowering(settings).visit(func.body))
+    return func.with_body(_CrossThreadReductions(settings).visit(func.body))
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Reduction:
     init_at: For | None = None
 
 
-class _Lowering(StatementMapper):
+class _CrossThreadReductions(StatementMapper):
     """Rebuilds statements; `loops` are those around in the same block, `made` the new buffers."""
 
     def __init__(self, settings: Lowering) -> None:

@@ -21,10 +21,10 @@ from te_sched.lowering.statements import sequence
 
 def lower_init(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with blocks that initialize under a condition."""
-    return func.with_body(_Lowering().visit(func.body))
+    return func.with_body(_Initializations().visit(func.body))
 
 
-class _Lowering(StatementMapper):
+class _Initializations(StatementMapper):
     """Puts initializations before the bodies of blocks."""
 
     def visit_Block(self, node: Block) -> Stmt:

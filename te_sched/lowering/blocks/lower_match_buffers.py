@@ -25,10 +25,10 @@ def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
     known = {*func.params}
     for buffer in func.buffer_map.values():
         known |= variables_of(*buffer.shape, *buffer.strides)
-    return func.with_body(_Lowering(Analyzer(settings), known).visit(func.body))
+    return func.with_body(_MatchedViews(Analyzer(settings), known).visit(func.body))
 
 
-class _Lowering(AccessMapper):
+class _MatchedViews(AccessMapper):
     """Replaces views; `views` maps each to its region, `values` its variables to their values.
 
     A view does not define variables that are `known`: those of the function, loops and lets.

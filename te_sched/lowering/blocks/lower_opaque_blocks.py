@@ -21,10 +21,10 @@ PRAGMA = "pragma_"
 
 def lower_opaque_blocks(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without blocks."""
-    return func.with_body(_Lowering().visit(func.body))
+    return func.with_body(_OpaqueBlocks().visit(func.body))
 
 
-class _Lowering(ReferenceMapper):
+class _OpaqueBlocks(ReferenceMapper):
     """Rebuilds statements; `values` has the values of variables of single-iteration loops."""
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> Pr
     if not has_attribute(kernel.body, _SCOPE):
         return kernel
     axes, body = thread_axes(kernel)
-    lowering = _Lowering(kernel.attrs.get("global_symbol", "main"), axes, body)
+    lowering = _ThreadReductions(kernel.attrs.get("global_symbol", "main"), axes, body)
     body = lowering.visit(body)
     for buffer in lowering.buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
@@ -100,7 +100,7 @@ class _Team:
     neighbors: bool
 
 
-class _Lowering(StatementMapper):
+class _ThreadReductions(StatementMapper):
     """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
 
     def __init__(self, kernel: str, axes: Sequence[LaunchAxis], body: Stmt) -> None:
@@ -350,7 +350,7 @@ class _Combine:
         return stores
 
 
-class _AsTvm(_Lowering):
+class _AsTvm(_ThreadReductions):
     """Replaces reductions by TVM's statements: shuffles go through temporaries, barriers are
     explicit, and a result that warps combine is in shared memory (`results`, by the memory that the
     program has for it).

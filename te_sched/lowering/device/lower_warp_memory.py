@@ -49,7 +49,7 @@ def lower_warp_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
             "the lanes of a warp are consecutive values of threadIdx.x",
             "bind an axis of 2, 4, 8, 16 or a multiple of 32 iterations to threadIdx.x",
         )
-    lowering = _Lowering(name, lanes[0].var, min(extent.value, WARP), settings)
+    lowering = _WarpMemory(name, lanes[0].var, min(extent.value, WARP), settings)
     lowering.mask = lane_mask(thread_axes(kernel)[0])
     for node in statements(kernel.body):
         note_range(node, lowering.analyzer)
@@ -60,7 +60,7 @@ def lower_warp_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
     return hoist_shuffles(kernel.with_body(lowering.visit(kernel.body)), lowering.analyzer)
 
 
-class _Lowering(AccessMapper):
+class _WarpMemory(AccessMapper):
     """Replaces warp memory; `runs` has the m of each buffer, by its pointer."""
 
     def __init__(self, kernel: str, thread: Var, width: int, settings: Lowering) -> None:

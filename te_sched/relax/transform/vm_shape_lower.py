@@ -91,7 +91,9 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
                 functions[name] = func
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
-                lowering = _Lowering(name, func, {**functions, **dict(mod.functions)}, emit_err_ctx)
+                lowering = _ShapeComputations(
+                    name, func, {**functions, **dict(mod.functions)}, emit_err_ctx
+                )
                 lowering.builder_ = builder  # names of values differ in all functions
                 graphs[name] = lowering.lowered()
                 functions.update(lowering.computed)
@@ -213,7 +215,7 @@ def _sizes_of(info: Any) -> tuple[Expr, ...] | None:
     return info.values if isinstance(info, ShapeStructInfo) else None
 
 
-class _Lowering(PyExprMutator):
+class _ShapeComputations(PyExprMutator):
     """Lowers one function; `computed` are the functions of loops that it needs."""
 
     def __init__(

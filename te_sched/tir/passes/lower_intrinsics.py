@@ -53,10 +53,10 @@ def lower_intrinsics(
 ) -> PrimFunc:
     """The function with divisions and functions of processors, for a target with these keys."""
     func = replace_intrinsics(func, keys)
-    return func.with_body(_Lowering(Analyzer(settings), is_llvm).visit(func.body))
+    return func.with_body(_TargetIntrinsics(Analyzer(settings), is_llvm).visit(func.body))
 
 
-class _Lowering(Mapper):
+class _TargetIntrinsics(Mapper):
     """Rebuilds expressions; the analyzer knows loops and conditions."""
 
     def __init__(self, analyzer: Analyzer, is_llvm: bool) -> None:

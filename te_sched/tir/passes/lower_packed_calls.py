@@ -62,7 +62,7 @@ def lower_packed_calls(func: PrimFunc, device: int | None) -> PrimFunc:
 
     `device` is the type of the device of memory outside of the attributes "device_type".
     """
-    return func.with_body(_Lowering(device).scope(func.body))
+    return func.with_body(_PackedCalls(device).scope(func.body))
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class _Stack:
         return codes, replace(self.number_of, shape=(IntImm(self.most.numbers, "int64"),))
 
 
-class _Lowering(Mapper):
+class _PackedCalls(Mapper):
     """Rebuilds statements; `before` are those that the current one needs before it."""
 
     def __init__(self, device: int | None) -> None:
