@@ -60,8 +60,6 @@ def read(
     machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
 ) -> Value:
     """Elements, checked; 0 where they do not exist."""
-    if machine.iterations and memory.scope == "local":
-        return memory.get(dtype, place)  # the loop around it has checked all iterations
     found = inside(machine, memory, place, site)
     if found is None:
         return constant(0, dtypes.element(dtype))

@@ -22,9 +22,14 @@ _BLOCKS = 4
 
 
 def count(
-    machine: KernelState, site: Site, memory: TrackedMemory, place: Place, mask: Mask
+    machine: KernelState,
+    site: Site,
+    memory: TrackedMemory,
+    place: Place,
+    mask: Mask,
+    extents: tuple[int, ...] = (),
 ) -> None:
-    """Count one execution of an access."""
+    """Count one execution of an access, or those in all iterations of loops of some extents."""
     if not site.is_counted:
         return
     counter = site.counter
@@ -32,24 +37,22 @@ def count(
         scope = "global" if memory.scope == "global" else "shared"
         counter = site.counter = AccessCounter(site.access, site.buffer, scope, site.does)
         machine.report.counters.setdefault(machine.kernel, []).append(counter)
-    iterations = math.prod(machine.iterations)
+    iterations = math.prod(extents)
     counter.executions += machine.space.shape[3] * iterations
     before, following = site.times, 1 << site.times.bit_length()
     site.times += iterations
     while following <= site.times:
-        _sample(
-            machine, counter, memory, _of_iteration(machine, place, following - before - 1), mask
-        )
+        sampled = _of_iteration(place, following - before - 1, extents) if extents else place
+        _sample(machine, counter, memory, sampled, mask)
         following *= 2
 
 
-def _of_iteration(machine: KernelState, place: Place, number: int) -> Place:
-    """What one of the iterations that are executed at once accesses."""
-    if not machine.iterations or not isinstance(place, Index) or place.values.ndim == 4:
+def _of_iteration(place: Place, number: int, extents: tuple[int, ...]) -> Place:
+    """What one of the iterations accesses."""
+    if not isinstance(place, Index) or place.values.ndim == 4:
         return place
-    numbers = np.unravel_index(number, machine.iterations)
-    axes = zip(numbers, place.values.shape[:-4], strict=True)  # of 1 where no iteration differs
-    return Index(place.values[tuple(min(position, extent - 1) for position, extent in axes)])
+    axes = zip(np.unravel_index(number, extents), place.values.shape[:-4], strict=True)
+    return Index(place.values[tuple(min(at, extent - 1) for at, extent in axes)])
 
 
 def _sample(

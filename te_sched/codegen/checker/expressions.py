@@ -7,7 +7,7 @@ statements; calls are in `intrinsics`, `warps` and `accesses`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,15 @@ class Compiler:
         if method is None:
             raise self.unknown(type(node).__name__)
         return method(self, node)
+
+    def expression_with(self, node: E.Expr, loads: Iterable[ExprClosure]) -> ExprClosure:
+        """The code of an expression, with other code in place of its loads."""
+        following, calls = iter(loads), self.calls
+        self.calls = {**calls, "load": lambda _, node: next(following)}
+        try:
+            return self.expression(node)
+        finally:
+            self.calls = calls
 
     def value(self, node: E.Expr) -> ExprClosure:
         """The code of an expression, with caching between iterations where it is worthwhile."""

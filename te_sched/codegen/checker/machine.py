@@ -65,7 +65,6 @@ class KernelState:
     warp_epoch: int = 0
     has_warp_barriers: bool = False
     loops: list[int] = field(default_factory=list)
-    iterations: tuple[int, ...] = ()  # of the loops around a store that is executed once for all
     steps: int = 0
     found: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     launch: Callable[..., None] | None = None

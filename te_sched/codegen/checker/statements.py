@@ -72,15 +72,13 @@ def _for(c: Compiler, node: S.For) -> Do:
         c.threads.update(machine.slot(loop.loop_var) for loop in nest.loops)
     elif _differs(c, low):
         c.threads.add(slot)
+    sites = len(machine.sites)
     body = statement(c, node.body)
-    at_once = None if nest is None else VectorLoop(c, nest)
+    at_once = None if nest is None else VectorLoop(c, nest, machine.sites[sites:])
     values, versions, loops = machine.values, machine.versions, machine.loops
 
     def run() -> None:
-        if machine.iterations:
-            body()  # a loop around it executes all iterations
-            return
-        if at_once is not None and at_once.run(body):
+        if at_once is not None and at_once.run():
             return
         first, count = low.run(), extent.run()
         if isinstance(first, np.ndarray) or isinstance(count, np.ndarray):

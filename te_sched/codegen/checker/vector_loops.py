@@ -10,14 +10,18 @@ they are executed one by one, with the findings that they have then. Must not kn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 
 import numpy as np
 
-from te_sched.codegen.checker.expressions import Compiler, Run
-from te_sched.codegen.checker.memory import Index
+from te_sched.codegen.checker import counters
+from te_sched.codegen.checker.expressions import Compiler, ExprClosure
+from te_sched.codegen.checker.machine import KernelState, Site
+from te_sched.codegen.checker.memory import Index, Place
+from te_sched.codegen.checker.numbers import Value
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -95,15 +99,50 @@ def _depends_on_all(nest: LoopNest) -> bool:
     return all(loop.loop_var in variables for loop in nest.loops)
 
 
-class VectorLoop:
-    """A nest that was compiled."""
+class _Load:
+    """A load in a nest; `value` is what it gives for all iterations."""
 
-    def __init__(self, c: Compiler, nest: LoopNest) -> None:
+    def __init__(self, c: Compiler, node: E.BufferLoad, site: Site) -> None:
+        self.data, self.dtype, self.site = node.buffer.data, dtypes.element(node.buffer.dtype), site
+        self.index = c.place(node.buffer, node.indices).run
+        self.place: Place = 0
+        self.value: Value = 0
+
+    def code(self) -> ExprClosure:
+        """The load, once it is executed."""
+        return ExprClosure(lambda: self.value, is_pure=False, reads=True)
+
+    def is_free_of_findings(self, machine: KernelState) -> bool:
+        """Whether nothing is wrong in any iteration."""
+        memory, place, mask = machine.memories[self.data], self.index(), machine.mask
+        self.place = place
+        if not memory.has(place):
+            return False
+        if not memory.is_complete and memory.unwritten(place, mask) is not None:
+            return False
+        return memory.shadow is None or memory.shadow.is_free_to_read(place, mask)
+
+    def execute(self, machine: KernelState, extents: tuple[int, ...]) -> None:
+        """Load for all iterations."""
+        memory = machine.memories[self.data]
+        if memory.shadow is not None:
+            memory.shadow.read(self.place, machine.mask, self.site)
+        if memory.scope != "local":
+            counters.count(machine, self.site, memory, self.place, machine.mask, extents)
+        self.value = memory.get(self.dtype, self.place)
+
+
+class VectorLoop:
+    """A nest that was compiled; `sites` are those of its loads and its store."""
+
+    def __init__(self, c: Compiler, nest: LoopNest, sites: Sequence[Site]) -> None:
         self.machine, store = c.machine, nest.store
-        self.data, self.place = store.buffer.data, c.place(store.buffer, store.indices).run
+        self.data, self.index = store.buffer.data, c.place(store.buffer, store.indices).run
+        self.dtype = dtypes.element(store.buffer.dtype)
         self.loads = [
-            (load.buffer.data, c.place(load.buffer, load.indices).run) for load in nest.loads
+            _Load(c, node, site) for node, site in zip(nest.loads, sites[:-1], strict=True)
         ]
+        self.value = c.expression_with(store.value, [load.code() for load in self.loads]).run
         self.lets = [c.binding(let.var, let.value) for let in nest.lets]
         grid = np.ix_(*[np.arange(extent) for extent in nest.extents])
         self.variables = [
@@ -115,7 +154,7 @@ class VectorLoop:
         self.steps = sum(totals)
         self.distinct: Index | None = None  # a place that was found to be so
 
-    def run(self, body: Run) -> bool:
+    def run(self) -> bool:
         """Execute all iterations at once; False, and nothing is done, if that is not possible."""
         machine = self.machine
         is_small = self.count * machine.space.lanes <= _MOST
@@ -125,33 +164,23 @@ class VectorLoop:
             machine.values[slot], machine.versions[slot] = values, version
         for bind in self.lets:
             bind()
-        if not self._is_free_of_findings():
+        stored, memory = self.index(), machine.memories[self.data]
+        if not self._is_distinct(stored) or not memory.has(stored):
             return False
+        for load in self.loads:
+            is_other = load.data is not self.data
+            if not load.is_free_of_findings(machine) or not (is_other or load.place is stored):
+                return False
         machine.steps += self.steps
-        machine.iterations = self.extents
-        try:
-            body()
-        finally:
-            machine.iterations = ()
+        for load in self.loads:
+            load.execute(machine, self.extents)
+        memory.mark(stored, machine.mask)
+        memory.put(self.dtype, stored, machine.mask, self.value())
         for slot, values, _ in self.variables:
-            machine.values[slot] = machine.versions[slot] = int(values.max())
+            machine.values[slot] = machine.versions[slot] = int(values.flat[-1])
         return True
 
-    def _is_free_of_findings(self) -> bool:
-        memories, mask, stored = self.machine.memories, self.machine.mask, self.place()
-        if not self._is_distinct(stored) or not memories[self.data].has(stored):
-            return False
-        for data, place in self.loads:
-            memory, loaded = memories[data], place()
-            if (data is self.data and loaded is not stored) or not memory.has(loaded):
-                return False
-            if not memory.is_complete and memory.unwritten(loaded, mask) is not None:
-                return False
-            if memory.shadow is not None and not memory.shadow.is_free_to_read(loaded, mask):
-                return False
-        return True
-
-    def _is_distinct(self, place: object) -> bool:
+    def _is_distinct(self, place: Place) -> bool:
         """Whether each iteration stores an element of its own, the same one for all threads."""
         if place is self.distinct:
             return True

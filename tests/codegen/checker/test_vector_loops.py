@@ -88,8 +88,8 @@ def test_iterations_are_executed_at_once(monkeypatch: Any) -> None:
     executed = []
     run = VectorLoop.run
 
-    def noted(loop: VectorLoop, body: Any) -> bool:
-        executed.append((loop.extents, run(loop, body)))
+    def noted(loop: VectorLoop) -> bool:
+        executed.append((loop.extents, run(loop)))
         return executed[-1][1]
 
     monkeypatch.setattr(VectorLoop, "run", noted)
