@@ -33,15 +33,18 @@ class SourceLocation(NamedTuple):
 class Subject(NamedTuple):
     """The subject of an error: a stage, an axis, a buffer, a tensor, a kernel, ... with its name.
 
-    `text` is its description in messages, by default its kind and name.
+    `text` is its description in messages, by default its kind and name; `lines` are those of the
+    user's program that declare it.
     """
 
     kind: str
     name: str
     text: str = ""
+    lines: str = ""
 
     def __str__(self) -> str:
-        return self.text or f"{self.kind} {self.name}"
+        text = self.text or f"{self.kind} {self.name}"
+        return f"{text} ({self.lines})" if self.lines else text
 
 
 _WORDS_OF_TVM: set[str] = set()  # the programs that look for them: not empty after compat.install

@@ -6,10 +6,11 @@ Must not know analyses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
 from te_sched.errors import BuildError, Subject
+from te_sched.ir.source_lines import About
 from te_sched.notebook_display import Shown
 from te_sched.wording import BLOCKS, Wording, wording
 
@@ -27,7 +28,8 @@ class Finding:
     read), "bounds" (indices are within bounds) or "rule" (a restriction on schedules). `verdict` is
     "refuted", "unproved" or "proved". `buffer`, `axis` and `stage` name the subject. `message`
     states the fault, or the property if it is proved; `why` gives the reason, `help` a remedy,
-    `line` the user's line, if known. `words` are those for the kind of program.
+    `line` the user's line, if known, and `where` the subject with the lines that declare it.
+    `words` are those for the kind of program.
     """
 
     kind: str
@@ -39,10 +41,11 @@ class Finding:
     why: str = ""
     help: str = ""
     line: str = ""
+    where: str = field(default="", compare=False)
     words: Wording = field(default_factory=wording, compare=False, repr=False)
 
     def __str__(self) -> str:
-        where = ", ".join(map(str, self.about()))
+        where = self.where or ", ".join(map(str, self.about()))
         parts = (("where", where), ("why", self.why), ("help", self.help))
         labeled = [f"  {label}: {text}" for label, text in parts if text]
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labeled])
@@ -53,6 +56,10 @@ class Finding:
         named = (name(self.stage), Subject(self.words.loop, self.axis))
         line = Subject("line", self.line, self.line)
         return [one for one in (*named, line) if one.name]
+
+    def located(self, locate: Callable[[About], About]) -> Finding:
+        """The finding with the lines of its subject."""
+        return replace(self, where=", ".join(map(str, locate(self.about()))))
 
     def error(self) -> BuildError:
         """The finding as an error."""

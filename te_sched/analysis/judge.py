@@ -34,6 +34,7 @@ from te_sched.lowering.inline_calls import inline_calls
 from te_sched.lowering.pipeline import lower
 from te_sched.passes import apply_passes
 from te_sched.schedule.schedule import Schedule
+from te_sched.schedule.source_locations import with_places
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.wording import worded, words_for
 
@@ -64,16 +65,22 @@ def check(
     if not isinstance(inputs, Schedule):
         given = functions_of(inputs, "main", "check").values()
         return Findings([found for func in given for found in _about_function(func)])
+    locate = partial(with_places, schedule=inputs)
+    return Findings(finding.located(locate) for finding in _about_schedule(inputs, args))
+
+
+def _about_schedule(inputs: Schedule, args: Sequence[Any] | None) -> list[Finding]:
+    """The findings about a schedule."""
     found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
     try:
         func = lower(inputs, args, stop_after="schedule_ops")["main"]
     except LoweringError as error:
         if not args:
             raise
-        return Findings([*found, _as_finding(error)])
+        return [*found, _as_finding(error)]
     later = (partial(check_predicates, args=args or ()), promised_sizes)
     found += [one for judge in later if (one := _refused(judge, inputs)) is not None]
-    return Findings([*found, *_all_of(guard_extents(func))])
+    return [*found, *_all_of(guard_extents(func))]
 
 
 _OF_SCHEDULES = (check_legality, check_combinations, check_extents, check_sizes, check_sums)
@@ -83,7 +90,8 @@ def _about_function(func: PrimFunc) -> list[Finding]:
     """The findings about a function that is given, in the words for its kind."""
     with worded(words_for([func])):
         lowered = apply_passes(passes_of(func), func, config.current())
-        return [*judge_blocks(func), *_all_of(lowered)]
+        findings = [*judge_blocks(func), *_all_of(lowered)]
+        return [finding.located(func.lines.located) for finding in findings]
 
 
 def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:

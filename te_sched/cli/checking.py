@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -246,7 +246,7 @@ def _as_data(result: _Result, strict: bool) -> dict[str, Any]:
         "name": found.name,
         "target": result.target,
         "ok": not result.is_wrong(strict),
-        "findings": [asdict(one) for one in (*judged.refuted, *judged.unproved)],
+        "findings": Findings([*judged.refuted, *judged.unproved]).records(),
         "proved": len(judged.proved),
         "error": None if result.error is None else str(result.error),
         "watched": result.watched,

@@ -6,7 +6,6 @@ Reads the current switches and runs the steps of `steps.PLAN`. Must not know the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,11 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.config import current
 from te_sched.deep_recursion import walks_deeply
-from te_sched.driver.plan import Step, StepTimer, Work, run_plan
+from te_sched.driver.plan import Step, StepTimer, Work, functions_in, run_plan
 from te_sched.driver.steps import PLAN, PREPARING
 from te_sched.errors import BuildError, user_place
 from te_sched.ir.expr import Buffer
+from te_sched.ir.source_lines import adding_lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.show_passes import shown
 from te_sched.schedule.schedule import Schedule
@@ -158,8 +158,13 @@ def _work(
 
 
 def _take(steps: Sequence[Step], work: Work) -> None:
-    """Run steps, and add the lines of the user's program to errors of a schedule."""
-    with adding_places(work.inputs) if isinstance(work.inputs, Schedule) else nullcontext():
+    """Run steps, and add the lines of the user's program to errors."""
+    inputs = work.inputs
+    if isinstance(inputs, Schedule):
+        adding = adding_places(inputs)
+    else:
+        adding = adding_lines_of(lambda: functions_in(inputs))
+    with adding:
         run_plan(steps, work)
 
 

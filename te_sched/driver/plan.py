@@ -79,7 +79,7 @@ class Step(NamedTuple):
 
 def run_plan(steps: Iterable[Step], work: Work) -> None:
     """Run the steps until there is a module."""
-    with worded(STAGES if work.is_scheduled else words_for(_functions_in(work.inputs))):
+    with worded(STAGES if work.is_scheduled else words_for(functions_in(work.inputs))):
         for step in steps:
             if work.module is None and step.applies(work):
                 if work.timer is not None:
@@ -89,14 +89,14 @@ def run_plan(steps: Iterable[Step], work: Work) -> None:
                     work.timer.leave(step.run)
 
 
-def _functions_in(inputs: Any) -> Iterator[Any]:
+def functions_in(inputs: Any) -> Iterator[Any]:
     """The functions of a module, or of modules by their names."""
     parts = inputs.functions if isinstance(inputs, IRModule) else inputs
     if not isinstance(parts, Mapping):
         yield inputs
         return
     for part in parts.values():
-        yield from _functions_in(part)
+        yield from functions_in(part)
 
 
 class StepTimer:

@@ -24,6 +24,7 @@ from te_sched.ir import peer_json
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.graph import ARRAY_CONVERSIONS
 from te_sched.ir.op import Op
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
 from te_sched.signatures import check_fields, checked
@@ -159,7 +160,12 @@ class _Writer:
         known = self.numbers.get(id(node))
         if known is None:
             kind = type(node)
-            fields = {name: self.value(getattr(node, name)) for name in INIT_FIELDS[kind]}
+            values = {name: getattr(node, name) for name in INIT_FIELDS[kind]}
+            fields = {
+                name: self.value(value)
+                for name, value in values.items()
+                if type(value) is not SourceLines
+            }
             known = self.numbers[id(node)] = len(self.nodes)
             self.nodes.append([kind.__name__, fields])
         return known

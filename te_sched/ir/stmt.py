@@ -14,6 +14,7 @@ from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 from te_sched.ir.roles import Role, role
 from te_sched.public_members import PublicObject
+from te_sched.ir.source_lines import NO_LINES, SourceLines
 from te_sched.signatures import check_fields, checked
 
 
@@ -258,7 +259,7 @@ class PrimFunc(BaseFunc, PublicObject):
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
     "schedule", "blocks" (lowered from a script), "kernel" (part of another function) or "written"
     (by hand); by default it is derived from `attrs`. `written_name` is the name of the definition
-    in Python; it is not compared.
+    in Python, `lines` has those of its declarations; they are not compared.
 
     >>> from te_sched import te, tir
     >>> n = te.var("n")
@@ -267,7 +268,7 @@ class PrimFunc(BaseFunc, PublicObject):
     ((n,), 'written')
     """
 
-    _internal_members = ("origin", "written_name")
+    _internal_members = ("origin", "written_name", "lines")
 
     params: tuple[Var, ...] = role(Role.DEFINITION)
     body: Stmt = role(Role.BODY)
@@ -276,6 +277,7 @@ class PrimFunc(BaseFunc, PublicObject):
     ret_type: str = "void"
     origin: str = ""
     written_name: str = ""
+    lines: SourceLines = NO_LINES
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -28,7 +28,7 @@ from te_sched.ir.visitor import INIT_FIELDS, fields_with, walk
 # Definitions of a node are compared before the rest of the node.
 DEFINITIONS = fields_with(Role.DEFINITION)
 # Ignored fields: the origin of a node, which is not printed, and names.
-_HISTORY = ("is_scalarized", "name_hint", "owner_guard", "written_name")
+_HISTORY = ("is_scalarized", "name_hint", "owner_guard", "written_name", "lines")
 _BODIES = fields_with(Role.BODY)
 COMPARED = {  # the compared fields, bodies last; of graphs in their order
     kind: tuple(

@@ -26,6 +26,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import AttrStmt, BufferRealize, PrimFunc, Stmt
 from te_sched.ir.visitor import variables_of
 from te_sched.lowering.apply_layouts import apply_layouts
@@ -154,7 +155,12 @@ class _Assembly:
         for stage in reversed(self.root):
             body = self.pipeline(stage, body, frozenset())
         attrs = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
-        func = PrimFunc(tuple(params), sequence([body]), buffer_map, attrs, origin="schedule")
+        lines = SourceLines()
+        for stage in self.stages:
+            lines.add("stage", stage.op.name, stage.origin_op.place)
+        func = PrimFunc(
+            tuple(params), sequence([body]), buffer_map, attrs, origin="schedule", lines=lines
+        )
         return apply_layouts(func, self._layouts()) if self.rearranged else func
 
     def _layouts(self) -> dict[Buffer, tuple[LayoutMap, ...]]:

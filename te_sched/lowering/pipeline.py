@@ -15,6 +15,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.reals import as_reals
+from te_sched.ir.source_lines import adding_lines
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import replace
@@ -186,7 +187,7 @@ def lower_functions(
             watcher.begin(func, f"{name}: the program that is given")
         if not switches.lowering.to_run:
             func = as_reals(func)
-        with worded(words_for([func])):
+        with worded(words_for([func])), adding_lines(func.lines.located):
             lowered[name] = run_passes(func, switches, stop_after, simple_mode, watcher, passes)
     return IRModule(lowered)
 

@@ -30,6 +30,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
@@ -128,6 +129,7 @@ class _Builder:
         self.names = UniqueNames()
         self.buffers: dict[Tensor, Buffer] = {}
         self.allocated: list[Buffer] = []
+        self.lines = SourceLines()
         for op in self.operations:  # buffers that the user declared
             if isinstance(op, ExternOp):
                 for tensor, buffer in zip(op.inputs, op.input_placeholders, strict=True):
@@ -169,7 +171,10 @@ class _Builder:
         if free:
             attrs["layout_free_buffers"] = free
         body = sequence(statements)
-        return complete(PrimFunc(tuple(variables), body, buffer_map, attrs), self.allocated)
+        for tensor, buffer in self.buffers.items():
+            self.lines.add("buffer", buffer.name, tensor.op.place)
+        func = PrimFunc(tuple(variables), body, buffer_map, attrs, lines=self.lines)
+        return complete(func, self.allocated)
 
     def _free_layouts(self, params: list[Any]) -> list[int]:
         """The positions of the parameters whose layout is free."""
@@ -330,6 +335,7 @@ class _Builder:
         if not isinstance(op, ExternOp):
             notes[DETECT_ACCESS] = IntImm(3, "int64")
         shown = self.names.take(name.replace(".", "_"))
+        self.lines.add("block", shown, op.place)
         return Block(tuple(axes), (), (), shown, init, body, annotations=notes)
 
     def _note(self, value: Any) -> Any:

@@ -31,6 +31,7 @@ _SEAL = b"te_sched-sha256:"
 _DIGEST = 32
 # The classes of lowered programs, by their modules.
 _CLASSES = {
+    "te_sched.ir.source_lines": frozenset(("SourceLines",)),  # without its lines
     "te_sched.ir.expr": frozenset(
         (
             *("PrimType", "TupleType", "PointerType", "Var", "IntImm", "FloatImm", "StringImm"),

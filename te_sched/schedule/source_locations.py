@@ -4,13 +4,14 @@ error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import SourceLocation, Subject, TeSchedError
+from te_sched.errors import SourceLocation, Subject
 from te_sched.ir.expr import IterVar
+from te_sched.ir.source_lines import About, adding_lines
 from te_sched.schedule.handles import StageOf
 from te_sched.schedule.relations import Rebase
 from te_sched.schedule.state import AttachType, StageState
@@ -43,8 +44,7 @@ class At:
 def _stage(stage: StageState) -> Subject:
     if stage.is_group:
         return Subject("stage", "", "a group")
-    name, declared = stage.op.name, _declaration(stage)
-    return Subject("stage", name, f"stage {name}{f' ({declared})' if declared else ''}")
+    return Subject("stage", stage.op.name, lines=_declaration(stage))
 
 
 def _declaration(stage: StageState) -> str:
@@ -72,8 +72,8 @@ def _maker(stage: StageState, op: Operation) -> Entry | None:
 
 def _axis(stage: StageState, axis: IterVar) -> Subject:
     name, entry = axis.var.name, _decision(stage, axis)
-    call = f" ({entry.method} at {entry.place})" if entry is not None and entry.place.file else ""
-    return Subject("axis", name, f"axis {name}{call}")
+    call = f"{entry.method} at {entry.place}" if entry is not None and entry.place.file else ""
+    return Subject("axis", name, f"axis {name}", call)
 
 
 def stage_named(schedule: ScheduleState, name: str) -> Subject:
@@ -109,7 +109,7 @@ def attached(stage: StageState) -> Subject:
     known = _stage(stage)
     for entry in _calls(stage):
         if entry.method == "compute_at" and entry.place.file:
-            return known._replace(text=f"{known} (compute_at at {entry.place})")
+            return known._replace(text=str(known), lines=f"compute_at at {entry.place}")
     return known
 
 
@@ -168,35 +168,29 @@ def _mark(marks: Mapping[IterVar | StageState, str], key: IterVar | StageState) 
     return f"   <-- {marks[key]}" if key in marks else ""
 
 
-@contextmanager
-def adding_places(schedule: ScheduleState) -> Iterator[None]:
+def adding_places(schedule: ScheduleState) -> AbstractContextManager[None]:
     """Add to errors where the stages and axes that they name were declared and scheduled.
 
     A lowered program has only names of stages and axes; an ambiguous name is left unchanged.
     """
-    try:
-        yield
-    except TeSchedError as error:
-        error.about = tuple(_with_places(error.about, schedule))
-        raise
+    return adding_lines(lambda about: with_places(about, schedule))
 
 
-def _with_places(
-    about: Sequence[Subject | SourceLocation], schedule: ScheduleState
-) -> list[Subject | SourceLocation]:
+def with_places(about: About, schedule: ScheduleState) -> list[Subject | SourceLocation]:
+    """The subjects of an error with their lines."""
     found: Iterable[Subject | SourceLocation]
     match about:
-        case [Subject("stage", owner, ""), Subject("axis", name, ""), *rest]:
+        case [Subject("stage", owner, "", ""), Subject("axis", name, "", ""), *rest]:
             found = _axis_named(schedule, owner, name)
-        case [Subject("stage", name, ""), *rest]:
+        case [Subject("stage", name, "", ""), *rest]:
             found = [stage_named(schedule, name)]
-        case [Subject("axis", name, ""), *rest]:
+        case [Subject("axis", name, "", ""), *rest]:
             found = _axis_named(schedule, "", name)
         case [one, *rest]:
             found = [one]
         case _:
             return []
-    return [*found, *_with_places(rest, schedule)]
+    return [*found, *with_places(rest, schedule)]
 
 
 def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subject]:

@@ -17,6 +17,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.graph import GraphVar
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import (
     AttrStmt,
     For,
@@ -356,6 +357,7 @@ class PrimFuncFrame(Frame):
         self.threads: dict[Var, IterVar] = {}
         self.finish: Callable[[PrimFunc, list[Buffer]], PrimFunc] | None = None
         self.decorate: Callable[[Any], PrimFunc] | None = None
+        self.lines = SourceLines()
 
     def __call__(self, function: Callable[..., Any]) -> PrimFunc:
         """What the frame makes of a function that it decorates."""
@@ -367,7 +369,13 @@ class PrimFuncFrame(Frame):
         if not self.is_private and self.name:
             attrs.setdefault("global_symbol", self.name)
         func = PrimFunc(
-            tuple(self.params), body, self.buffer_map, attrs, self.ret_type, written_name=self.name
+            tuple(self.params),
+            body,
+            self.buffer_map,
+            attrs,
+            self.ret_type,
+            written_name=self.name,
+            lines=self.lines,
         )
         if self.finish is not None:
             func = self.finish(func, self.alloc_buffers)

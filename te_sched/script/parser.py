@@ -36,6 +36,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.graph import ExternFunc, GraphFunction, GraphVar
 from te_sched.ir.serialization import load_json
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
@@ -46,6 +47,7 @@ from te_sched.script import words as T
 from te_sched.script.annotations import expanded
 from te_sched.script.evaluate import OpenModule, element_at, is_open
 from te_sched.script.frames import (
+    BlockFrame,
     CaseFrame,
     ForFrame,
     Frame,
@@ -83,12 +85,13 @@ class Parser(StatementReader):
         self.defined: set[Var] = set()  # variables that have a name already
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
         self.places: dict[GraphVar, Any] = {}  # the statements that bind variables of graphs
+        self.lines = SourceLines()  # of the function that is read
         self.returned = None  # by the statements of a macro: nothing
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> Parser:
         """The reader of the statements of a macro."""
         reader = Parser(source, names)
-        reader.defined = self.defined
+        reader.defined, reader.lines = self.defined, self.lines
         return reader
 
     # Definitions
@@ -177,6 +180,7 @@ class Parser(StatementReader):
         if not is_checked:
             self.unchecked.add(node.name)
         frame = PrimFuncFrame(is_private)
+        self.lines = frame.lines
         frame.finish = self._finish(node)
         with self.scope(), self.framed(node, frame):
             T.func_name(node.name)
@@ -277,7 +281,13 @@ class Parser(StatementReader):
             raise self.source.error(node, f"{name} is defined twice", "use another name")
         if isinstance(value, Var):
             self.defined.add(value)
+        if isinstance(value, Buffer) and value.name == name:
+            self.note("buffer", name, node)
         self.scopes[-1][name] = value
+
+    def note(self, kind: str, name: str, node: Any) -> None:
+        """Note the line of what is declared."""
+        self.lines.add(kind, name, self.source.place(node))
 
     def bind_loop(self, node: Any, name: str, value: Any) -> Any:
         """Name the variable, or the variables, of a loop."""
@@ -350,6 +360,10 @@ class Parser(StatementReader):
             if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 1:
                 target = target.elts[0]  # of a grid of one loop
             self.assign(target, variables, self.bind_loop)
+            for loop in frame.vars:
+                self.note("loop", loop.name, node)
+            if frame.thread:
+                self.note("loop", frame.thread, node)
             self.body(node.body)
 
     def _while(self, node: ast.While) -> None:
@@ -373,6 +387,8 @@ class Parser(StatementReader):
                 f"{repr_of(frame)} opens nothing",
                 "use T.block, T.init, T.launch_thread, T.allocate, ...",
             )
+        if isinstance(frame, BlockFrame):
+            self.note("block", frame.name, node)
         with self.framed(node, frame) as value:
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, value, self.bind_with)
@@ -446,6 +462,7 @@ class Parser(StatementReader):
         buffer, indices = self.value(target.value), self.value(target.slice)
         if isinstance(buffer, Buffer):
             indices = self._checked(target, lambda: element_at(buffer, indices).indices)
+            self.note("assignment", buffer.name, target)
         self._checked(target, T.buffer_store, buffer, value, indices)
 
     def _augmented(self, node: ast.AugAssign) -> None:

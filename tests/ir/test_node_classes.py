@@ -23,7 +23,7 @@ PRINTERS = {
     "primfn": ("primfn._EXPRESSIONS", "primfn._STATEMENTS"),
 }
 PLAIN_TYPES = {"str", "int", "float", "bool", "tuple[int, ...]", "PointerType | None", "Op"}
-PLAIN_TYPES |= {"np.ndarray[Any, Any]", "str | None"}
+PLAIN_TYPES |= {"np.ndarray[Any, Any]", "str | None", "SourceLines"}
 
 
 def node_classes() -> list[type]:

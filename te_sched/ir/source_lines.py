@@ -1,0 +1,118 @@
+"""The lines of the user's program that declare the blocks, loops and buffers of a function, by
+their names.
+
+A function keeps them from its declaration on (`PrimFunc.lines`). They are not part of the program:
+nothing compares, prints, saves or pickles them. Errors name what they are about; `adding_lines`
+looks up its lines. Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from te_sched.errors import SourceLocation, Subject, TeSchedError
+
+About = Sequence[Subject | SourceLocation]
+_MOST = 3  # lines of one subject
+
+
+class SourceLines:
+    """The lines by the kind and name of what they declare: "block", "loop", "buffer", "stage", and
+    "assignment" by the name of a buffer. Programs may give a name to several of a kind.
+
+    >>> lines = SourceLines()
+    >>> lines.add("block", "C", SourceLocation("a.py", 12))
+    >>> for subject in lines.located([Subject("block", "C"), Subject("block", "D")]):
+    ...     print(subject)
+    block C (declared at a.py:12)
+    block D
+    """
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, *joined: SourceLines) -> None:
+        self._lines: dict[tuple[str, str], list[SourceLocation]] = {}
+        for other in joined:
+            for (kind, name), lines in other._lines.items():
+                for line in lines:
+                    self.add(kind, name, line)
+
+    def __reduce__(self) -> Any:
+        return SourceLines, ()
+
+    def __deepcopy__(self, memo: Any) -> SourceLines:
+        return self
+
+    def add(self, kind: str, name: str, line: SourceLocation) -> None:
+        """Note a line, while the function is made."""
+        lines = self._lines.setdefault((kind, name), [])
+        if line.file and line not in lines:
+            lines.append(line)
+
+    def located(self, about: About) -> About:
+        """The subjects of an error with their lines."""
+        named = [one for one in about if isinstance(one, Subject)]
+        inside = [
+            line
+            for one in named
+            for kind in ("block", "assignment")
+            for line in self._lines.get((kind, one.name), ())
+        ]
+        return [self._with_lines(one, inside) if one in named else one for one in about]
+
+    def _with_lines(self, subject: Any, inside: Sequence[SourceLocation]) -> Subject:
+        """A subject with its lines; `inside` are lines inside of its loop."""
+        declared = self._lines.get((subject.kind, subject.name), [])
+        if subject.kind == "loop" and len(declared) > 1 and inside:
+            declared = _nearest_above(declared, inside)
+        is_buffer = subject.kind == "buffer"
+        assigned = self._lines.get(("assignment", subject.name), []) if is_buffer else []
+        texts = [f"declared {_listed(declared)}"] if 0 < len(declared) <= _MOST else []
+        if 0 < len(assigned) <= _MOST:
+            texts.append(f"assigned {_listed(assigned, declared)}")
+        if subject.lines or not texts:
+            return subject  # type: ignore[no-any-return]
+        return subject._replace(lines=", ".join(texts))  # type: ignore[no-any-return]
+
+
+NO_LINES = SourceLines()
+
+
+def _nearest_above(
+    loops: Sequence[SourceLocation], inside: Sequence[SourceLocation]
+) -> list[SourceLocation]:
+    """Of loops with one name, the last ones that begin before lines inside of them."""
+    nearest: dict[SourceLocation, None] = {}
+    for line in inside:
+        above = [loop for loop in loops if loop.file == line.file and loop.line <= line.line]
+        nearest.update(dict.fromkeys(above[-1:]))
+    return [*nearest]
+
+
+def _listed(lines: Sequence[SourceLocation], declared: Sequence[SourceLocation] = ()) -> str:
+    """Lines, without their file if it is that of the declaration."""
+    if len({line.file for line in (*lines, *declared)}) > 1 or not declared:
+        return f"at {' and '.join(map(str, lines))}"
+    numbers = " and ".join(str(line.line) for line in lines)
+    return f"in line{'s' if len(lines) > 1 else ''} {numbers}"
+
+
+@contextmanager
+def adding_lines(locate: Callable[[About], About]) -> Iterator[None]:
+    """Add to errors the lines of the subjects that they name."""
+    try:
+        yield
+    except TeSchedError as error:
+        error.about = tuple(locate(error.about))
+        raise
+
+
+def adding_lines_of(functions: Callable[[], Iterable[Any]]) -> AbstractContextManager[None]:
+    """Add to errors the lines that functions have for the subjects that they name."""
+
+    def locate(about: About) -> About:
+        return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions()]).located(about)
+
+    return adding_lines(locate)

@@ -1,0 +1,125 @@
+"""The lines that declare the parts of functions, in errors and apart from the program."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import pytest
+
+import te_sched
+from te_sched import te, tir
+from te_sched.errors import BuildError, ScheduleError, SourceLocation, Subject
+from te_sched.ir import load_json, save_json, structural_equal, structural_hash
+from te_sched.ir.source_lines import SourceLines
+from te_sched.script import tir as T
+
+HERE = re.escape(__file__)
+
+
+@T.prim_func
+def summed(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16,), "float32")):
+    C = T.alloc_buffer((16, 16), "float32")
+    for i, k in T.grid(16, 16):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vi, vk] = A[vi, vk] + 1.0
+    for i in range(16):
+        for k in T.parallel(16):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = 0.0
+                B[vi] += C[vi, vk]
+
+
+def line_of(text: str) -> int:
+    """The line of this file that has a text."""
+    with open(__file__, encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
+
+
+def test_errors_of_a_script_name_the_lines_of_its_buffers_and_loops():
+    first = line_of("def summed")
+    loop, stored = line_of("for k in T.parallel(16)"), line_of("B[vi] = 0.0")
+    where = rf"where: buffer B \(declared at {HERE}:{first}, assigned in lines {stored} and "
+    where += rf"{stored + 1}\), loop k \(declared at {HERE}:{loop}\), {HERE}:"
+    with pytest.raises(BuildError, match=where):
+        te_sched.build(summed)
+
+
+def test_errors_of_schedules_of_blocks_name_the_lines_of_the_script():
+    schedule = tir.Schedule(summed)
+    _, inner = schedule.get_loops("B")
+    schedule.get_block("C")
+    block = line_of('with T.block("B")')
+    with pytest.raises(ScheduleError, match=rf"block B \(declared at {HERE}:{block}\)"):
+        schedule.vectorize(inner)
+
+
+def test_functions_of_tensors_name_the_lines_of_the_tensors():
+    A = te.placeholder((16, 16), name="A")
+    k = te.reduce_axis((0, 16), name="k")
+    B = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    schedule = tir.Schedule(te.create_prim_func([A, B]))
+    with pytest.raises(ScheduleError, match=rf"block B \(declared at {HERE}:{B.op.place.line}\)"):
+        schedule.parallel(schedule.get_loops("B")[1])
+
+
+def test_lowered_schedules_name_the_lines_of_their_stages():
+    A = te.placeholder((16,), name="A")
+    B = te.compute((16,), lambda i: A[i] + 1.0, name="B")
+    lines = te_sched.lower(te.create_schedule(B.op), [A, B])["main"].lines
+    (stage,) = lines.located([Subject("stage", "B")])
+    assert str(stage) == f"stage B (declared at {__file__}:{B.op.place.line})"
+
+
+def test_findings_of_check_have_the_lines_of_a_script():
+    (race,) = te_sched.analysis.check(summed).refuted
+    loop = line_of("for k in T.parallel(16)")
+    assert race.where.endswith(f"loop k (declared at {__file__}:{loop})")
+    assert f"  where: {race.where}\n" in str(race)
+
+
+def test_findings_of_check_have_the_lines_of_a_schedule():
+    A = te.placeholder((16,), name="A")
+    B = te.compute((4,), lambda i: A[i + 14], name="B")
+    (outside,) = te_sched.analysis.check(te.create_schedule(B.op), [A, B]).refuted
+    assert outside.where == f"stage B (declared at {__file__}:{B.op.place.line})"
+
+
+def test_lines_are_not_part_of_a_program():
+    bare = te_sched.ir.visitor.replace(summed, lines=SourceLines())
+    assert structural_equal(bare, summed)
+    assert structural_hash(bare) == structural_hash(summed)
+    assert bare.script() == summed.script()
+    assert save_json(bare) == save_json(summed)
+    assert __file__ not in save_json(summed)
+    assert __file__.encode() not in pickle.dumps(summed)
+    assert structural_equal(load_json(save_json(summed)), summed)
+    assert copy.deepcopy(summed).lines is summed.lines
+
+
+def test_loops_of_one_name_are_told_apart_by_what_is_inside():
+    lines = SourceLines()
+    for number in (2, 6):
+        lines.add("loop", "i", SourceLocation("a.py", number))
+    lines.add("block", "B", SourceLocation("a.py", 7))
+    loop = Subject("loop", "i")
+    (either,) = lines.located([loop])
+    assert str(either) == "loop i (declared at a.py:2 and a.py:6)"
+    located = [str(one) for one in lines.located([Subject("block", "B"), loop])]
+    assert located == ["block B (declared at a.py:7)", "loop i (declared at a.py:6)"]
+
+
+def test_lines_of_another_file_and_of_many_assignments():
+    lines = SourceLines()
+    lines.add("buffer", "A", SourceLocation("a.py", 2))
+    lines.add("assignment", "A", SourceLocation("b.py", 3))
+    (buffer,) = lines.located([Subject("buffer", "A")])
+    assert str(buffer) == "buffer A (declared at a.py:2, assigned at b.py:3)"
+    for number in (5, 6, 7):
+        lines.add("assignment", "A", SourceLocation("b.py", number))
+    (buffer,) = lines.located([Subject("buffer", "A")])
+    assert str(buffer) == "buffer A (declared at a.py:2)"
