@@ -5,7 +5,10 @@ Targets, emulated devices, judges and launches read them. Must not know kernels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from te_sched.errors import TeSchedError, did_you_mean, kind_of, repr_of
 
 MAX_THREADS = 1024  # of a block
 SHARED_BYTES = 49152  # of a block, without dynamic shared memory
@@ -22,11 +25,33 @@ LARGEST_EXTENTS = {
     "threadIdx.z": 64,
 }
 TAGS = tuple(LARGEST_EXTENTS)  # of the axes of a launch
+BOUND_TAGS = (*TAGS, "vthread", "vthread.x", "vthread.y", "vthread.z")  # of loops that are bound
+THREAD_TAGS = (*BOUND_TAGS, "cthread")
+TAGS_TEXT = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"  # in messages
 # Shared memory of a block in bytes, including dynamic shared memory (scope shared.dyn).
 _WITH_DYNAMIC = {
     **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
     **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
 }
+
+
+def check_thread_tag(
+    tag: object, kind: type[TeSchedError], legal: Sequence[str] = THREAD_TAGS
+) -> None:
+    """Refuse anything but the tag of a thread axis.
+
+    Raises
+    ------
+    The error of the class `kind`.
+    """
+    if isinstance(tag, str) and tag in legal:
+        return
+    own = getattr(tag, "thread_tag", "")
+    raise kind(
+        f"there is no thread axis {repr_of(tag)}",
+        f"it is {kind_of(tag)}" if own else "threads and their blocks have the axes x, y and z",
+        f'give its tag: "{own}"' if own else f"use one of {TAGS_TEXT}{did_you_mean(tag, legal)}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,14 @@ import numpy as np
 
 from te_sched import tir as _tir
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.errors import (
+    AbsentNameError,
+    DeclarationError,
+    ScriptError,
+    counted,
+    did_you_mean,
+    repr_of,
+)
 from te_sched.ir import calls as _calls
 from te_sched.ir import dtypes as _dtypes
 from te_sched.ir import expr as _E
@@ -33,7 +40,10 @@ from te_sched.ir.blocks import (
 )
 from te_sched.ir.buffer import buffer_region, store_in, vstore
 from te_sched.ir.buffer import decl_buffer as _decl_buffer
+from te_sched.ir.device_limits import check_thread_tag
 from te_sched.ir.expr import Expr, Node, PointerType
+from te_sched.ir.storage_scopes import STORAGE_RANKS as _RANKS
+from te_sched.ir.storage_scopes import is_storage_scope as _is_storage_scope
 from te_sched.ir.struct_info import StructInfo as _StructInfo
 from te_sched.ir.visitor import replace
 from te_sched.ir.visitor import walk as _walk
@@ -474,6 +484,12 @@ def alloc_buffer(
     axis_separators: Any = None,
 ) -> _E.Buffer:
     """A buffer that exists in the block, or in all of the function."""
+    if not (isinstance(scope, str) and _is_storage_scope(scope)):
+        raise ScriptError(
+            f"there is no storage scope {repr_of(scope)}",
+            "",
+            f"use {', '.join(_RANKS)}{did_you_mean(scope, _RANKS)}",
+        )
     made = Buffer(
         shape, dtype, data, strides, elem_offset, scope, builtins.max(align, 0), offset_factor,
         "" if buffer_type == "default" else buffer_type, axis_separators,
@@ -488,8 +504,9 @@ class _Axis:
     """`T.axis`: the iterators of a block."""
 
     def __getattr__(self, name: str) -> Any:
-        known = "spatial, reduce, scan, opaque and remap"
-        raise AttributeError(f"T.axis has no {name}: use {known}")
+        legal = ("spatial", "reduce", "scan", "opaque", "remap")
+        help = f"use {', '.join(legal)}{did_you_mean(name, legal)}"
+        raise AbsentNameError(f"T.axis has no {name}", "", help)
 
     @staticmethod
     def spatial(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
@@ -523,7 +540,8 @@ class _Axis:
             )
         if len(kinds) != len(bindings):
             raise ScriptError(
-                f"T.axis.remap has {len(kinds)} kinds and {len(bindings)} loop variables",
+                f"T.axis.remap has {counted(len(kinds), 'letter')} and "
+                f"{counted(len(bindings), 'loop variable')}",
                 "",
                 "give a letter for each variable",
             )
@@ -628,6 +646,7 @@ def thread_binding(
         if not isinstance(stop, str):
             raise ScriptError("T.thread_binding has no thread", "", 'give thread="threadIdx.x"')
         stop, thread = None, stop
+    check_thread_tag(thread, ScriptError)
     return _loop("thread_binding", start, stop, annotations, thread)
 
 
@@ -822,6 +841,7 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> _E.Var:
 
 
 def _thread_axis(var: _E.Var, tag: str, domain: _E.Range | None = None) -> _E.IterVar:
+    check_thread_tag(tag, ScriptError)
     return _E.IterVar(domain, var, "ThreadIndex", tag)
 
 

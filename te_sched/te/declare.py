@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from te_sched.errors import DeclarationError, counted, kind_of, repr_of, why_no_text
 from te_sched.ir import dtypes, ops
+from te_sched.ir.device_limits import check_thread_tag
 from te_sched.ir.expr import Expr, IntImm, IterVar, PointerType, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
@@ -487,6 +488,7 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
             'write te.thread_axis("threadIdx.x")',
         )
     tag = checked_name(tag, "thread_axis")
+    check_thread_tag(tag, DeclarationError)
     name = checked_name(name, "thread_axis") or tag
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")
     if domain is not None:

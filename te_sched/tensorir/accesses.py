@@ -35,10 +35,10 @@ def place_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) ->
         if len(places) == 1:
             return places[0]
         name = given if is_name else given.name  # type: ignore[union-attr]
-        raise _unknown(key, regions, verb, f"a buffer {name}" if not places else f"several {name}")
+        raise _unknown(key, regions, verb, f"buffer {name}" if not places else f"several {name}")
     place = integer(given, "a buffer of a block")
     if not 0 <= place < len(regions):
-        raise _unknown(key, regions, verb, f"a buffer number {place}")
+        raise _unknown(key, regions, verb, f"buffer number {place}")
     return place
 
 
@@ -56,7 +56,7 @@ def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace
         ]
         name = given if isinstance(given, str) else given.name
         if not found:
-            raise _unknown(key, (*block.reads, *block.writes), "accesses", f"a buffer {name}")
+            raise _unknown(key, (*block.reads, *block.writes), "accesses", f"buffer {name}")
         return found[0]
     if isinstance(given, list | tuple) and len(given) == 2 and given[0] in ("read", "write"):
         kind, number = given
@@ -81,7 +81,7 @@ def _unknown(
 ) -> ScheduleError:
     names = [f"{place} ({one.buffer.name})" for place, one in enumerate(regions)]
     return ScheduleError(
-        f"block {key.name} has not {what} that it {verb}"
+        f"block {key.name} has no {what} that it {verb}"
         if not what.startswith("several")
         else f"block {key.name} {verb} {what}",
         f"it {verb} {', '.join(names)}" if names else f"it {verb} nothing",

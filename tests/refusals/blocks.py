@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched import tir
+from te_sched import te, tir
 from te_sched.errors import (
     DeclarationError,
     FunctionError,
@@ -264,6 +264,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "cannot vectorize loop i(.|\n)*B is neither complete(.|\n)*it has no T.init",
     ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
+    (
+        MATMUL,
+        lambda s: s.bind(loops(s, "C")[0], te.thread_axis("threadIdx.x")),
+        r'there is no thread axis T.iter_var(.*\n)*.*give its tag: "threadIdx.x"',
+    ),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
     (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is not data parallel: its iter"),
     (OTHERS["stencil"], lambda s: s.parallel(loops(s, "B")[0]), "it reads and writes A"),
@@ -381,8 +386,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         r"block C reads more of B than is written",
     ),
     # buffers
-    (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
-    (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),
+    (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has no buffer number 2 that it reads"),
+    (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has no buffer Z that it reads"),
     (OTHERS["same name"], _same_names, "block B reads several A"),
     (MATMUL, lambda s: s.cache_read("C", 0, "local", 3), "consumer_blocks must be a list, got 3"),
     (MATMUL, lambda s: s.bind(loops(s, "D")[0], np.zeros(2)), "there is no thread axis"),
@@ -400,9 +405,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.storage_align("C", 0, 2, 32, 8), "C has no dimension 2"),
     (MATMUL, lambda s: s.storage_align("C", 0, 0, 0, 8), "must be at least 1, got 0"),
     (MATMUL, lambda s: s.storage_align("D", 0, 0, 8, 8), "cannot align D of block D"),
-    (MATMUL, lambda s: s.reindex("C", "Z"), "has not a buffer Z that it accesses"),
+    (MATMUL, lambda s: s.reindex("C", "Z"), "has no buffer Z that it accesses"),
     (MATMUL, lambda s: s.reindex("C", ("update", 0)), "the buffer of block C is .'update', 0."),
-    (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has not a buffer number 3 that it reads"),
+    (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has no buffer number 3 that it reads"),
     (
         REINDEXED["updated apart"],
         lambda s: s.reindex("B", ("write", 0)),

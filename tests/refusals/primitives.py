@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import te
+from te_sched.ir.expr import IterVar, Var
 from tests.refusals.table import enter_primitives
 from tests.schedule.programs import chain, pair, product, scan
 
@@ -97,7 +98,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
     (product, lambda p: p.s[p.C].bind(p.k, p.k), r"not a thread axis\n.*\n.*thread_axis"),
     (
         product,
-        lambda p: p.s[p.C].bind(p.k, te.thread_axis("threadIdx.w")),
+        lambda p: p.s[p.C].bind(p.k, IterVar(None, Var("w"), "ThreadIndex", "threadIdx.w")),
         r"unknown thread tag\n.*\n.*blockIdx.x/y/z",
     ),
     (product, lambda p: p.s[p.C].pragma(p.k, 3), r"must be a non-empty string"),

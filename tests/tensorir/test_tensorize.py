@@ -221,7 +221,7 @@ def test_hidden_accesses_are_not_stated() -> None:
     assert 'buf_type="read", buf_index_array=[0, 1])' in str(sch.trace)
     with pytest.raises(ScheduleError, match=r"buf_type is 'opaque'"):
         sch.unsafe_hide_buffer_access("C", "opaque", [0])
-    with pytest.raises(ScheduleError, match=r"has not a buffer number 3 that it writes"):
+    with pytest.raises(ScheduleError, match=r"has no buffer number 3 that it writes"):
         sch.unsafe_hide_buffer_access("C", "write", [3])
 
 

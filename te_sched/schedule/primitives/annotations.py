@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import Any
 
 from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
+from te_sched.ir.device_limits import TAGS_TEXT, THREAD_TAGS
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.schedule.handles import NAME, IntegerExpr
 from te_sched.schedule.primitives.checks import (
@@ -27,8 +27,6 @@ from te_sched.te.operation import ComputeOp
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
 
-_THREAD_TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]\Z|vthread(\.[xyz])?\Z|cthread\Z")
-THREAD_TAGS = "blockIdx.x/y/z, threadIdx.x/y/z, vthread"
 # Pragmas of lowering and code generation; passes of the user may define others.
 _PRAGMAS = (
     "unroll",
@@ -45,7 +43,6 @@ _PRAGMAS = (
     "import_c",
     "import_llvm",
 )
-_ALL_TAGS = [f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xyz"] + ["vthread"]
 
 
 class AnnotationPrimitives(StageState):
@@ -387,9 +384,9 @@ def check_thread(thread: Any, bound: str, where: Where) -> None:
             help='make one with te.thread_axis("threadIdx.x")',
             where=where,
         )
-    if not _THREAD_TAG.match(thread.thread_tag):
+    if thread.thread_tag not in THREAD_TAGS:
         raise ScheduleError(
             f"cannot bind {bound} to {thread.thread_tag!r}: unknown thread tag",
-            help=f"use one of {THREAD_TAGS}{did_you_mean(thread.thread_tag, _ALL_TAGS)}",
+            help=f"use one of {TAGS_TEXT}{did_you_mean(thread.thread_tag, THREAD_TAGS)}",
             where=where,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.device_limits import BOUND_TAGS, check_thread_tag
 from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace
@@ -20,12 +21,6 @@ from te_sched.tensorir.blocks import (
 from te_sched.tensorir.dependences import mentioned
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey, with_block
-
-THREADS = (
-    *(f"blockIdx.{axis}" for axis in "xyz"),
-    *(f"threadIdx.{axis}" for axis in "xyz"),
-    *("vthread", "vthread.x", "vthread.y", "vthread.z"),
-)
 
 
 class KindPrimitives(ScheduleBase):
@@ -80,12 +75,7 @@ class KindPrimitives(ScheduleBase):
         >>> sch.get(sch.get_loops("D")[0]).thread_binding.thread_tag
         'threadIdx.x'
         """
-        if not isinstance(thread_axis, str) or thread_axis not in THREADS:
-            raise ScheduleError(
-                f"there is no thread axis {repr_of(thread_axis)}",
-                "",
-                f"use {', '.join(THREADS)}{did_you_mean(thread_axis, THREADS)}",
-            )
+        check_thread_tag(thread_axis, ScheduleError, BOUND_TAGS)
         _set_kind(self, loop, "thread_binding", "bind", thread_axis)
 
     @instruction("Annotate {block_or_loop} with {ann_key}", ann_key=ATTRIBUTE, ann_val=VALUE)

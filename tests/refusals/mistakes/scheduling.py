@@ -2,7 +2,7 @@
 
 import te_sched
 from te_sched import te, tir
-from te_sched.errors import ScheduleError
+from te_sched.errors import DeclarationError, ScheduleError
 from tests.refusals.table import mistake
 
 A = te.placeholder((64, 64), name="A")
@@ -226,7 +226,7 @@ def _():
 
 
 @mistake(
-    "A thread axis that does not exist", ScheduleError, r"threadIdx\.w(.|\n)*did you mean 'thr"
+    "A thread axis that does not exist", DeclarationError, r"threadIdx\.w(.|\n)*did you mean 'thr"
 )
 def bind_to_unknown_threads():
     s = te.create_schedule(D.op)
