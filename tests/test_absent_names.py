@@ -66,3 +66,18 @@ def test_primitives_of_stages_lead_to_those_of_blocks() -> None:
 )
 def test_capitals_tell_similar_names_apart(name: str, nearest: str) -> None:
     assert did_you_mean(name, ["schedule", "Schedule"]) == f" (did you mean {nearest!r}?)"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "owner"),
+    [
+        (te, "decl_buffer", "te_sched.tir"),
+        (te, "match_buffer", "te_sched.script.tir"),
+        (te, "build", "te_sched"),
+        (tir, "compute", "te_sched.te"),
+        (te_sched, "placeholder", "te_sched.te"),
+    ],
+)
+def test_names_of_another_module_lead_there(module: object, name: str, owner: str) -> None:
+    with pytest.raises(AbsentNameError, match=f"help: use {owner}.{name}$"):
+        getattr(module, name)

@@ -1,7 +1,7 @@
 """The table of TVM's names that te_sched does not have, with alternatives.
 
 It is the source of every ImportError and AttributeError about a missing name, and of the
-compatibility page. Must not import the rest of te_sched, since its errors are raised while that is
+compatibility page. Must not need the rest of te_sched, since its errors are raised while that is
 imported.
 """
 
@@ -206,7 +206,34 @@ def advice(name: str) -> str:
 def absent_name(module: str, name: str, known: Iterable[str] = ()) -> AbsentNameError:
     """The error for a name that a module does not have; `known` are those it has."""
     fault, near = _parts(module, name, known)
+    owner = _elsewhere(module, name)
+    if owner:
+        is_of_tvm = _is_of_tvm(module.partition(".")[2], name)
+        plain = f"te_sched has no {module}.{name}"
+        return AbsentNameError(fault if is_of_tvm else plain, "", f"use {owner}.{name}")
     return AbsentNameError(fault, "", f"use a name that exists{near}")
+
+
+# Modules whose names are taken for each other's.
+_NEIGHBORS = ("te_sched", "te_sched.tir", "te_sched.te", "te_sched.script.tir")
+
+
+def _elsewhere(module: str, name: str) -> str:
+    """The module that has a name, if another one is asked for it; "" if there is none, or there is
+    advice about the name.
+    """
+    if module not in _NEIGHBORS or f"{module}.{name}".partition(".")[2] in ABSENT:
+        return ""
+    others = (one for one in _NEIGHBORS if one != module)
+    return next((one for one in others if name in _names_of(one)), "")
+
+
+def _names_of(module: str) -> list[str]:
+    """The public names of a module; none while te_sched is being imported."""
+    try:
+        return dir(importlib.import_module(module))
+    except ImportError:
+        return []
 
 
 def message(module: str, name: str, known: Iterable[str] = ()) -> str:
