@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
-from te_sched.errors import BuildError, Subject
+from te_sched.errors import BuildError, Subject, counted
 from te_sched.ir.source_lines import About
 from te_sched.notebook_display import Shown
 from te_sched.wording import BLOCKS, Wording, wording
 
-REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
+REFUTED, UNPROVED, HINT, PROVED = "refuted", "unproved", "hint", "proved"
 RACE, COVERAGE, INITIALIZED, RULE, BOUNDS = "race", "coverage", "initialized", "rule", "bounds"
-_ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
+_ORDER = {REFUTED: 0, UNPROVED: 1, HINT: 2, PROVED: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,10 @@ class Finding:
     `kind` is the property: "race" (parallel iterations do not access the same element), "coverage"
     (every element of an output is written), "initialized" (elements are written before they are
     read), "bounds" (indices are within bounds) or "rule" (a restriction on schedules). `verdict` is
-    "refuted", "unproved" or "proved". `buffer`, `axis` and `stage` name the subject. `message`
-    states the fault, or the property if it is proved; `why` gives the reason, `help` a remedy,
-    `line` the user's line, if known, and `where` the subject with the lines that declare it.
+    "refuted", "unproved", "proved" or "hint" (legal, but perhaps not meant). `buffer`, `axis` and
+    `stage` name the subject. `message` states the fault, or the property if it is proved; `why`
+    gives the reason, `help` a remedy, `line` the user's line, if known, and `where` the subject
+    with the lines that declare it.
     `words` are those for the kind of program.
     """
 
@@ -102,6 +103,11 @@ class Findings(tuple[Finding, ...], Shown):
         return tuple(self.of(UNPROVED))
 
     @property
+    def hints(self) -> tuple[Finding, ...]:
+        """What is legal, but perhaps not meant."""
+        return tuple(self.of(HINT))
+
+    @property
     def proved(self) -> tuple[Finding, ...]:
         """The properties that hold."""
         return tuple(self.of(PROVED))
@@ -122,6 +128,8 @@ class Findings(tuple[Finding, ...], Shown):
             raise finding.error()
 
     def __str__(self) -> str:
-        counts = f"{len(self.refuted)} refuted, {len(self.unproved)} unproved, "
-        shown = [str(one) for one in self if one.verdict != PROVED]
-        return "\n".join([f"{counts}{len(self.proved)} proved", *shown])
+        counts = [(len([*self.of(verdict)]), verdict) for verdict in (REFUTED, UNPROVED, PROVED)]
+        head = ", ".join(f"{number} {verdict}" for number, verdict in counts)
+        if self.hints:
+            head += f", {counted(len(self.hints), 'hint')}"
+        return "\n".join([head, *[str(one) for one in self if one.verdict != PROVED]])

@@ -15,6 +15,7 @@ from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
 from te_sched.analysis.programs.accesses import accesses_of
 from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.coverage import judge_coverage
+from te_sched.analysis.programs.hints import hints_of_blocks, hints_of_loops
 from te_sched.analysis.programs.initialized import judge_initialized
 from te_sched.analysis.programs.races import judge_races
 from te_sched.analysis.programs.scopes import judge_scopes
@@ -90,7 +91,7 @@ def _about_function(func: PrimFunc) -> list[Finding]:
     """The findings about a function that is given, in the words for its kind."""
     with worded(words_for([func])):
         lowered = apply_passes(passes_of(func), func, config.current())
-        findings = [*judge_blocks(func), *_all_of(lowered)]
+        findings = [*judge_blocks(func), *hints_of_blocks(func), *_all_of(lowered)]
         return [finding.located(func.lines.located) for finding in findings]
 
 
@@ -111,6 +112,7 @@ def _all_of(func: PrimFunc) -> Iterator[Finding]:
     """The findings about one function, including those about bounds."""
     yield from check_program(func)
     yield from guard_accesses(func, insert=False).findings
+    yield from hints_of_loops(func)
 
 
 @walks_deeply("check a program")

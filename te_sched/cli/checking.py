@@ -246,7 +246,7 @@ def _as_data(result: _Result, strict: bool) -> dict[str, Any]:
         "name": found.name,
         "target": result.target,
         "ok": not result.is_wrong(strict),
-        "findings": Findings([*judged.refuted, *judged.unproved]).records(),
+        "findings": Findings([*judged.refuted, *judged.unproved, *judged.hints]).records(),
         "proved": len(judged.proved),
         "error": None if result.error is None else str(result.error),
         "watched": result.watched,

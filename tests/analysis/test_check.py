@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from textwrap import dedent, indent
 from typing import Any
 
 import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.analysis import Findings, check
+from te_sched.analysis import Finding, Findings, check
 from te_sched.analysis.judge import check_program
 from te_sched.errors import BuildError, LoweringError
+from te_sched.script import from_source
 from tests.golden import corpus
 from tests.golden.steps import lowered
 
@@ -80,3 +82,86 @@ def test_nothing_that_lowering_makes_is_refuted(family: str, options: dict[str, 
                 found = check_program(module["main"]).refuted
                 refuted = [one for one in found if one.kind != "rule"]
                 assert not refuted, f"{program.name} {number}: {refuted[0]}"
+
+
+ARGUMENTS = 'A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")'
+
+
+def hints(body: str) -> tuple[Finding, ...]:
+    text = f"@T.prim_func\ndef main({ARGUMENTS}):\n{indent(dedent(body), '    ')}"
+    findings = check(from_source(text))
+    assert not findings.refuted
+    return findings.hints
+
+
+SUM = """
+    for i, k in T.grid(8, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            C[vi] = C[vi] + A[vi, vk]
+    """
+STORE = "            C[vi] ="
+INIT = """
+            with T.init():
+                C[vi] = 0.0
+"""
+CLEAR = """
+    for i in range(8):
+        C[i] = 0.0
+    """
+VIEW = """
+    for i, k in T.grid(8, 8):
+        with T.block("outer"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk], C[vi])
+            T.writes(C[vi])
+            D = T.match_buffer(C[vi], (), offset_factor=1)
+            with T.block("C"):
+                vu = T.axis.reduce(1, 0)
+                D[()] = T.max(D[()], A[vi, vk])
+    """
+
+
+def test_a_reduction_into_an_argument_without_init_is_a_hint() -> None:
+    (hint,) = hints(SUM)
+    assert hint.message == "block C adds to what argument C contains"
+    assert "T.init()" in hint.help
+    assert (hint.kind, hint.verdict, hint.buffer) == ("initialized", "hint", "C")
+
+
+def test_a_reduction_through_a_view_is_a_hint() -> None:
+    assert [hint.message for hint in hints(VIEW)] == [
+        "block outer updates what argument C contains"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [dedent(CLEAR) + dedent(SUM), SUM.replace(STORE, INIT + STORE)],
+)
+def test_a_reduction_that_begins_with_a_value_has_no_hint(body: str) -> None:
+    assert hints(body) == ()
+
+
+def test_a_parallel_loop_inside_of_another_one_is_a_hint() -> None:
+    body = """
+    for i in T.parallel(8):
+        C[i] = 0.0
+        for k in T.parallel(8):
+            for j in range(1):
+                A[i, k] = 0.0
+    """
+    findings = hints(body)
+    assert [hint.message for hint in findings] == ["parallel loop k is inside of parallel loop i"]
+    assert "fuse i and k" in findings[0].help
+
+
+def test_hints_of_schedules_speak_of_axes() -> None:
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    for axis in B.op.axis:
+        s[B].parallel(axis)
+    findings = check(s, [A, B])
+    assert str(findings).splitlines()[0].endswith(" proved, 1 hint")
+    assert findings.hints[0].message == "parallel axis j is inside of parallel axis i"
