@@ -22,6 +22,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Node, Operand, node
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
+from te_sched.ir.source_lines import NO_LINES, SourceLines
 from te_sched.ir.stmt import BaseFunc, GlobalVar
 from te_sched.ir.struct_info import (
     BY_SINFO_ARGS,
@@ -352,7 +353,7 @@ class GraphFunction(GraphExpr, BaseFunc, PublicObject):
     """
 
     _public_name = "relax.Function"
-    _internal_members = ("written_name",)
+    _internal_members = ("written_name", "lines")
 
     params: tuple[GraphVar, ...] = role(Role.DEFINITION)
     body: Any = role(Role.BODY)
@@ -361,6 +362,7 @@ class GraphFunction(GraphExpr, BaseFunc, PublicObject):
     attrs: Any = role(Role.ANNOTATION, default=None)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
     written_name: str = ""
+    lines: SourceLines = NO_LINES  # of the calls of operators
 
     def __post_init__(self) -> None:
         _set(self, "params", _listed(self.params, "the parameters of a function"))

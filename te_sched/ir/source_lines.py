@@ -16,11 +16,13 @@ from te_sched.errors import SourceLocation, Subject, TeSchedError
 
 About = Sequence[Subject | SourceLocation]
 _MOST = 3  # lines of one subject
+_MOST_INSIDE = 64  # lines by which loops of one name are told apart
 
 
 class SourceLines:
-    """The lines by the kind and name of what they declare: "block", "loop", "buffer", "stage", and
-    "assignment" by the name of a buffer. Programs may give a name to several of a kind.
+    """The lines by the kind and name of what they declare: a "block", "loop", "buffer" or "stage";
+    those of each "assignment" by the name of the buffer, and of calls of an "operator". Programs
+    may give a name to several of a kind.
 
     >>> lines = SourceLines()
     >>> lines.add("block", "C", SourceLocation("a.py", 12))
@@ -33,7 +35,7 @@ class SourceLines:
     __slots__ = ("_lines",)
 
     def __init__(self, *joined: SourceLines) -> None:
-        self._lines: dict[tuple[str, str], list[SourceLocation]] = {}
+        self._lines: dict[tuple[str, str], dict[SourceLocation, None]] = {}
         for other in joined:
             for (kind, name), lines in other._lines.items():
                 for line in lines:
@@ -47,9 +49,12 @@ class SourceLines:
 
     def add(self, kind: str, name: str, line: SourceLocation) -> None:
         """Note a line, while the function is made."""
-        lines = self._lines.setdefault((kind, name), [])
-        if line.file and line not in lines:
-            lines.append(line)
+        if line.file:
+            self._lines.setdefault((kind, name), {})[line] = None
+
+    def of(self, kind: str, name: str) -> Sequence[SourceLocation]:
+        """The lines of what has a name."""
+        return [*self._lines.get((kind, name), ())]
 
     def located(self, about: About) -> About:
         """The subjects of an error with their lines."""
@@ -58,18 +63,19 @@ class SourceLines:
             line
             for one in named
             for kind in ("block", "assignment")
-            for line in self._lines.get((kind, one.name), ())
+            for line in self.of(kind, one.name)
         ]
         return [self._with_lines(one, inside) if one in named else one for one in about]
 
     def _with_lines(self, subject: Any, inside: Sequence[SourceLocation]) -> Subject:
         """A subject with its lines; `inside` are lines inside of its loop."""
-        declared = self._lines.get((subject.kind, subject.name), [])
-        if subject.kind == "loop" and len(declared) > 1 and inside:
+        declared = self.of(subject.kind, subject.name)
+        if subject.kind == "loop" and len(declared) > 1 and 0 < len(inside) <= _MOST_INSIDE:
             declared = _nearest_above(declared, inside)
         is_buffer = subject.kind == "buffer"
-        assigned = self._lines.get(("assignment", subject.name), []) if is_buffer else []
-        texts = [f"declared {_listed(declared)}"] if 0 < len(declared) <= _MOST else []
+        assigned = self.of("assignment", subject.name) if is_buffer else ()
+        does = "called" if subject.kind == "operator" else "declared"
+        texts = [f"{does} {_listed(declared)}"] if 0 < len(declared) <= _MOST else []
         if 0 < len(assigned) <= _MOST:
             texts.append(f"assigned {_listed(assigned, declared)}")
         if subject.lines or not texts:
@@ -109,10 +115,11 @@ def adding_lines(locate: Callable[[About], About]) -> Iterator[None]:
         raise
 
 
+def lines_of(functions: Iterable[Any]) -> SourceLines:
+    """The lines of all functions that have some."""
+    return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions])
+
+
 def adding_lines_of(functions: Callable[[], Iterable[Any]]) -> AbstractContextManager[None]:
     """Add to errors the lines that functions have for the subjects that they name."""
-
-    def locate(about: About) -> About:
-        return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions()]).located(about)
-
-    return adding_lines(locate)
+    return adding_lines(lambda about: lines_of(functions()).located(about))

@@ -27,6 +27,7 @@ from te_sched.ir.graph import (
     update_struct_info,
 )
 from te_sched.ir.roles import EVERY_ROLE
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import StructInfo, TupleStructInfo, erase_to_well_defined
 from te_sched.ir.visitor import Mapper, walk
@@ -68,6 +69,7 @@ class GraphFunctionFrame(SequenceFrame):
         self.made: GraphFunction | None = None
         self.decorate: Callable[[Any], GraphFunction] | None = None
         self.symbols: dict[str, Var] = {}  # variables of sizes by name
+        self.lines = SourceLines()
 
     def __call__(self, function: Callable[..., Any]) -> GraphFunction:
         """What the frame makes of a function that it decorates."""
@@ -128,6 +130,7 @@ class GraphFunctionFrame(SequenceFrame):
             self.is_pure,
             attrs,
             written_name=self.name,
+            lines=self.lines,
         )
         self.builder.end_scope()
         return made

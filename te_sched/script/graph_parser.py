@@ -24,6 +24,7 @@ from te_sched.ir.graph import (
     update_struct_info,
 )
 from te_sched.ir.op import Op
+from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
@@ -74,12 +75,13 @@ class GraphParser(StatementReader):
         self.is_macro, self.returned = False, None
         self.places: dict[GraphVar, Any] = {}  # the statements that bind variables
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
+        self.lines = SourceLines()  # of the function that is read
         self._inner: set[str] = set()  # names of dataflow blocks that are not outputs
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> GraphParser:
         """The reader of the statements of a macro."""
         reader = GraphParser(source, names)
-        reader.is_macro, reader.symbols = True, self.symbols
+        reader.is_macro, reader.symbols, reader.lines = True, self.symbols, self.lines
         return reader
 
     # Functions
@@ -92,13 +94,14 @@ class GraphParser(StatementReader):
         frame = GraphFunctionFrame(options.get("pure", True), options.get("private", False))
         frame.name = node.name
         outside, self.symbols = self.symbols, {**self.symbols}
+        lines, self.lines = self.lines, frame.lines
         try:
             with self.scope(), self.framed(header_of(node), frame):
                 result = self._signature(node, frame)
                 frame.ret_struct_info = result
                 self.body(node.body)
         finally:
-            self.symbols = outside
+            self.symbols, self.lines = outside, lines
         assert frame.made is not None
         return frame.made
 
@@ -279,6 +282,13 @@ class GraphParser(StatementReader):
             return GraphCall(function, tuple([as_expr(one) for one in resolved]))
         arguments = {key: self._argument(one) for key, one in named.items()}
         return super().call(function, resolved, arguments)
+
+    def value(self, node: Any) -> Any:
+        """The value of an expression; the lines of calls of operators are noted."""
+        value = super().value(node)
+        if type(value) is GraphCall and isinstance(value.op, Op):
+            self.lines.add("operator", str(value.op), self.source.place(node))
+        return value
 
     def _argument(self, value: Any) -> Any:
         """An argument: struct infos with names of sizes as struct infos."""

@@ -20,7 +20,7 @@ from te_sched.errors import (
 )
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
-from te_sched.ir.source_lines import NO_LINES, SourceLines
+from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import is_sequence
@@ -171,8 +171,7 @@ class ScheduleBase(BlockIndex):
 
     def render(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
         """Make the error of a primitive show what the schedule's `error_render_level` asks for."""
-        lines = SourceLines(*[getattr(one, "lines", NO_LINES) for one in self.functions.values()])
-        error.about = tuple(lines.located(error.about))
+        error.about = tuple(lines_of(self.functions.values()).located(error.about))
         if self.render_level != "detail":
             error.brief = error.fault if self.render_level == "fast" else _NOT_RENDERED
             error.args = (error.brief,)

@@ -12,6 +12,7 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
+from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import Pass
 from te_sched.relax import transform
@@ -72,13 +73,16 @@ def build(
     wanted = as_target(target)
     name = name_graphs(module, params, pipeline, wanted)
     found = find_graphs(name, wanted) if name is not None else None
+    lines = lines_of(module.functions.values())
     if found is not None:
+        found.lines = lines
         return found
     with garbage_kept():
         lowered = _lowered(module, params, pipeline, wanted)
         builder = ExecBuilder()
         rest = write_instructions(builder, lowered)
         made = link(builder, wanted, rest, name=name)
+    made.lines = lines
     if name is not None:
         keep_graphs(name, made)
     return made

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, counted, kind_of
+from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, Subject, counted, kind_of
 from te_sched.ir import dtypes
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
@@ -277,8 +277,14 @@ def _different_sizes(
     else:
         fault, sign = f"{subject} differ: {sizes[0]} and {sizes[1]}", "=="
     return ArgumentError(
-        fault, f"{function} needs {texts[0]} {sign} {texts[1]}", "give arguments whose sizes fit"
+        fault,
+        f"{function} needs {texts[0]} {sign} {texts[1]}",
+        "give arguments whose sizes fit",
+        [Subject("operator", name) for name in _OPERATOR.findall(subject)],
     )
+
+
+_OPERATOR = re.compile(r"relax\.[\w.]+")
 
 
 def make_shape(heap: Any, count: int, *pairs: int) -> ShapeTuple:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from te_sched.errors import GraphError, repr_of
+from te_sched.ir.source_lines import NO_LINES
 from te_sched.public_members import PublicObject
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
@@ -22,6 +23,7 @@ class Executable(PublicObject):
     def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
         """`plans` are those of functions that are native (`native.NativePlan`)."""
         self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
+        self.lines = NO_LINES  # of the module that was built in this process
         for plan in plans.values():
             for number in plan.constants:
                 kernels.link_memory(constant_name(number), bytecode.constants[number])

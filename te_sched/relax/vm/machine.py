@@ -341,7 +341,11 @@ class _Entry:
             return self._function(*self.machine.arguments_of(self.name, args, named))
         if not args:
             self.machine.refuse_set_inputs(self.name)
-        return self._function(*[as_value(one) for one in args])
+        try:
+            return self._function(*[as_value(one) for one in args])
+        except ArgumentError as error:
+            error.about = tuple(self.machine.executable.lines.located(error.about))
+            raise
 
 
 class _Timed:

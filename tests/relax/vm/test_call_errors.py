@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def test_values_of_other_checks_are_declared_as_they_are() -> None:
 
 def test_machines_say_how_functions_are_called() -> None:
     machine = relax.VirtualMachine(relax.build(Static, "llvm"))
-    with pytest.raises(AttributeError, match=r"no attribute 'main': call .* machine\['main'\]"):
+    with pytest.raises(AttributeError, match=r"no attribute 'main'(.|\n)*call .* machine\['main'\]"):
         _ = machine.main
     with pytest.raises(AttributeError, match=r"no attribute 'other': call .* machine\['main'\]"):
         _ = machine.other
@@ -158,3 +159,22 @@ class _Onnx:
 def test_builds_say_how_to_come_to_a_module(given: Any, advice: str) -> None:
     with pytest.raises(GraphError, match=f"relax.build cannot build (.|\n)*{advice}"):
         relax.build(given, "llvm")
+
+
+@I.ir_module
+class Product:
+    @R.function
+    def main(x: R.Tensor(("n", "k"), "float32"), w: R.Tensor(("m", 8), "float32")):
+        y = R.exp(x)
+        z = R.matmul(y, w)  # the sizes k and m differ
+        return z
+
+
+def test_sizes_that_do_not_fit_name_the_line_of_the_operator() -> None:
+    with open(__file__, encoding="utf-8") as file:
+        line = next(at for at, text in enumerate(file, 1) if "# the sizes k and m" in text)
+    for _ in range(2):  # the second one may be of the cache
+        main = relax.VirtualMachine(relax.build(Product))["main"]
+        where = rf"operator relax.matmul \(called at {re.escape(__file__)}:{line}\), "
+        with pytest.raises(ArgumentError, match=where):
+            main(np.zeros((2, 3), "float32"), np.zeros((4, 8), "float32"))
