@@ -30,12 +30,16 @@ class Wording(NamedTuple):
     module: str
     loops_of: str
     guard: str
+    guard_write: str
     wide_sizes: str
     bind: str
     grain: str
     conditions: str
     iteration: str
     power: str
+    operands: str
+    elements: str
+    without_threads: str
 
     def subject(self, name: str) -> Subject:
         """What holds elements, as the subject of an error.
@@ -64,6 +68,7 @@ STAGES = Wording(
     module="te",
     loops_of="the loops of stage {}",
     guard="te.if_then_else(te.all(...), {}[...], 0.0)",
+    guard_write="te.if_then_else(te.all(...), {}[...], 0.0)",
     wide_sizes="te.var(name, dtype='int64')",
     bind='bind axes of stage {} to te.thread_axis("blockIdx.x") and "threadIdx.x", or attach it to '
     "a stage that is bound (compute_at, compute_inline)",
@@ -71,6 +76,9 @@ STAGES = Wording(
     conditions="use te.if_then_else, te.all, te.any, te.not_, te.min or te.max",
     iteration="use te.reduce_axis with te.sum, te.max or te.min for a loop",
     power="te.power",
+    operands="numbers, axes, variables and elements of tensors",
+    elements="for elements, te_sched.topi for whole tensors",
+    without_threads="use parallel() or vectorize() in place of bind() for llvm",
 )
 BLOCKS = Wording(
     memory="buffer",
@@ -81,6 +89,7 @@ BLOCKS = Wording(
     module="T",
     loops_of="the loops around the block of {}",
     guard="T.if_then_else(condition, {}[...], T.float32(0))",
+    guard_write="if condition: {}[...] = ...",
     wide_sizes="n = T.int64()",
     bind='bind the loops around its block with sch.bind(loop, "blockIdx.x") and "threadIdx.x", or '
     'T.thread_binding(n, thread="blockIdx.x"); or move the block into loops that are bound '
@@ -89,6 +98,10 @@ BLOCKS = Wording(
     conditions="use `and`, `or` and `not` in the script itself, T.if_then_else, T.min or T.max",
     iteration="write a loop of the program: for i in range(n)",
     power="T.pow",
+    operands="numbers, variables and elements of buffers",
+    elements="for elements of buffers",
+    without_threads="use T.parallel or T.vectorized in place of T.thread_binding (sch.parallel, "
+    'sch.vectorize in place of sch.bind), or build for target "cuda"',
 )
 _CURRENT: ContextVar[Wording] = ContextVar("wording", default=STAGES)
 

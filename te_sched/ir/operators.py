@@ -200,9 +200,7 @@ def _refuse_numpy(self: Operand, function: Any) -> NoReturn:
     raise OperandError(
         f"numpy.{name} cannot be applied to {_described(self)}",
         "its value is known only when the program runs",
-        f"use {face}.{mine} for elements, te_sched.topi for whole tensors"
-        if known
-        else f"use the functions of {face} for elements, those of te_sched.topi for whole tensors",
+        f"use {f'{face}.{mine}' if known else f'the functions of {face}'} {wording().elements}",
     )
 
 

@@ -200,7 +200,7 @@ def convert(value: Any) -> Expr:
     raise DeclarationError(
         f"{kind_of(value)} cannot be used in an expression",
         "",
-        "use numbers, axes, variables and elements of tensors",
+        f"use {wording().operands}",
     )
 
 
@@ -249,7 +249,7 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
         raise DeclarationError(
             f"cannot compute with {a.dtype} and {b.dtype}",
             "handles and strings are not numbers",
-            "compute with numbers, axes and elements of tensors",
+            f"compute with {wording().operands}",
         )
     if kind_a.lanes != kind_b.lanes:
         if 1 not in (kind_a.lanes, kind_b.lanes):

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, OperandError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 from te_sched.ir.roles import Role, role
-from te_sched.public_members import PublicObject
 from te_sched.ir.source_lines import NO_LINES, SourceLines
+from te_sched.public_members import PublicObject
 from te_sched.signatures import check_fields, checked
 
 
@@ -303,6 +303,14 @@ class PrimFunc(BaseFunc, PublicObject):
         new = copy(self)  # its other fields have been checked
         object.__setattr__(new, "body", body)
         return new
+
+    def __call__(self, *args: object, **named: object) -> NoReturn:
+        """A function of the IR is built before it is called."""
+        raise OperandError(
+            f"function {self.__name__} is called before it is built",
+            "a PrimFunc is a program, not a function of Python",
+            f"build it: te_sched.build({self.__name__}), and call the result",
+        )
 
     if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
         # `tir.PrimFunc` is this class, with the parameters of TVM's.

@@ -8,7 +8,7 @@ the passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,7 +178,7 @@ def _check_blocks(node: Any, loops: frozenset[Var], report: _WellFormed) -> None
         for part in (*node.reads, *node.writes, *parts_of(node)):
             for one in walk(part):
                 if type(one) is Var and one in loops:
-                    report.fail(one, f"block {node.name_hint} uses {one.name}, of a loop around it")
+                    report.loop_in_block(one, node.name_hint)
     for part in parts_of(node):
         _check_blocks(part, loops, report)
 
@@ -454,14 +454,31 @@ class _WellFormed(_Definitions):
             in_tvm += " It is no longer in-scope."
         self.fail(user, f"a use of variable {var.name} at {text}, where it is {state}", in_tvm)
 
-    def fail(self, node: Any, why: str, in_tvm: str = "") -> None:
+    def loop_in_block(self, loop: Var, block: str) -> None:
+        """Refuse a block that uses the variable of a loop around it."""
+        self.fail(
+            loop,
+            f"block {block} uses {loop.name}, of a loop around it",
+            help=f"use an iterator of the block, bound to it: v{loop.name} = "
+            f"T.axis.spatial(extent, {loop.name})",
+            about=[Subject("block", block)],
+        )
+
+    def fail(
+        self,
+        node: Any,
+        why: str,
+        in_tvm: str = "",
+        help: str = "define each variable once, and use it inside of its scope",
+        about: Sequence[Subject] = (),
+    ) -> None:
         """Raise the error for the user."""
         name = str(self.func.attrs.get("global_symbol", "main"))
         raise IllFormedError(
             f"function {name} is ill-formed, due to {why}",
             "",
-            "define each variable once, and use it inside of its scope",
-            Subject("function", name),
+            help,
+            [*about, Subject("function", name)],
             in_tvm=in_tvm,
         )
 

@@ -177,7 +177,8 @@ class _Check:
             raise self._error(parameter, f"must be an array, got {kind_of(value)}", help)
         if view.dtype != parameter.dtype:
             help = (
-                f"convert it to {parameter.dtype} (.astype), or declare the placeholder otherwise"
+                f"convert it to {parameter.dtype} (.astype), or declare {parameter.name} as "
+                f"{view.dtype}"
             )
             fault = f"has dtype {view.dtype}, expected {parameter.dtype}"
             raise self._error(parameter, fault, help)

@@ -10,6 +10,7 @@ from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.notebook_display import Shown
 from te_sched.public_members import advice_elsewhere
 from te_sched.schedule.handles import TensorHandles
@@ -213,10 +214,13 @@ def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> S
 def _outputs(given: Any) -> list[Operation]:
     items = [given] if isinstance(given, (Operation, Tensor)) else given
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
+        is_function = isinstance(given, PrimFunc | IRModule)
         raise ScheduleError(
             f"create_schedule takes an operation or a list of operations, got {brief(given)}",
-            f"it is {kind_of(given)}",
-            "give the output: te.create_schedule(C.op), or a list of outputs",
+            "" if is_function else f"it is {kind_of(given)}",
+            "schedule its blocks: te_sched.tir.Schedule(function)"
+            if is_function
+            else "give the output: te.create_schedule(C.op), or a list of outputs",
         )
     outputs = [item.op if isinstance(item, Tensor) else item for item in items]
     for item in outputs:

@@ -17,7 +17,7 @@ import ast
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, overload
 
@@ -214,13 +214,23 @@ class Parser(StatementReader):
         try:
             check_well_formed(checked)
         except DeclarationError as error:
-            raise self.source.error(header_of(node), error) from None
+            raise self.source.error(self._block_in(error, checked, node), error) from None
         graphs = {name for name, one in functions.items() if isinstance(one, GraphFunction)}
         found = first_fault(made) if graphs and not graphs & self.unchecked else None
         if found is not None:
             fault, var = found
             place = header_of(node) if var is None else self.places.get(var, header_of(node))
             raise self.source.error(place, fault)
+
+    def _block_in(
+        self, error: DeclarationError, functions: Sequence[PrimFunc], node: Any
+    ) -> ast.Pass:
+        """The first line of the block that an error names, or that of the definition."""
+        lines = SourceLines(*[func.lines for func in functions])
+        for name in error.names("block"):
+            for line in lines.of("block", name):
+                return self.source.line(line.line)
+        return header_of(node)
 
     def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""
@@ -425,6 +435,12 @@ class Parser(StatementReader):
         value = self.value(node.value)
         if value is None:
             raise self.source.error(node, "the returned expression has no value", "return a value")
+        if isinstance(value, Buffer):
+            raise self.source.error(
+                node.value,
+                f"a function with @T.prim_func cannot return buffer {value.name}",
+                f"make {value.name} a parameter, store the results in it, and leave out the return",
+            )
         self._checked(node, lambda: T.evaluate(T.ret(value)))  # type: ignore[attr-defined]
 
     def _expression(self, node: ast.Expr) -> None:
@@ -452,28 +468,34 @@ class Parser(StatementReader):
         target = node.targets[0]
         value = self.value(node.value)
         if isinstance(target, ast.Subscript):
-            self._store(target, value)
+            self._store(target, value, node.value)
         elif isinstance(target, ast.Attribute):
             raise self.source.error(target, "an attribute cannot be assigned", "assign to a name")
         else:
-            self._checked(node, self.assign, target, value, self.bind_value)
+            self._checked(node, self.assign, target, value, self._binding(node.value))
 
-    def _store(self, target: ast.Subscript, value: Any) -> None:
+    def _binding(self, node: ast.expr) -> Callable[[Any, str, Any], Any]:
+        """`bind_value` with errors that show the value."""
+        return lambda target, name, value: self.bind_value(node, name, value)
+
+    def _store(self, target: ast.Subscript, value: Any, node: ast.expr) -> None:
         buffer, indices = self.value(target.value), self.value(target.slice)
         if isinstance(buffer, Buffer):
             indices = self._checked(target, lambda: element_at(buffer, indices).indices)
             self.note("assignment", buffer.name, target)
-        self._checked(target, T.buffer_store, buffer, value, indices)
+        fault = node if isinstance(buffer, Buffer) else target
+        self._checked(fault, T.buffer_store, buffer, value, indices)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         old = self.value(_as_read(node.target))
-        value = self._checked(node, self.combine, type(node.op), old, self.value(node.value))
+        added = self.value(node.value)
+        value = self._checked(node.value, self.combine, type(node.op), old, added)
         if isinstance(node.target, ast.Subscript):
-            self._store(node.target, value)
+            self._store(node.target, value, node.value)
         else:
             assert isinstance(node.target, ast.Name)
             self.scopes[-1].pop(node.target.id, None)
-            self._checked(node, self.assign, node.target, value, self.bind_value)
+            self._checked(node, self.assign, node.target, value, self._binding(node.value))
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         if not isinstance(node.target, ast.Name):
@@ -486,7 +508,7 @@ class Parser(StatementReader):
         rename(var, node.target.id)
         if node.value is not None:
             value = self.value(node.value)
-            self.enter(self._checked(node, lambda: T.LetStmt(value, var=var)))
+            self.enter(self._checked(node.value, lambda: T.LetStmt(value, var=var)))
         self.define(node.target, node.target.id, var)
 
     def _function(self, node: ast.FunctionDef) -> None:

@@ -19,6 +19,7 @@ from te_sched.errors import (
     SourceLocation,
     Subject,
     TeSchedError,
+    did_you_mean,
     place_of_error,
     repeating,
     repr_of,
@@ -104,6 +105,15 @@ class Source:
         """The line of a node in its file."""
         return SourceLocation(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
+    def line(self, number: int) -> ast.Pass:
+        """A line of its file, as a node."""
+        at = number - self.first_line
+        text = self.lines[at]
+        start = len(text) - len(text.lstrip())
+        return ast.Pass(
+            lineno=at + 1, end_lineno=at + 1, col_offset=start, end_col_offset=len(text.rstrip())
+        )
+
     def error(self, node: Any, error: Exception | str, help: str = "") -> ScriptError:
         """The error of a node: what was wrong, the line, and a caret below. Where a function of the
         user raised it, that line too.
@@ -123,7 +133,7 @@ class Source:
                 is_sentence = isinstance(error, NameError | AttributeError)
                 fault = text if is_sentence else f"cannot evaluate {_described(node)}"
                 why = "" if is_sentence else f"it raises {type(error).__name__}: {text}"
-                found = ScriptError(fault, why, help or "change the script")
+                found = ScriptError(fault, why, help or _nearest(error) or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")
         if raised.file:
@@ -149,6 +159,14 @@ class Source:
         carets = "^" * max(end - start, 1)
         gap = " " * len(shown)
         return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def _nearest(error: Exception) -> str:
+    """The advice for an attribute that an object does not have."""
+    if not isinstance(error, AttributeError) or error.obj is None:
+        return ""
+    meant = did_you_mean(error.name, [name for name in dir(error.obj) if name[0] != "_"])
+    return f"use an attribute that exists{meant}" if meant else ""
 
 
 def _described(node: Any) -> str:

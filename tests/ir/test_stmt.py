@@ -8,7 +8,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, OperandError, ScheduleError
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
@@ -87,3 +87,15 @@ def test_attributes_of_a_module_are_those_of_a_copy():
     module = IRModule({}, {"a": 1})
     assert module.with_attrs({"b": 2, "c": 3}).without_attr("a").attrs == {"b": 2, "c": 3}
     assert (module.with_attr("a", 2).attrs, module.attrs) == ({"a": 2}, {"a": 1})
+
+
+def test_functions_are_built_before_they_are_called():
+    func = PrimFunc((), Evaluate(IntImm(0)), {}, {"global_symbol": "f"})
+    with pytest.raises(OperandError, match=r"function f is called(.*\n)*.*te_sched.build\(f\)"):
+        func(1)
+
+
+def test_functions_are_scheduled_as_blocks():
+    func = WRITTEN
+    with pytest.raises(ScheduleError, match=r"got a PrimFunc(.*\n)*.*te_sched.tir.Schedule"):
+        te.create_schedule(func)

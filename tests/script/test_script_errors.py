@@ -37,7 +37,7 @@ STATEMENTS = [
     ),
     ("T.evalute(0)", "scripts have no T.evalute", "T.evalute"),
     ("T.store(A.data, 0, 1.0)", "scripts have no T.store", "T.store"),
-    ("T.axis.spatia(4, 0)", "T.axis has no spatia", "T.axis.spatia"),
+    ("T.axis.spatia(4, 0)", r"T.axis has no spatia\n(.*\n)*.*mean 'spatial'", "T.axis.spatia"),
     ("with T.block(3):\n        pass", "the name of a block is 3", "T.block(3)"),
     ("T.bind(A, 0)", "T.bind does not stand directly in a block", None),
     (
@@ -51,6 +51,7 @@ STATEMENTS = [
         None,
     ),
     ("T.evaluate(A.nothing)", "'Buffer' object has no attribute", "A.nothing"),
+    ("T.evaluate(A.shap[0])", r"'Buffer' object (.*\n)*.*did you mean 'shape'", "A.shap"),
     ("for i in T.evaluate(0):\n        pass", "None is not a loop", "T.evaluate(0)"),
     ("for i in range(4):\n        pass\n    else:\n        pass", "a loop has no else", "pass"),
     ("for i, j in range(16):\n        pass", ".* is one value, not several", "i, j"),
@@ -59,11 +60,26 @@ STATEMENTS = [
     ("for i in T.serial(1.5):\n        pass", "a bound of a loop is", None),
     ("for i in T.serial(0, 8, step=2):\n        pass", "a loop has a step", None),
     ("for i in T.thread_binding(4):\n        pass", "T.thread_binding has no thread", None),
+    (
+        "for i in T.thread_binding(4, thread='threadIdx.w'):\n        pass",
+        r"there is no thread axis 'threadIdx.w'\n(.*\n)*.*did you mean 'threadIdx",
+        "T.thread_binding(4, thread='threadIdx.w')",
+    ),
+    ("T.launch_thread('thread.x', 4)", "there is no thread axis 'thread.x'", None),
+    ("x = T.env_thread('blockIdx.w')", "there is no thread axis 'blockIdx.w'", None),
+    ("x = T.alloc_buffer((4,), scope='shard')", "there is no storage scope 'shard'", None),
+    ("return A", "a function with @T.prim_func cannot return buffer A", "A"),
+    ("A[0, 0] = None", r"None cannot be used(.*\n)*.*elements of buffers", "None"),
+    ("A[0, 0] += 'x'", r"cannot compute with (.*\n)*.*elements of buffers", "'x'"),
+    ("A[0] = 1.0", "buffer A has 2 dimensions but 1 index given", "A[0]"),
+    ("x = {1, 2}", "x is assigned .1, 2.", "{1, 2}"),
+    ("x: T.int32 = None", "None cannot be used", "None"),
+    ("A.data[0] = 1.0", "cannot", "A.data[0]"),
     ("for i in T.grid():\n        pass", "T.grid has no extents", None),
     ("for i in T.grid((1, 2, 3)):\n        pass", "the domain of an axis is .1, 2, 3.", None),
     ("with T.evaluate(0):\n        pass", "None opens nothing", "T.evaluate(0)"),
     ("with T.block('x') as b:\n        pass", "this `with` gives no value", "b"),
-    ("b = T.block('x')", "this gives no value", "b"),
+    ("b = T.block('x')", "this gives no value", "T.block('x')"),
     ("with T.init():\n        pass", "T.init does not stand directly in a block", None),
     ("T.reads(A[0, 0])", "T.reads does not stand directly in a block", None),
     ("if 1.5:\n        pass", "1.5 is not a condition", "1.5"),
@@ -112,7 +128,7 @@ BLOCKS = [
     ("v = T.axis.S(16, A)", ".*", None),
     ("v = T.axis.S(16, 1.5)", "an iterator of block B is bound to T.float32.1.5., not", None),
     ("v, w = T.axis.remap('TT', [i, j])", "unknown kinds of iterators: 'TT'", None),
-    ("v, w = T.axis.remap('SS', [i])", "T.axis.remap has 2 kinds and 1 loop variables", None),
+    ("v, w = T.axis.remap('SS', [i])", "T.axis.remap has 2 letters and 1 loop variable", None),
     ("v = T.axis.remap('S', [i + j])", "T.axis.remap of .*, expected a variable of a loop", None),
     ("T.where(i < 4)\n            T.where(j < 4)", "T.where is used twice in a block", None),
     ("T.reads()\n            T.reads()", "T.reads is used twice in a block", None),
@@ -400,3 +416,10 @@ def test_ill_formed_functions_are_refused(body: str) -> None:
 def test_decorators_have_known_options() -> None:
     with pytest.raises(ScriptError, match=r"T\.prim_func has no option privat"):
         from_source("@T.prim_func(privat=True)\ndef f():\n    T.evaluate(0)\n")
+
+
+def test_a_block_that_uses_a_loop_is_shown() -> None:
+    text = f"{IN_FUNCTION}    for i in range(4):\n        with T.block('b'):\n"
+    text += "            vi = T.axis.spatial(4, i)\n            A[vi, i] = 0.0\n"
+    check(text, "function f is ill-formed, due to block b uses i", "with T.block('b'):")
+    assert "vi = T.axis.spatial(extent, i)" in failed(text).help

@@ -243,10 +243,16 @@ class AccessContext:
             "stage": stage,
             "where": str(named(stage)) if stage else "",
             "memory": wording().memory,
-            "guard": wording().guard.format(self.name_of(occurrence)),
+            "guard": guard_of(self.name_of(occurrence), occurrence),
             "wide": wording().wide_sizes,
             **more,
         }
+
+
+def guard_of(name: str, occurrence: Occurrence) -> str:
+    """The advice how to make an access only where its indices are within the memory."""
+    words = wording()
+    return (words.guard if occurrence.reads else words.guard_write).format(name)
 
 
 def is_index_operator(e: Any) -> TypeGuard[BinaryOp]:

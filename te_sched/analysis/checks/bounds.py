@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.checks.access_context import AccessContext, Need, is_index_operator
+from te_sched.analysis.checks.access_context import AccessContext, Need, guard_of, is_index_operator
 from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.evaluate import Execution, Points, TooMany, variables_in
@@ -28,7 +28,6 @@ from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import reads_data, substitute
-from te_sched.wording import wording
 
 _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
@@ -370,7 +369,7 @@ class Bounds(AccessContext):
             stage=self.place_name(),
             why=f"{text}, and {has}",
             help=f"declare {name} larger or the computation smaller, or guard the "
-            f"{does}: {wording().guard.format(name)}",
+            f"{does}: {guard_of(name, occurrence)}",
         )
 
     def summary(self) -> Iterator[Finding]:

@@ -32,6 +32,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.wording import wording
 
 
 def execute(out: FunctionText, node: S.Stmt) -> None:
@@ -175,7 +176,7 @@ def _needs_device(tag: str) -> BuildError:
     return BuildError(
         f"a loop is bound to {tag}, but target llvm has no device threads",
         "",
-        "use parallel() or vectorize() in place of bind() for llvm",
+        wording().without_threads,
     )
 
 
