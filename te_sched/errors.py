@@ -73,8 +73,8 @@ class TeSchedError(RuntimeError):
 
     `about` has the subjects of `where` and the user's line, `advice` the help without the override.
 
-    `in_tvm` has TVM's words for the fault, for which programs of TVM may look: `compat.install`
-    shows them as another line.
+    `in_tvm` has TVM's words for the fault, or makes them; programs of TVM may look for them:
+    `compat.install` shows them as other lines.
 
     `program` makes the excerpt of the program that schedules of blocks show below the fault;
     `brief` is shown instead of all, if it is set.
@@ -99,7 +99,7 @@ class TeSchedError(RuntimeError):
         where: Where = (),
         loops: str = "",
         can_override: bool = False,
-        in_tvm: str = "",
+        in_tvm: str | Callable[[], str] = "",
     ) -> None:
         self.in_tvm = in_tvm
         self.fault, self.why, self._advice, self.loops = fault, why, help, loops
@@ -148,11 +148,14 @@ class TeSchedError(RuntimeError):
         program = self.program() if self.program is not None else ""
         labeled = (
             *(("where", self.where), ("why", self.why), ("help", self.help)),
-            ("in TVM", self.in_tvm if _WORDS_OF_TVM else ""),
+            ("in TVM", self._words_of_tvm() if _WORDS_OF_TVM else ""),
         )
         texts = [f"  {label}: {text}" for label, text in labeled if text]
         drawn = _drawing("program", program)
         return "\n".join([self.fault, *drawn, *texts, *_drawing("loops", self.loops)])
+
+    def _words_of_tvm(self) -> str:
+        return self.in_tvm if isinstance(self.in_tvm, str) else self.in_tvm()
 
 
 def _drawing(label: str, text: str) -> list[str]:

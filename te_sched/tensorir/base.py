@@ -24,7 +24,7 @@ from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import is_sequence
-from te_sched.tensorir.faults import program_of
+from te_sched.tensorir.faults import show_program
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
@@ -176,7 +176,7 @@ class ScheduleBase(BlockIndex):
             error.brief = error.fault if self.render_level == "fast" else _NOT_RENDERED
             error.args = (error.brief,)
         elif error.program is None:
-            error.program = program_of(error, self, arguments)
+            show_program(error, self, arguments)
 
     # -- results -----------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -29,11 +30,9 @@ _ROOT = 'with T.block("root"):'
 _MARK = "# concerned"
 
 
-def program_of(
-    error: ScheduleError, schedule: Any, arguments: Iterable[Any]
-) -> Callable[[], str] | None:
-    """What makes the excerpt of a schedule's program, when the error of a primitive is printed;
-    None for errors that are about no block or loop of the program.
+def show_program(error: ScheduleError, schedule: Any, arguments: Iterable[Any]) -> None:
+    """Let the error of a primitive show an excerpt of the schedule's program when it is printed, to
+    programs of TVM all of it; not for errors that are about no block or loop of the program.
     """
     keys = [one.key for one in arguments if isinstance(one, BlockRV | LoopRV)]
     concerned: dict[Key, None] = {}
@@ -41,11 +40,12 @@ def program_of(
         key = _key_of(subject, schedule, keys, concerned)
         if key is not None:
             concerned[key] = None
-    nodes = {
-        (schedule.block(key) if type(key) is BlockKey else schedule.loop(key)): _MARK[2:]
-        for key in concerned
-    }
-    return _excerpt_of(schedule.mod, nodes) if nodes else None
+    nodes = [
+        schedule.block(key) if type(key) is BlockKey else schedule.loop(key) for key in concerned
+    ]
+    if nodes:
+        error.program = partial(_near, schedule.mod, nodes)
+        error.in_tvm = error.in_tvm or partial(_in_tvm, schedule.mod, nodes)
 
 
 def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None]) -> Key | None:
@@ -72,12 +72,28 @@ def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None])
     return None
 
 
-def _excerpt_of(module: Any, nodes: dict[Any, str]) -> Callable[[], str]:
-    def text() -> str:
-        program = script(module, obj_to_annotate=nodes, syntax_sugar=False, show_meta=False)
-        return "\n".join(_excerpt(program.splitlines()))
+def _near(module: Any, nodes: Sequence[Any]) -> str:
+    """The lines of a program near some blocks and loops."""
+    marks = dict.fromkeys(nodes, _MARK[2:])
+    program = script(module, obj_to_annotate=marks, syntax_sugar=False, show_meta=False)
+    return "\n".join(_excerpt(program.splitlines()))
 
-    return text
+
+def _in_tvm(module: Any, nodes: Sequence[Any]) -> str:
+    """The text of a program with TVM's marks: `# tir.For#0` above the first loop that is concerned,
+    `# tir.Block#0` above the first block, and a line below each.
+    """
+    marks: dict[Any, str] = {}
+    for node in nodes:
+        number = sum(type(one) is type(node) for one in marks)
+        marks[node] = f"tir.{type(node).__name__}#{number}"
+    program = script(module, obj_to_annotate=marks, syntax_sugar=False, show_meta=False)
+    lines = [""]
+    for before, line in pairwise(["", *program.splitlines()]):
+        lines.append(line)
+        if before.lstrip("# ") in marks.values():
+            lines.append(" " * _indent(line) + "^" * len(line.lstrip()))
+    return "\n".join(lines)
 
 
 def _excerpt(text: Sequence[str]) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from te_sched import tir
-from te_sched.errors import HandleError, ScheduleError
+from te_sched.errors import HandleError, ScheduleError, show_words_of_tvm
 from te_sched.script import from_source
 
 SOURCE = """
@@ -75,6 +77,30 @@ def test_the_program_is_that_of_the_error() -> None:
     sch.parallel(sch.get_loops("B")[0])
     assert str(error) == before
     assert "T.parallel" not in before
+
+
+def test_programs_of_tvm_see_all_of_the_program_with_its_marks() -> None:
+    _, error = refused()
+    assert "tir.For#0" not in str(error)
+    show_words_of_tvm(True)
+    try:
+        text = str(error)
+    finally:
+        show_words_of_tvm(False)
+    loops = text.partition("  in TVM: \n")[2].splitlines()[13:19]
+    assert [line[12:] for line in loops] == [
+        "# tir.For#1",
+        "for i in range(16):",
+        "^^^^^^^^^^^^^^^^^^^",
+        "    # tir.For#0",
+        "    for j in range(16):",
+        "    ^^^^^^^^^^^^^^^^^^^",
+    ]
+
+
+def test_refusals_are_pickled_with_their_programs() -> None:
+    _, error = refused()
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_a_block_is_underlined_and_what_is_around_it_shown() -> None:
