@@ -36,6 +36,7 @@ def test_deep_expression_is_written_and_built() -> None:
     assert (machine_of([x], value)["main"](ZEROS).numpy() == 400).all()
 
 
+@pytest.mark.not_read_back("Python reads at most 200 nested parentheses")
 def test_deep_tuple_is_written() -> None:
     x = value = tensor()
     for _ in range(1000):
