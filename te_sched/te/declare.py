@@ -62,6 +62,17 @@ def checked_name(name: Any, what: str) -> str:
     return name
 
 
+def declaration(function: str, name: Any, default: str = "") -> str:
+    """What a function of te declares, in messages: "compute B", or "te.compute" if its name is the
+    default one, since the location of the error says which.
+
+    >>> declaration("compute", "B"), declaration("compute", "compute")
+    ('compute B', 'te.compute')
+    """
+    checked_name(name, function)
+    return f"te.{function}" if name == (default or function) else f"{function} {name}"
+
+
 def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
     """A shape as expressions, or a DeclarationError."""
     if isinstance(shape, str | bytes):
@@ -132,15 +143,15 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     >>> te.placeholder((n, 4), "float16", name="A")
     Tensor(shape=[n, 4], op.name=A)
     """
-    checked_name(name, "placeholder")
+    what = declaration("placeholder", name)
     element = dtypes.spelled("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
-            f"placeholder {name} has dtype void, which has no values",
+            f"{what} has dtype void, which has no values",
             "",
             f"use one of {dtypes.LEGAL}",
         )
-    extents = as_shape(shape, f"placeholder {name}")
+    extents = as_shape(shape, what)
     return PlaceholderOp(name, extents, element).output(0)
 
 
@@ -195,7 +206,7 @@ def compute(
     >>> B.op.body[0].source
     (A[i, k] * T.float32(2),)
     """
-    what = f"compute {checked_name(name, 'compute')}"
+    what = declaration("compute", name)
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
     names = index_names(fcompute, len(extents), what, varargs_names, is_prefix=True)
@@ -455,7 +466,7 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     >>> te.reduce_axis((0, 16), name="k").dom
     I.Range(0, 16)
     """
-    domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
+    domain = as_range(dom, declaration("reduce_axis", name, "rv"))
     var = Var(name, domain.extent.dtype)
     return note_reduction_axis(IterVar(domain, var, "CommReduce", thread_tag))
 

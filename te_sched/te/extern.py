@@ -12,7 +12,7 @@ from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.verify import check_definitions, undefined_variables
-from te_sched.te.declare import as_shape, check_function, check_labels, checked_name
+from te_sched.te.declare import as_shape, check_function, check_labels, declaration
 from te_sched.te.operation import ExternOp
 from te_sched.te.reduction_axes import check_reduced
 from te_sched.te.tag import tag_or_current
@@ -51,12 +51,12 @@ def extern(
     >>> te.extern((4,), [A], double, name="B")
     Tensor(shape=[4], op.name=B)
     """
-    what = f"extern {checked_name(name, 'extern')}"
+    what = declaration("extern", name)
     check_labels(tag, attrs, what)
     check_function(fcompute, 2, what, "lambda ins, outs: tir.call_packed(...)")
-    tensors = _tensors(inputs, name)
-    ins = _input_buffers(tensors, in_buffers, name)
-    outs = _output_buffers(shape, tensors, dtype, out_buffers, name)
+    tensors = _tensors(inputs, what)
+    ins = _input_buffers(tensors, in_buffers, what)
+    outs = _output_buffers(shape, tensors, dtype, out_buffers, what, name)
     help = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
     made = fcompute(list(ins), list(outs))
     body = as_statement(made, what, "a call or a statement", help)
@@ -66,12 +66,12 @@ def extern(
     return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 
 
-def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
+def _tensors(inputs: Any, what: str) -> tuple[Tensor, ...]:
     tensors = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise DeclarationError(
-                f"an input of extern {name} is {repr_of(tensor)}, expected a tensor",
+                f"an input of {what} is {repr_of(tensor)}, expected a tensor",
                 "",
                 "give a list of tensors of te.placeholder and te.compute",
             )
@@ -86,7 +86,7 @@ def _placeholder_buffer(shape: tuple[Expr, ...], dtype: str, name: str) -> Buffe
     return decl_buffer(shape, dtype, name, elem_offset=Var("elem_offset", "int32"))
 
 
-def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[Buffer, ...]:
+def _input_buffers(tensors: tuple[Tensor, ...], given: Any, what: str) -> tuple[Buffer, ...]:
     if given is None:
         made: dict[Tensor, Buffer] = {}
         for tensor in tensors:
@@ -96,12 +96,12 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
     buffers = _buffers(given)
     if len(buffers) != len(tensors):
         raise DeclarationError(
-            f"extern {name} has {len(tensors)} inputs but {len(buffers)} in_buffers",
+            f"{what} has {len(tensors)} inputs but {len(buffers)} in_buffers",
             "",
             "give one buffer for each input, or leave in_buffers out",
         )
     for tensor, buffer in zip(tensors, buffers, strict=True):
-        check_buffer_of(tensor, buffer, f"extern {name}")
+        check_buffer_of(tensor, buffer, what)
     return buffers
 
 
@@ -130,38 +130,37 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
 
 
 def _output_buffers(
-    shape: Any, tensors: tuple[Tensor, ...], dtype: Any, given: Any, name: str
+    shape: Any, tensors: tuple[Tensor, ...], dtype: Any, given: Any, what: str, name: str
 ) -> tuple[Buffer, ...]:
     if given is not None:
         buffers = _buffers(given)
         for buffer in buffers:
             if not isinstance(buffer, Buffer):
                 raise DeclarationError(
-                    f"out_buffers of extern {name} is {repr_of(given)}, expected buffers",
+                    f"out_buffers of {what} is {repr_of(given)}, expected buffers",
                     "",
                     "declare one with decl_buffer for each output",
                 )
         return buffers
-    shapes = _shapes(shape, name)
-    types = _dtypes(dtype, len(shapes), tensors, name)
+    shapes = _shapes(shape, what)
+    types = _dtypes(dtype, len(shapes), tensors, what)
     return tuple(
         [_placeholder_buffer(one, kind, name) for one, kind in zip(shapes, types, strict=True)]
     )
 
 
-def _shapes(shape: Any, name: str) -> list[tuple[Expr, ...]]:
-    what = f"extern {name}"
+def _shapes(shape: Any, what: str) -> list[tuple[Expr, ...]]:
     if isinstance(shape, list | tuple) and any(isinstance(one, list | tuple) for one in shape):
         return [as_shape(one, what) for one in shape]
     return [as_shape(shape, what)]
 
 
-def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> list[str]:
+def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], what: str) -> list[str]:
     if dtype is None:
         kinds = {tensor.dtype for tensor in tensors}
         if len(kinds) != 1:
             raise DeclarationError(
-                f"extern {name} needs a dtype",
+                f"{what} needs a dtype",
                 f"its inputs have several: {', '.join(sorted(kinds))}"
                 if kinds
                 else "it has no inputs to take it from",
@@ -172,7 +171,7 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
     types = [dtypes.spelled(one) for one in (dtype if many else [dtype] * count)]
     if len(types) != count:
         raise DeclarationError(
-            f"extern {name} has {count} outputs but {len(types)} dtypes",
+            f"{what} has {count} outputs but {len(types)} dtypes",
             "",
             "give one dtype for each output, or a single one for all",
         )

@@ -264,12 +264,12 @@ CASES: dict[str, Case] = {
     "void": (
         lambda: te.placeholder((8,), "void"),
         DeclarationError,
-        "placeholder placeholder has dtype void, which has no values",
+        "te.placeholder has dtype void, which has no values",
     ),
     "extern buffers": (
         lambda: te.extern((8,), [X], lambda i, o: 1, in_buffers=[matrix, matrix]),
         DeclarationError,
-        "extern extern has 1 inputs but 2 in_buffers",
+        "te.extern has 1 inputs but 2 in_buffers",
     ),
     "script of a class": (
         lambda: script(int),

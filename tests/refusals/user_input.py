@@ -42,9 +42,13 @@ DECLARATIONS: dict[str, Case] = {
     "shape bytes": (
         lambda: te.placeholder(b"ab"),
         DeclarationError,
-        "the shape of placeholder placeholder is b'ab', expected a tuple ",
+        "the shape of te.placeholder is b'ab', expected a tuple ",
     ),  # type: ignore[arg-type]
-    "shape axis": (lambda: te.placeholder((K,)), DeclarationError, "an extent of placeholder "),
+    "shape axis": (
+        lambda: te.placeholder((K,)),
+        DeclarationError,
+        "an extent of te.placeholder is",
+    ),
     "dtype class": (
         lambda: te.placeholder((4,), dtype=float),
         DeclarationError,
@@ -59,17 +63,17 @@ DECLARATIONS: dict[str, Case] = {
     "tag": (
         lambda: te.compute((8,), lambda i: B[i], tag=3),
         DeclarationError,
-        "the tag of compute compute is 3, expected a string",
+        "the tag of te.compute is 3, expected a string",
     ),  # type: ignore[arg-type]
     "attrs": (
         lambda: te.compute((8,), lambda i: B[i], attrs=3),
         DeclarationError,
-        "attrs of compute compute is 3, expected a dict with string keys",
+        "attrs of te.compute is 3, expected a dict with string keys",
     ),  # type: ignore[arg-type]
     "varargs_names": (
         lambda: te.compute((8,), lambda *i: B[i], varargs_names=3),  # type: ignore[arg-type]
         DeclarationError,
-        "varargs_names of compute compute is 3, expected a list of string",
+        "varargs_names of te.compute is 3, expected a list of string",
     ),
     "keyword-only": (element(lambda i, *, q: B[i]), DeclarationError, "keyword argument q"),
     "power": (element(lambda i: i**2), OperandError, r"use te\.power"),
@@ -129,7 +133,7 @@ DECLARATIONS: dict[str, Case] = {
     "extern function": (
         lambda: te.extern((8,), [A], None),
         DeclarationError,
-        "the function of extern extern is None, which cannot be called",
+        "the function of te.extern is None, which cannot be called",
     ),  # type: ignore[arg-type]
     "extern arity": (
         lambda: te.extern((8,), [A], lambda i: 1),
@@ -144,7 +148,7 @@ DECLARATIONS: dict[str, Case] = {
     "extern buffers": (
         lambda: te.extern((8,), [A], lambda i, o: 1, out_buffers=3),  # type: ignore[arg-type]
         DeclarationError,
-        "out_buffers of extern extern is 3, expected buffers",
+        "out_buffers of te.extern is 3, expected buffers",
     ),
     "scan of nothing": (lambda: te.scan([], [], []), DeclarationError, "same length"),
     "scan inputs": (

@@ -86,3 +86,12 @@ def test_unknown_attribute_says_what_has_it(find: Any, message: str) -> None:
     B = te.compute((8,), lambda i: i, name="B")
     with pytest.raises(AttributeError, match=message):
         find(te.create_schedule(B), B)
+
+
+def test_stages_of_the_same_name_are_told_apart_by_their_lines() -> None:
+    B = te.compute((8,), lambda i: i)
+    C = te.compute((8,), lambda i: B[i] + 1)
+    s = te.create_schedule(C)
+    match = rf"an axis of stage compute declared at {B.op.place}, not of stage compute"
+    with pytest.raises(ScheduleError, match=match):
+        s[C].parallel(B.op.axis[0])

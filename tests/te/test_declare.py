@@ -98,17 +98,17 @@ def test_placeholder_rejects_dtype(dtype):
 @pytest.mark.parametrize(
     ("shape", "function", "match"),
     [
-        ((4, 5), lambda i: i, "the shape of compute compute has 2 dimensions but its function t"),
-        ((4,), lambda i: None, "the function of compute compute returns None, expected an expres"),
+        ((4, 5), lambda i: i, "the shape of te.compute has 2 dimensions but its function t"),
+        ((4,), lambda i: None, "the function of te.compute returns None, expected an expres"),
         (
             (4,),
             lambda i: "text",
-            "the function of compute compute returns a str, expected a numeri",
+            "the function of te.compute returns a str, expected a numeri",
         ),
-        ((4,), lambda i: [], "the function of compute compute returns an empty tuple"),
+        ((4,), lambda i: [], "the function of te.compute returns an empty tuple"),
         ((4,), lambda i: {}, "a dict cannot be used in an expression"),
         ((4,), lambda i: 1 if i == 0 else 2, "known only when the program runs"),
-        ((4,), 3, "the function of compute compute is 3, expected a function of the"),
+        ((4,), 3, "the function of te.compute is 3, expected a function of the"),
     ],
 )
 def test_compute_rejects(shape, function, match):
@@ -213,3 +213,18 @@ def test_names_reject_halves_of_characters(declare) -> None:
 def test_call_packed_rejects_what_is_no_name() -> None:
     with pytest.raises(DeclarationError, match="is b'name', expected a str"):
         tir.call_packed(b"name")
+
+
+@pytest.mark.parametrize(
+    ("declare", "fault"),
+    [
+        (lambda: te.placeholder((-1,)), "an extent of te.placeholder must not be negative"),
+        (lambda: te.placeholder((-1,), name="A"), "an extent of placeholder A must not be"),
+        (lambda: te.extern((4,), [], lambda ins, outs: 3), "te.extern needs a dtype"),
+        (lambda: te.reduce_axis((0, -4)), "the domain of te.reduce_axis ends before"),
+        (lambda: te.reduce_axis((0, -4), "k"), "the domain of reduce_axis k ends before"),
+    ],
+)
+def test_declarations_without_names_are_those_of_the_function(declare, fault):
+    with pytest.raises(DeclarationError, match=f"^{fault}"):
+        declare()

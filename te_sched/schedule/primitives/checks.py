@@ -98,7 +98,9 @@ def _why_no_leaf(stage: StageState, axis: IterVar) -> tuple[str, str]:
         return f"{name} of {label}: it is not a loop", "the enclosing operation gives its values"
     for other in stage.schedule.stages:
         if any(axis is known for known in other.all_iter_vars) or axis in other.fates:
-            return f"{name}: it is an axis of {stage_label(other)}, not of {label}", ""
+            is_alike = other.op.name == stage.op.name
+            place = f" declared at {other.origin_op.place}" if is_alike else ""
+            return f"{name}: it is an axis of {stage_label(other)}{place}, not of {label}", ""
     if axis.kind == "ThreadIndex":
         return f"thread {name}: it is not a loop", f"an axis of {label} can be bound to it"
     if any((one.var.name, one.kind) == (axis.var.name, axis.kind) for one in own.root_iter_vars()):
