@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
 from te_sched.ir.written_memory import memory_written_by, written_memory
 from tests.codegen.checker import kernels as k
 
@@ -47,3 +48,19 @@ def test_memory_that_kernels_write(name: str) -> None:
         memory_written_by(module["main"], module),
     ):
         assert {var.name for var in memory} == {"C", *written}
+
+
+def test_host_writes_what_it_stores_itself() -> None:
+    module = k.program(
+        lambda ib, A, C, tx: ib.emit(E.IntImm(0)), [k.array("A", 1), k.array("C", 1)], tx=1
+    )
+    host, buffer = module["main"], k.array("C", 1)
+    store = S.BufferStore(buffer, E.FloatImm(1.0), (E.IntImm(0),))
+    host = host.with_body(S.SeqStmt((store, host.body)))
+    assert memory_written_by(host, module) == (buffer.data,)
+
+
+def test_another_name_of_memory_may_be_written() -> None:
+    data, other = (E.Var(name, "handle", E.PointerType("float32")) for name in ("A", "other"))
+    body = S.LetStmt(other, data, S.Evaluate(E.IntImm(0)))
+    assert written_memory(body) == {data}
