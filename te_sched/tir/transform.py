@@ -30,13 +30,6 @@ from te_sched.lowering.blocks.lower_opaque_blocks import lower_opaque_blocks
 from te_sched.lowering.blocks.make_opaque import make_opaque
 from te_sched.lowering.blocks.place_allocations import place_allocations
 from te_sched.lowering.blocks.unify_threads import unify_equal_threads, unify_threads
-from te_sched.lowering.device.insert_barriers import synchronize
-from te_sched.lowering.device.lower_thread_reductions import lower_thread_allreduce
-from te_sched.lowering.device.split_host_device import (
-    annotate_device_regions,
-    lower_kernel_launches,
-    split_host_device,
-)
 from te_sched.lowering.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
     identify_equal_terms,
@@ -74,9 +67,16 @@ from te_sched.tir.passes.hoist_expressions import hoist_expressions
 from te_sched.tir.passes.inline_private_functions import inline_private_functions
 from te_sched.tir.passes.lower_intrinsics import lower_intrinsics
 from te_sched.tir.passes.lower_packed_calls import lower_packed_calls
+from te_sched.tir.passes.lower_thread_allreduce import lower_thread_allreduce
 from te_sched.tir.passes.make_packed_api import make_packed_api
 from te_sched.tir.passes.make_unpacked_api import make_unpacked_api
 from te_sched.tir.passes.remove_hints import remove_assumptions, remove_undefined_stores
+from te_sched.tir.passes.split_host_device import (
+    annotate_device_regions,
+    lower_kernel_launches,
+    split_host_device,
+)
+from te_sched.tir.passes.synchronize_threads import synchronize_threads
 
 __all__ = [
     "AnnotateDeviceRegions",
@@ -1138,7 +1138,7 @@ def ThreadSync(storage_scope: str) -> PrimFuncPass:
     """
 
     def run(func: PrimFunc) -> PrimFunc:
-        return synchronize(func, storage_scope, config.current().lowering)
+        return synchronize_threads(func, storage_scope, config.current().lowering)
 
     return of_each_function(run, "tir.ThreadSync")
 

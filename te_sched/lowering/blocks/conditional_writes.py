@@ -15,6 +15,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.config import Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, Expr, Range, Var
@@ -28,7 +29,8 @@ _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 class ConditionalWrites:
     """The conditions of the blocks that write and read buffers."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Lowering) -> None:
+        self._settings = settings
         self._predicates: dict[int, Expr] = {}  # those of blocks, by identity
         self._writers: dict[Buffer, dict[int, _Path]] = {}  # paths, by the identity of the block
         self._readers: dict[Buffer, dict[int, _Path]] = {}
@@ -56,7 +58,8 @@ class ConditionalWrites:
             return path
         first = len(path)
         for reader in self._readers.get(buffer, {}).values():
-            missing = [_unproved(one, self._conditions(reader, loops), path) for one in writers]
+            held = self._conditions(reader, loops)
+            missing = [_unproved(one, held, path, self._settings) for one in writers]
             if all(missing):
                 used = [variables_of(one) for conditions in missing for one in conditions]
                 first = min([first, *[loops[var] for variables in used for var in variables]])
@@ -73,9 +76,11 @@ class ConditionalWrites:
 _IN_ORDER = ("serial", "unrolled")
 
 
-def _unproved(conditions: list[Expr], known: list[Expr], path: _Path) -> list[Expr]:
+def _unproved(
+    conditions: list[Expr], known: list[Expr], path: _Path, settings: Lowering
+) -> list[Expr]:
     """The conditions that do not follow from known ones in the loops of a path."""
-    analyzer = Analyzer()
+    analyzer = Analyzer(settings)
     for one in path:
         if type(one) is For:
             analyzer.bind(one.loop_var, Range(one.min, one.extent))

@@ -26,7 +26,7 @@ _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
 def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with each buffer allocated around its accesses."""
-    search = _Search()
+    search = _Search(settings)
     search.statement(func.body, ())
     if not search.allocated:
         return func
@@ -43,7 +43,7 @@ def common_ancestors(func: PrimFunc) -> dict[Buffer, Any]:
     blocks; None for the function itself. Global memory that kernels access is accessed by all of
     their blocks.
     """
-    search = _Search(is_carried=False)
+    search = _Search(AS_TVM, is_carried=False)
     for buffer in func.buffer_map.values():
         search.allocated[buffer] = None
         search.by_data[buffer.data] = buffer
@@ -74,14 +74,14 @@ class _Search:
     of the reduction access them.
     """
 
-    def __init__(self, is_carried: bool = True) -> None:
+    def __init__(self, settings: Lowering, is_carried: bool = True) -> None:
         self.is_carried = is_carried
         self.allocated: dict[Buffer, Block | None] = {}
         self.by_data: dict[Var, Buffer] = {}
         self.common: dict[Buffer, _Path] = {}
         # Reductions that write a buffer: the path to their loops, and the variables of these.
         self.carried: dict[Buffer, list[tuple[_Path, set[Var]]]] = {}
-        self.conditional = ConditionalWrites()
+        self.conditional = ConditionalWrites(settings)
 
     def place_of(self, buffer: Buffer, to_run: bool) -> _Path:
         """The path to the place of a buffer."""

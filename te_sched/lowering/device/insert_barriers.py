@@ -68,47 +68,29 @@ def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with the barriers that its accesses to shared memory require."""
     shared = [node.buffer_var for node in allocations(kernel.body, *BLOCK_SCOPES)]
     axes, body = thread_axes(kernel)
-    planner = _planner(kernel, axes, shared, settings)
-    return kernel if planner is None else with_work(kernel, planner.plan(body).body)
+    new = with_barriers(kernel, body, axes, shared, settings)
+    return kernel if new is body else with_work(kernel, new)
 
 
-def synchronize(func: PrimFunc, scope: str, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with the barriers that accesses to the memory of one storage scope require.
-
-    Its launches may be anywhere. Allocations of dynamic shared memory may overlap, since they are
-    placed later. Only the scopes of shared memory have barriers here.
-    """
-    if scope not in BLOCK_SCOPES:
-        return func
-    shared = [node.buffer_var for node in allocations(func.body, scope)]
-    launches = [
-        node
-        for node in statements(func.body)
-        if type(node) is AttrStmt and node.key == "thread_extent"
-    ]
-    axes = {
-        one.node.var: LaunchAxis(one.node.thread_tag, one.node.var, one.value) for one in launches
-    }
-    planner = _planner(func, list(axes.values()), shared, settings, scope)
-    return func if planner is None else func.with_body(planner.plan(func.body).body)
-
-
-def _planner(
+def with_barriers(
     func: PrimFunc,
+    body: Stmt,
     axes: Sequence[LaunchAxis],
     shared: Sequence[Var],
     settings: Lowering,
     scope: str = "shared",
-) -> _Planner | None:
-    """The planner of a function; None if it needs no barriers."""
+) -> Stmt:
+    """A statement of a function with the barriers that accesses to `shared` memory of a scope
+    require; the statement itself if no two threads access it.
+    """
     threads = [axis for axis in axes if not axis.is_block]
     if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):
-        return None
+        return body
     name = func.attrs.get("global_symbol", "main")
     planner = _Planner(name, threads, frozenset(shared), settings, scope)
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
-    return planner
+    return planner.plan(body).body
 
 
 @dataclass(frozen=True, slots=True)

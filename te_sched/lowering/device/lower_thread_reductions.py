@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import ops
-from te_sched.ir.blocks import DeclBuffer
-from te_sched.ir.device_limits import TAGS, WARP
+from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import (
     EQ,
     Buffer,
@@ -34,10 +33,9 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     PointerType,
-    Select,
     Var,
 )
-from te_sched.ir.kernel import LaunchAxis, barrier, lane_mask, memory_scope, thread_axes, with_work
+from te_sched.ir.kernel import LaunchAxis, lane_mask, memory_scope, thread_axes, with_work
 from te_sched.ir.ops import TRUE
 from te_sched.ir.stmt import (
     Allocate,
@@ -49,48 +47,28 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, statements, substitute
+from te_sched.ir.visitor import StatementMapper, statements, substitute
 from te_sched.lowering.statements import has_attribute, sequence
 from te_sched.wording import wording
 
-_SCOPE = "reduce_scope"
+REDUCE_SCOPE = "reduce_scope"
 _LEAVES = (BufferStore, Evaluate)
 
 
 def lower_thread_reductions(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel without `tvm_thread_allreduce`."""
-    if not has_attribute(kernel.body, _SCOPE):
+    if not has_attribute(kernel.body, REDUCE_SCOPE):
         return kernel
     axes, body = thread_axes(kernel)
-    lowering = _ThreadReductions(kernel.attrs.get("global_symbol", "main"), axes, body)
-    body = lowering.visit(body)
-    for buffer in lowering.buffers:
+    reductions = ThreadReductions(kernel.attrs.get("global_symbol", "main"), axes, body)
+    body = reductions.visit(body)
+    for buffer in reductions.buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
     return with_work(kernel, body)
 
 
-def lower_thread_allreduce(
-    func: PrimFunc, has_mask: bool = True, settings: Lowering = AS_TVM
-) -> PrimFunc:
-    """The function without `tvm_thread_allreduce`, in the form of TVM's LowerThreadAllreduce.
-
-    Its launches may be anywhere. `has_mask` is whether shuffles take the mask of active lanes.
-    """
-    if not has_attribute(func.body, _SCOPE):
-        return func
-    launches = [
-        LaunchAxis(node.node.thread_tag, node.node.var, node.value)
-        for node in statements(func.body)
-        if type(node) is AttrStmt and node.key == "thread_extent" and node.node.thread_tag in TAGS
-    ]
-    launches.sort(key=lambda axis: TAGS.index(axis.tag))
-    lowering = _AsTvm(func, launches, has_mask)
-    body = lowering.visit(func.body)
-    return func.with_body(_Results(lowering.results).visit(body))
-
-
 @dataclass(frozen=True, slots=True)
-class _Team:
+class Team:
     """Threads that are combined: `rank` numbers them within their team, `group` the teams."""
 
     size: int
@@ -100,7 +78,7 @@ class _Team:
     neighbors: bool
 
 
-class _ThreadReductions(StatementMapper):
+class ThreadReductions(StatementMapper):
     """Replaces reductions; `buffers` are the shared buffers of the whole kernel."""
 
     def __init__(self, kernel: str, axes: Sequence[LaunchAxis], body: Stmt) -> None:
@@ -115,7 +93,7 @@ class _ThreadReductions(StatementMapper):
         self.buffers: list[Buffer] = []
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key != _SCOPE:
+        if node.key != REDUCE_SCOPE:
             return self.generic(node)
         reducer: CommReducer = node.node
         call = node.body.value if isinstance(node.body, Evaluate) else None
@@ -135,7 +113,7 @@ class _ThreadReductions(StatementMapper):
         places = [place for place in results if isinstance(place, BufferLoad)]
         self.combined.update(reduced)
         self.told.update(place.buffer.data for place in places)
-        combine = _Combine(reducer, places)
+        combine = PartialResults(reducer, places)
         own = [
             BufferStore(place.buffer, self.where(condition, value, start), place.indices)
             for place, value, start in zip(places, values, reducer.identity, strict=True)
@@ -144,10 +122,10 @@ class _ThreadReductions(StatementMapper):
 
     def where(self, condition: Expr, value: Expr, otherwise: Expr) -> Expr:
         """The value of a thread, or the identity where it takes no part."""
-        return _where(condition, value, otherwise)
+        return choose(condition, value, otherwise)
 
     def reduced(
-        self, node: AttrStmt, combine: _Combine, own: list[BufferStore], team: _Team
+        self, node: AttrStmt, combine: PartialResults, own: list[BufferStore], team: Team
     ) -> Stmt:
         """The reduction of a team, each thread of which stores its `own` value first."""
         if team.size == 1:
@@ -180,7 +158,7 @@ class _ThreadReductions(StatementMapper):
             for store in leaves
         )
 
-    def team(self, reduced: Sequence[Expr]) -> _Team:
+    def team(self, reduced: Sequence[Expr]) -> Team:
         """The threads that are combined."""
         size, groups = 1, 1
         rank: Expr = IntImm(0)
@@ -198,43 +176,43 @@ class _ThreadReductions(StatementMapper):
             else:
                 group = ops.add(group, ops.mul(axis.var, groups))
                 groups *= axis.extent.value
-        return _Team(size, rank, groups, group, neighbors)
+        return Team(size, rank, groups, group, neighbors)
 
     # -- shuffles ----------------------------------------------------------------------------------
 
-    def in_warp(self, combine: _Combine, size: int) -> list[Stmt]:
+    def in_warp(self, combine: PartialResults, size: int) -> list[Stmt]:
         """The first of each `size` lanes combines the values of all of them."""
         steps = []
         offset = size // 2
         while offset:
             others = [
-                _shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, size)
+                shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, size)
                 for place in combine.places
             ]
             steps.append(combine.statement(others))
             offset //= 2
         return steps
 
-    def tell(self, combine: _Combine, size: int) -> Stmt:
+    def tell(self, combine: PartialResults, size: int) -> Stmt:
         """Broadcast the value of the first lane."""
         return sequence(
             [
                 BufferStore(
                     place.buffer,
-                    _shuffle("tir.tvm_warp_shuffle", self.mask, place, 0, size),
+                    shuffle("tir.tvm_warp_shuffle", self.mask, place, 0, size),
                     place.indices,
                 )
                 for place in combine.places
             ]
         )
 
-    def across_warps(self, combine: _Combine, team: _Team) -> list[Stmt]:
+    def across_warps(self, combine: PartialResults, team: Team) -> list[Stmt]:
         """Reduce within each warp, then across the results of the warps."""
         warps = team.size // WARP
         memory = self.memory(combine, team.groups * warps)
         row = ops.mul(team.group, warps)
         warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
-        stores = sequence(_stores(memory, ops.add(row, warp), combine.places))
+        stores = sequence(stores_of(memory, ops.add(row, warp), combine.places))
         steps = [
             *self.in_warp(combine, WARP),
             IfThenElse(ops.equal(lane, 0), stores),
@@ -242,7 +220,7 @@ class _ThreadReductions(StatementMapper):
         found = [BufferLoad(buffer, (ops.add(row, lane),)) for buffer in memory]
         is_warp = TRUE if warps == WARP else ops.less(lane, warps)
         starts = [
-            BufferStore(place.buffer, _where(is_warp, value, start), place.indices)
+            BufferStore(place.buffer, choose(is_warp, value, start), place.indices)
             for place, value, start in zip(
                 combine.places, found, combine.reducer.identity, strict=True
             )
@@ -251,7 +229,7 @@ class _ThreadReductions(StatementMapper):
 
     # -- memory ------------------------------------------------------------------------------------
 
-    def in_memory(self, combine: _Combine, team: _Team) -> list[Stmt]:
+    def in_memory(self, combine: PartialResults, team: Team) -> list[Stmt]:
         """A tree: the upper half is combined into the lower half until one is left."""
         memory = self.memory(combine, team.groups * team.size)
         groups = team.groups
@@ -259,7 +237,7 @@ class _ThreadReductions(StatementMapper):
         def place_of(rank: Expr) -> Expr:
             return ops.add(ops.mul(rank, groups), team.group)
 
-        steps = _stores(memory, place_of(team.rank), combine.places)
+        steps = stores_of(memory, place_of(team.rank), combine.places)
         half = 1 << (math.ceil(math.log2(team.size)) - 1)
         remaining = team.size
         while half:
@@ -269,18 +247,18 @@ class _ThreadReductions(StatementMapper):
             lower = ops.less(team.rank, remaining - half)
             steps.append(IfThenElse(lower, combine.statement(others)))
             if half > 1:
-                stores = _stores(memory, place_of(team.rank), combine.places)
+                stores = stores_of(memory, place_of(team.rank), combine.places)
                 steps.append(IfThenElse(lower, sequence(stores)))
             remaining, half = half, half // 2
         first = place_of(IntImm(0))
         steps.append(
-            IfThenElse(ops.equal(team.rank, 0), sequence(_stores(memory, first, combine.places)))
+            IfThenElse(ops.equal(team.rank, 0), sequence(stores_of(memory, first, combine.places)))
         )
         for place, buffer in zip(combine.places, memory, strict=True):
             steps.append(BufferStore(place.buffer, BufferLoad(buffer, (first,)), place.indices))
         return steps
 
-    def memory(self, combine: _Combine, size: int) -> list[Buffer]:
+    def memory(self, combine: PartialResults, size: int) -> list[Buffer]:
         """Shared memory for the values, also used by other reductions of the kernel."""
         taken: list[Buffer] = []
         for place in combine.places:
@@ -312,7 +290,7 @@ class _ThreadReductions(StatementMapper):
 
 
 @dataclass(frozen=True, slots=True)
-class _Combine:
+class PartialResults:
     """A reducer and the places of the partial result of a thread."""
 
     reducer: CommReducer
@@ -350,187 +328,18 @@ class _Combine:
         return stores
 
 
-class _AsTvm(_ThreadReductions):
-    """Replaces reductions by TVM's statements: shuffles go through temporaries, barriers are
-    explicit, and a result that warps combine is in shared memory (`results`, by the memory that the
-    program has for it).
-    """
-
-    def __init__(self, func: PrimFunc, axes: Sequence[LaunchAxis], has_mask: bool) -> None:
-        super().__init__(func.attrs.get("global_symbol", "main"), axes, func.body)
-        self.has_mask = has_mask
-        self.results: dict[Var, tuple[Buffer, Expr]] = {}
-        self.seen: set[Var] = set()  # the memory of all results
-
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        return self.generic(node)
-
-    def where(self, condition: Expr, value: Expr, otherwise: Expr) -> Expr:
-        """The value of a thread, or the identity where it takes no part."""
-        if isinstance(condition, IntImm):
-            return _where(condition, value, otherwise)
-        return Select(condition, value, otherwise)
-
-    def reduced(
-        self, node: AttrStmt, combine: _Combine, own: list[BufferStore], team: _Team
-    ) -> Stmt:
-        """The reduction, inside of the attribute and the declarations of its temporaries."""
-        temporaries: list[Buffer] = []
-        own_memory = {place.buffer.data for place in combine.places}
-        if not own_memory.isdisjoint(self.seen):
-            names = ", ".join(sorted(data.name for data in own_memory & self.seen))
-            raise self.error(
-                f"two reductions store their results in {names}", "give each one its own memory"
-            )
-        self.seen |= own_memory
-        if any(
-            not ops.is_const(extent, 1) for one in combine.places for extent in one.buffer.shape
-        ):
-            raise self.error("a result is in memory of several elements", "give it one element")
-        if team.size == 1:
-            return sequence(own)
-        is_alone = team.groups == 1 and team.size < WARP
-        if team.neighbors and (WARP % team.size == 0 or is_alone):
-            steps = [*own, *self.in_registers(combine, team.size, team.rank, temporaries)]
-            for number, place in enumerate(combine.places):
-                result = _temporary(f"red_buf{number}", place.buffer.dtype)
-                self.results[place.buffer.data] = result, IntImm(0)
-            steps += [
-                BufferStore(
-                    place.buffer,
-                    _shuffle("tir.tvm_warp_shuffle", self.mask, place, lane, WARP),
-                    place.indices,
-                )
-                for place in combine.places
-                for lane in (ops.mul(team.size, team.group),)
-            ]
-        elif team.neighbors and team.size % WARP == 0:
-            steps = self.by_warps(combine, own, team, temporaries)
-        else:
-            tree = [*own, *self.in_memory(combine, team)]
-            steps = [step for one in tree for step in (one, Evaluate(barrier()))]
-            temporaries = list(self.buffers)
-            self.buffers.clear()
-        body = sequence(steps)
-        for buffer in reversed(temporaries):
-            declared = DeclBuffer(buffer, body)
-            body = Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, declared)
-        return replace(node, body=body)
-
-    def in_registers(
-        self, combine: _Combine, size: int, rank: Expr, temporaries: list[Buffer]
-    ) -> list[Stmt]:
-        """The first of each `size` lanes combines the values of all of them."""
-        first = (IntImm(0),)
-        steps: list[Stmt] = []
-        self.mask = IntImm(0)
-        if self.has_mask:
-            mask = _temporary("mask", "uint32")
-            temporaries.append(mask)
-            active = Call("uint32", "tir.tvm_warp_activemask", ())
-            steps.append(BufferStore(mask, active, first))
-            self.mask = BufferLoad(mask, first)
-        others = [
-            _temporary(f"t{number}", place.buffer.dtype)
-            for number, place in enumerate(combine.places)
-        ]
-        temporaries += reversed(others)
-        offset = 1 << (math.ceil(math.log2(size)) - 1)
-        while offset:
-            for other, place in zip(others, combine.places, strict=True):
-                value = _shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, WARP)
-                steps.append(BufferStore(other, value, first))
-            combined = combine.direct([BufferLoad(other, first) for other in others])
-            if size < 2 * offset:  # only in the first step
-                combined = IfThenElse(ops.less(ops.add(rank, offset), size), combined)
-            steps.append(combined)
-            size, offset = offset, offset // 2
-        return steps
-
-    def by_warps(
-        self, combine: _Combine, own: list[BufferStore], team: _Team, temporaries: list[Buffer]
-    ) -> list[Stmt]:
-        """Reduce within each warp, then across the results of the warps."""
-        warps, first = team.size // WARP, (IntImm(0),)
-        kept = [(place.buffer.dtype, number) for number, place in enumerate(combine.places)]
-        final, partial = (
-            [_temporary(f"red_buf{number}", dtype) for dtype, number in kept] for _ in range(2)
-        )
-        staging = [
-            _temporary("red_buf_staging", dtype, team.groups * warps, "shared") for dtype, _ in kept
-        ]
-        row = ops.mul(team.group, warps)
-        of_partial = _Combine(combine.reducer, [BufferLoad(one, first) for one in partial])
-        of_final = _Combine(combine.reducer, [BufferLoad(one, first) for one in final])
-        warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
-        steps: list[Stmt] = [
-            BufferStore(buffer, store.value, first)
-            for buffer, store in zip(partial, own, strict=True)
-        ]
-        inner: list[Buffer] = list(partial)
-        steps += self.in_registers(of_partial, WARP, lane, inner)
-        stored = sequence(_stores(staging, ops.add(row, warp), of_partial.places))
-        steps += [IfThenElse(ops.equal(lane, 0), stored), Evaluate(barrier())]
-        found = [BufferLoad(buffer, (ops.add(row, team.rank),)) for buffer in staging]
-        starts = sequence(
-            [BufferStore(one, value, first) for one, value in zip(final, found, strict=True)]
-        )
-        steps.append(IfThenElse(ops.less(team.rank, warps), starts))
-        temporaries += final
-        steps += self.in_registers(of_final, warps, team.rank, temporaries)
-        temporaries += [*inner, *staging]
-        ends = [
-            BufferStore(place.buffer, value, place.indices)
-            for place, value in zip(combine.places, of_final.places, strict=True)
-        ]
-        steps += [IfThenElse(ops.equal(team.rank, 0), sequence(ends)), Evaluate(barrier())]
-        for place in combine.places:
-            result = _temporary("red_result", place.buffer.dtype, team.groups, "shared")
-            self.results[place.buffer.data] = result, team.group
-        return steps
-
-
-class _Results(AccessMapper):
-    """Redirects the accesses to results of teams to shared memory."""
-
-    def __init__(self, results: dict[Var, tuple[Buffer, Expr]]) -> None:
-        self.results = results
-
-    def visit_Allocate(self, node: Allocate) -> Stmt:
-        if node.buffer_var not in self.results:
-            return self.generic(node)
-        result, _ = self.results[node.buffer_var]
-        body = self.visit(node.body)
-        if result.scope() == "shared":
-            body = AttrStmt(result.data, "volatile_scope", IntImm(1), body)
-        return Allocate(result.data, result.dtype, result.shape, node.condition, body)
-
-    def renewed(self, buffer: Buffer) -> Buffer:
-        """The buffer in shared memory."""
-        return self.results[buffer.data][0] if buffer.data in self.results else buffer
-
-    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The element of the team."""
-        return (self.results[buffer.data][1],)
-
-
-def _temporary(name: str, dtype: str, size: int = 1, scope: str = "local") -> Buffer:
-    data = Var(name, "handle", PointerType(dtype, scope))
-    return Buffer(data, dtype, (IntImm(size),), (), IntImm(0), name)
-
-
-def _where(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
+def choose(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
     if isinstance(condition, IntImm):
         return value if condition.value else otherwise
     return Call(value.dtype, "tir.if_then_else", (condition, value, otherwise))
 
 
-def _shuffle(op: str, mask: Expr, place: BufferLoad, lane: int | Expr, width: int) -> Expr:
+def shuffle(op: str, mask: Expr, place: BufferLoad, lane: int | Expr, width: int) -> Expr:
     arguments = (mask, place, ops.convert(lane), IntImm(width), IntImm(WARP))
     return Call(place.dtype, op, arguments)
 
 
-def _stores(memory: Sequence[Buffer], index: Expr, places: Sequence[BufferLoad]) -> list[Stmt]:
+def stores_of(memory: Sequence[Buffer], index: Expr, places: Sequence[BufferLoad]) -> list[Stmt]:
     return [
         BufferStore(buffer, place, (index,)) for buffer, place in zip(memory, places, strict=True)
     ]

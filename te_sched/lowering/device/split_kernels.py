@@ -11,10 +11,11 @@ Must not know what kernels compute, nor how they are launched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.expr import Call, Expr, StringImm, Var
 from te_sched.ir.kernel import KERNEL_CONVENTION, LAUNCH, dynamic_offsets, memory_scope, thread_axes
 from te_sched.ir.shared_arguments import same_memory
 from te_sched.ir.stmt import (
@@ -28,7 +29,7 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import StatementMapper
-from te_sched.lowering.device.split_host_device import device_function
+from te_sched.lowering.statements import fresh_copy
 from te_sched.lowering.unbound_variables import arguments_of, free_variables, unbound_error
 
 
@@ -40,6 +41,15 @@ def split_kernels(func: PrimFunc) -> IRModule:
         raise unbound_error(func, name, unbound)
     host = func.with_body(splitter.visit(func.body))
     return IRModule({name: host, **splitter.kernels})
+
+
+def device_function(
+    body: Stmt, arguments: Sequence[Var], attrs: Mapping[str, Any], ret_type: str = "void"
+) -> PrimFunc:
+    """A function of its own variables, whose parameters stand for the arguments of its call."""
+    parameters = tuple([Var(var.name, var.dtype, var.pointer, var.is_size) for var in arguments])
+    copies: dict[Var, Expr] = dict(zip(arguments, parameters, strict=True))
+    return PrimFunc(parameters, fresh_copy(body, copies), {}, attrs, ret_type, origin="kernel")
 
 
 class _Splitter(StatementMapper):

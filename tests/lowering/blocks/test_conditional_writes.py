@@ -48,7 +48,7 @@ def test_buffers_without_conditions_stay() -> None:
     )
     path = tuple(one for one in statements(body.body) if type(one) is For)
     (buffer,) = body.buffer_map.values()
-    writes = ConditionalWrites()
+    writes = ConditionalWrites(TO_RUN)
     writes.note(buffer, path, writes=True)
     writes.note(buffer, path, writes=False)
     assert writes.outside(buffer, path) is path

@@ -8,10 +8,10 @@ from te_sched import IRModule, te, tir
 from te_sched.errors import BuildError, DeclarationError
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.stmt import AssertStmt, AttrStmt, LetStmt, PrimFunc
-from te_sched.lowering.device.split_host_device import lower_kernel_launches, split_host_device
 from te_sched.script import tir as T
 from te_sched.target import Target
 from te_sched.tir import transform
+from te_sched.tir.passes.split_host_device import lower_kernel_launches, split_host_device
 
 CUDA = Target("cuda", host="llvm")
 

@@ -15,7 +15,7 @@ kernels compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from te_sched.errors import BuildError
@@ -42,21 +42,13 @@ from te_sched.ir.visitor import (
     variables_of,
     walk,
 )
-from te_sched.lowering.statements import NOTHING, fresh_copy, sequence
+from te_sched.lowering.device.split_kernels import device_function
+from te_sched.lowering.statements import NOTHING, sequence
 from te_sched.lowering.unbound_variables import free_variables
 
 _DEVICE_KEYS = ("thread_extent", "pipeline_exec_scope", "device_scope")
 _DYNAMIC = "tir.use_dyn_shared_memory"
 IsProcessor = Callable[[Any], bool]
-
-
-def device_function(
-    body: Stmt, arguments: Sequence[Var], attrs: Mapping[str, Any], ret_type: str = "void"
-) -> PrimFunc:
-    """A function of its own variables, whose parameters stand for the arguments of its call."""
-    parameters = tuple([Var(var.name, var.dtype, var.pointer, var.is_size) for var in arguments])
-    copies: dict[Var, Expr] = dict(zip(arguments, parameters, strict=True))
-    return PrimFunc(parameters, fresh_copy(body, copies), {}, attrs, ret_type, origin="kernel")
 
 
 # -- annotation ------------------------------------------------------------------------------------
