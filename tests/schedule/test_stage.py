@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched import te
+from te_sched.errors import ScheduleError
 from te_sched.schedule.stage import Stage
 from tests.lowering.test_tensorize import called, intrinsic
 from tests.lowering.test_tensorize import product as tensor_product
