@@ -68,11 +68,16 @@ class Finding:
 
 
 def broken_rule(
-    name: str, message: str, why: str, help: str, words: Wording | None = None
+    name: str,
+    message: str,
+    why: str,
+    help: str,
+    words: Wording | None = None,
+    verdict: str = REFUTED,
 ) -> Finding:
     """An illegal request of a schedule about the memory of a stage."""
     told = words or wording()
-    return Finding(RULE, REFUTED, message, name, stage=name, why=why, help=help, words=told)
+    return Finding(RULE, verdict, message, name, stage=name, why=why, help=help, words=told)
 
 
 # The same about a block.

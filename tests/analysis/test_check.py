@@ -165,3 +165,31 @@ def test_hints_of_schedules_speak_of_axes() -> None:
     findings = check(s, [A, B])
     assert str(findings).splitlines()[0].endswith(" proved, 1 hint")
     assert findings.hints[0].message == "parallel axis j is inside of parallel axis i"
+
+
+def test_stores_that_writes_does_not_list_are_a_hint() -> None:
+    body = """
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.writes(A[vi, 0])
+            C[vi] = A[vi, 0]
+    """
+    (hint,) = hints(body)
+    assert hint.message == "block C stores in buffer C, which T.writes does not list"
+    assert hint.why.startswith("it lists A;")
+    assert "block C (declared at " in hint.where
+
+
+def test_views_and_own_buffers_need_not_be_listed() -> None:
+    body = """
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.writes(C[vi])
+            D = T.alloc_buffer((1,))
+            E = T.match_buffer(C[vi], (), offset_factor=1)
+            D[0] = A[vi, 0]
+            E[()] = D[0]
+    """
+    assert hints(body) == ()

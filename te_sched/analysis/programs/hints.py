@@ -15,16 +15,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from te_sched.analysis.findings import HINT, INITIALIZED, RULE, Finding
+from te_sched.analysis.findings import HINT, INITIALIZED, RULE, Finding, broken_rule_of_block
 from te_sched.ir.blocks import Block, MatchBufferRegion
 from te_sched.ir.expr import Add, Buffer, BufferLoad, Var
 from te_sched.ir.occurrences import occurrences_of
-from te_sched.ir.stmt import BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import parts_of, statements, walk
 from te_sched.wording import wording
 
 
 def hints_of_blocks(func: PrimFunc) -> Iterator[Finding]:
+    """Reductions without T.init into arguments that nothing sets before, and stores that T.writes
+    does not list.
+    """
+    yield from _reductions(func)
+    for node in statements(func.body):
+        if type(node) is Block and node.writes:
+            for buffer in _unlisted(node):
+                yield broken_rule_of_block(
+                    node.name_hint,
+                    f"block {node.name_hint} stores in buffer {buffer.name}, which T.writes does "
+                    "not list",
+                    f"it lists {', '.join(one.buffer.name for one in node.writes)}; schedules rely "
+                    "on it",
+                    f"write T.writes({buffer.name}[...], ...), or leave T.writes out: what is "
+                    "written is then found",
+                    verdict=HINT,
+                )
+
+
+def _unlisted(block: Block) -> list[Buffer]:
+    """The buffers that a block stores in, besides its own ones, and does not declare to write."""
+    inside = [node for node in statements(block) if type(node) is Block]
+    matches = [match for node in inside for match in node.match_buffers]
+    known = {one.buffer.data for one in block.writes}
+    known |= {buffer.data for node in inside for buffer in node.alloc_buffers}
+    known |= {match.buffer.data for match in matches}
+    stores = (node for node in statements(block) if type(node) is BufferStore)
+    stored = {node.buffer.data: node.buffer for node in stores}
+    local = {node.buffer_var for node in statements(block) if type(node) is Allocate}
+    return [buffer for data, buffer in stored.items() if data not in known | local]
+
+
+def _reductions(func: PrimFunc) -> Iterator[Finding]:
     """Reductions without T.init into arguments that nothing sets before."""
     arguments = {buffer.data: buffer for buffer in func.buffer_map.values()}
     written: set[Var] = set()
