@@ -17,7 +17,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
-from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 from te_sched.lowering.blocks.conditional_writes import ConditionalWrites
 
@@ -99,7 +99,16 @@ class _Search:
         if kind is BlockRealize:
             for value in (*node.iter_values, node.predicate):
                 self.expression(value, path)
-            self.block(node, path)
+            with self.conditional.where(node.predicate):
+                self.block(node, path)
+            return
+        if kind is IfThenElse:
+            self.expression(node.condition, path)
+            with self.conditional.where(node.condition):
+                self.statement(node.then_case, path)
+            if node.else_case is not None:
+                with self.conditional.where(ops.logical_not(node.condition)):
+                    self.statement(node.else_case, path)
             return
         if kind is For:
             self.expression(node.min, path)
@@ -127,7 +136,6 @@ class _Search:
             self.allocated[buffer] = block
             self.by_data[buffer.data] = buffer
         own = (*path, block)
-        self.conditional.begin(block, realize.predicate)
         for match in block.match_buffers:
             self.note(match.source.buffer, own)
             self.by_data[match.buffer.data] = match.source.buffer
@@ -170,7 +178,7 @@ class _Search:
         """Record an access to a buffer."""
         viewed = self.viewed(buffer)
         if viewed is not None:
-            self.conditional.note(viewed, path, writes)
+            self.conditional.note(viewed, writes)
             self.keep_in(viewed, path)
 
     def keep_in(self, buffer: Buffer, path: _Path) -> None:

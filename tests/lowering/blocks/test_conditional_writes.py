@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched.config import TO_RUN
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import statements
@@ -49,8 +51,8 @@ def test_buffers_without_conditions_stay() -> None:
     path = tuple(one for one in statements(body.body) if type(one) is For)
     (buffer,) = body.buffer_map.values()
     writes = ConditionalWrites(TO_RUN)
-    writes.note(buffer, path, writes=True)
-    writes.note(buffer, path, writes=False)
+    writes.note(buffer, writes=True)
+    writes.note(buffer, writes=False)
     assert writes.outside(buffer, path) is path
 
 
@@ -72,3 +74,24 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4, 8), "float32")):
 """
     text = str(place_allocations(from_source(source), TO_RUN))
     assert text.index("C = T.alloc_buffer") > text.index("for i in")
+
+
+def test_a_statement_that_writes_once_is_enough() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4, 8), "float32")):
+    C = T.alloc_buffer((8,))
+    for i in range(4):
+        if i < 1:
+            for j in range(8):
+                with T.block("C"):
+                    vj = T.axis.spatial(8, j)
+                    C[vj] = A[vj] + T.float32(1)
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vj]
+"""
+    a, b = np.arange(8, dtype="float32"), np.zeros((4, 8), "float32")
+    te_sched.build(from_source(source))(a, b)
+    np.testing.assert_array_equal(b, np.tile(a + 1, (4, 1)))
