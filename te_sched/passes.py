@@ -27,6 +27,7 @@ from te_sched.ir.verify import verify
 from te_sched.pass_context import FUNCTIONS, SCOPE, PassContext
 from te_sched.pass_context import PassInfo as PassInfo
 from te_sched.public_members import PublicObject
+from te_sched.signatures import check_function
 
 _NAMES = {function: name for name, function in reversed(FUNCTIONS.items())}
 
@@ -296,7 +297,11 @@ def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:
 
     Attributes of the user's object are found on the pass.
     """
+    words = ["mod", "ctx"] if method == "transform_module" else ["func", "mod", "ctx"]
+    example = f"lambda {', '.join(words)}: {words[0]}"
+    what = f"pass {info.name}"
     if not inspect.isclass(given):
+        check_function(given, len(words), what, example)
         return cls(given, info)
     if not hasattr(given, method):
         raise DeclarationError(
@@ -308,6 +313,7 @@ def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         made = given(*args, **kwargs)
         self._made = made
+        check_function(getattr(made, method), len(words), what, example)
         cls.__init__(self, getattr(made, method), info)
 
     def __getattr__(self: Any, name: str) -> Any:

@@ -190,6 +190,28 @@ def bind_functions(module: ModuleType) -> None:
             setattr(module, name, bound(value, f"{face}.{name}" if face else name))
 
 
+def check_function(function: Any, arguments: int, what: str, example: str) -> None:
+    """Refuse a value that cannot be called with this number of arguments."""
+    if not callable(function):
+        raise DeclarationError(
+            f"the function of {what} is {repr_of(function)}, which cannot be called",
+            "",
+            f"give {example}",
+        )
+    try:
+        parameters = signature(function)
+    except ValueError:  # some functions written in C have none
+        return
+    try:
+        parameters.bind(*[None] * arguments)
+    except TypeError as error:
+        raise DeclarationError(
+            f"the function of {what} cannot be called with {arguments} arguments: {error}",
+            "",
+            f"give {example}",
+        ) from None
+
+
 def raise_unbound(
     function: Callable[..., Any], shown: str, args: Sequence[Any], named: Mapping[str, Any]
 ) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 import te_sched
-from te_sched import IRModule, build, config, lower, pass_context, te, tir, transform
-from te_sched.errors import BuildError, LoweringError
+from te_sched import IRModule, build, config, lower, pass_context, relax, te, tir, transform
+from te_sched.errors import BuildError, DeclarationError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.script import tir as T
 from te_sched.target import Target
@@ -114,6 +114,23 @@ def test_module_pass_is_given_the_context():
 
     mod = lower(*schedule())
     assert keep(mod) is mod
+
+
+@pytest.mark.parametrize(
+    ("make", "help"),
+    [
+        (transform.module_pass, "give lambda mod, ctx: mod"),
+        (tir.transform.prim_func_pass, "give lambda func, mod, ctx: func"),
+        (relax.transform.function_pass, "give lambda func, mod, ctx: func"),
+    ],
+)
+def test_functions_of_passes_take_what_passes_give(make, help):
+    def keep(value):
+        return value
+
+    with pytest.raises(DeclarationError, match=r"the function of pass keep cannot be called") as e:
+        make(keep, opt_level=0)
+    assert e.value.help == help
 
 
 def test_conditions_stay_in_unrolled_loops_as_in_older_versions():

@@ -40,6 +40,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.ir.visitor import variables_of
 from te_sched.lowering.prim_func import function_of_tensors
+from te_sched.signatures import raise_unbound
 
 AddFunction = Callable[[PrimFunc, str], GlobalVar]
 
@@ -79,7 +80,11 @@ def _function_and_inputs(
     translation = _Translation()
     translated = [translation.value(one) for one in args]
     named = {key: translation.value(one) for key, one in kwargs.items()}
-    made = func(*translated, **named)
+    try:
+        made = func(*translated, **named)
+    except TypeError:
+        raise_unbound(func, getattr(func, "__name__", repr_of(func)), translated, named)
+        raise
     outputs = list(made) if isinstance(made, list | tuple) else [made]
     for one in outputs:
         if not isinstance(one, te.Tensor):

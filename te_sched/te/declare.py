@@ -251,28 +251,6 @@ def check_labels(tag: Any, attrs: Any, what: str) -> None:
         )
 
 
-def check_function(function: Any, arguments: int, what: str, example: str) -> None:
-    """Refuse a value that cannot be called with this number of arguments."""
-    if not callable(function):
-        raise DeclarationError(
-            f"the function of {what} is {repr_of(function)}, which cannot be called",
-            "",
-            f"give {example}",
-        )
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # some functions written in C have none
-        return
-    try:
-        signature.bind(*[None] * arguments)
-    except TypeError as error:
-        raise DeclarationError(
-            f"the function of {what} cannot be called with {arguments} arguments: {error}",
-            "",
-            f"give {example}",
-        ) from None
-
-
 def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
     """An axis with values from 0 to extent - 1."""
     return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), kind)

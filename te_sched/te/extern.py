@@ -12,7 +12,8 @@ from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.verify import check_definitions, undefined_variables
-from te_sched.te.declare import as_shape, check_function, check_labels, declaration
+from te_sched.signatures import check_function
+from te_sched.te.declare import as_shape, check_labels, declaration
 from te_sched.te.operation import ExternOp
 from te_sched.te.reduction_axes import check_reduced
 from te_sched.te.tag import tag_or_current

@@ -13,8 +13,8 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.stmt import Stmt
-from te_sched.signatures import is_sequence
-from te_sched.te.declare import check_function, checked_name
+from te_sched.signatures import check_function, is_sequence
+from te_sched.te.declare import checked_name
 from te_sched.te.extern import as_statement
 from te_sched.te.intrin_call import TensorIntrin
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp

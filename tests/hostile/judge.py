@@ -107,7 +107,9 @@ def _of_foreign(error: BaseException) -> str:
         return ""
     if isinstance(error, TypeError) and place_of(error) in CALLERS:
         return ""
-    if isinstance(error, AttributeError) and place_of(error).endswith(("__getattr__", "_absent")):
+    if isinstance(error, AttributeError) and place_of(error).endswith(
+        ("__getattr__", "refuse_attribute")
+    ):
         return ""  # of a name that is not there
     is_users = files[-1] in (FILE, words.__file__, graph_words.__file__) or files[-1].startswith(
         "<"

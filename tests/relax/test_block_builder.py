@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched import relax, te, tir, topi
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, ParameterError
 from te_sched.ir import Op, assert_structural_equal, structural_hash
 from te_sched.ir.stmt import PrimFunc
 from te_sched.relax import block_builder
@@ -307,3 +307,17 @@ def test_an_expression_that_is_an_argument_twice_is_bound_once() -> None:
         "R.add(lv4, gv)",
     ]
     assert builder.lookup_binding(same) is builder._bindings[first].args[0]
+
+
+def test_a_function_of_emit_te_takes_the_arguments() -> None:
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    builder = relax.BlockBuilder()
+    with (
+        pytest.raises(ParameterError, match=r"scaled is called without factor"),
+        builder.function("main", [x]),
+    ):
+        builder.emit_te(scaled, x)
+
+
+def scaled(t: te.Tensor, factor: float) -> te.Tensor:
+    return te.compute(t.shape, lambda i: t[i] * factor)
