@@ -1,6 +1,6 @@
 """The memory that kernels, and functions that launch them, may write.
 
-Must not know who asks: the checked mode, the printer of CUDA and calls do.
+Must not know its clients: the checked mode, the printer of CUDA and calls.
 """
 
 from __future__ import annotations
