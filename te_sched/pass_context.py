@@ -157,6 +157,18 @@ FUNCTIONS = {
     "tir.ForceNarrowIndexToInt32": "force_narrow_indices",
     "tir.CommonSubexprElimTIR": "eliminate_common_subexpressions",
 }
+# Settings under which another function, of a pass that `build` never runs, stands in for that of a
+# pass of lowering.
+STAND_INS = {
+    "simplify": (
+        ("propagate_to_conditions", "propagate_to_values"),
+        "te_sched.tir.passes.propagate_values:propagate_values",
+    ),
+    "remove_no_op": (
+        ("remove_by_dataflow",),
+        "te_sched.tir.passes.remove_by_dataflow:remove_by_dataflow",
+    ),
+}
 _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",

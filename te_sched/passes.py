@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, final, overload
+from typing import Any, Protocol, cast, final, overload
 
 from te_sched import config
 from te_sched.config import Config, Lowering
@@ -24,7 +24,8 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, LoweringError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
-from te_sched.pass_context import FUNCTIONS, SCOPE, PassContext
+from te_sched.lazy_loading import load
+from te_sched.pass_context import FUNCTIONS, SCOPE, STAND_INS, PassContext
 from te_sched.pass_context import PassInfo as PassInfo
 from te_sched.public_members import PublicObject
 from te_sched.signatures import check_function
@@ -223,8 +224,9 @@ class LoweringPass(PrimFuncPass):
         info: PassInfo | None = None,
     ) -> None:
         self.function, self.level, self.phase = function, level, phase
+        self._stand_in = STAND_INS.get(self.name)
         super().__init__(
-            lambda func, *_: function(func, config.current().lowering),
+            lambda func, *_: self.under(settings := config.current().lowering)(func, settings),
             info or PassInfo(name=_NAMES.get(self.name, self.name)),
         )
 
@@ -233,11 +235,20 @@ class LoweringPass(PrimFuncPass):
         """The name of its function."""
         return getattr(self.function, "__name__", "")
 
+    def under(self, settings: Lowering) -> Callable[[PrimFunc, Lowering], PrimFunc]:
+        """The function under settings: options of TVM let another one stand in for it."""
+        if self._stand_in is None or settings.to_run:
+            return self.function
+        options, place = self._stand_in
+        if not any(getattr(settings, option) for option in options):
+            return self.function
+        return cast("Callable[[PrimFunc, Lowering], PrimFunc]", load(place))
+
     def applied(self, func: PrimFunc, settings: Lowering) -> PrimFunc:
         """The function after the pass, which instruments see as a module of its own."""
 
         def run(mod: IRModule) -> IRModule:
-            return mod.with_exactly({name: self.function(mod[name], settings)})
+            return mod.with_exactly({name: self.under(settings)(mod[name], settings)})
 
         name = func.__name__
         after: PrimFunc = _observed(self.info, IRModule({name: func}), run)[name]
@@ -265,7 +276,7 @@ def apply_passes(
     has_instruments = context is not None and bool(context.instruments)
     for step in passes:
         before = func
-        run = step.applied if has_instruments else step.function
+        run = step.applied if has_instruments else step.under(settings)
         func = run(func, settings)
         if watcher is not None:
             watcher.after(step.function, func)

@@ -23,6 +23,7 @@ UPWARD = {
     ("absent_names.py", "compat"): "errors of absent names say where TVM had them",
     ("late_methods.py", "relax"): "methods of classes of the IR that are implemented above it",
     ("relax/transform/__init__.py", "meta_schedule"): _NAMES_OF_TVM,
+    ("pass_context.py", "tir"): "options of TVM for passes that build never runs",
     ("runtime/loading.py", "relax"): "files of executables say which reader they need",
     ("te/__init__.py", "lowering"): _NAMES_OF_TVM,
     ("te/__init__.py", "schedule"): _NAMES_OF_TVM,

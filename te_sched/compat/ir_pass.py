@@ -14,6 +14,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.lowering.remove_no_op import remove_no_op
 from te_sched.lowering.simplify import simplify
+from te_sched.passes import LoweringPass
 from te_sched.signatures import checked
 from te_sched.tir import stmt_functor
 
@@ -55,7 +56,8 @@ def Simplify(node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = 
     """The simplified expression or statement, given ranges of variables."""
     settings = config.current().lowering
     if not isinstance(node, Expr):
-        return _of_functions(node, lambda func: simplify(func, settings))
+        run = LoweringPass(simplify).under(settings)
+        return _of_functions(node, lambda func: run(func, settings))
     analyzer = Analyzer(settings)
     for var, extent in (vrange or {}).items():
         analyzer.bind(var, extent)

@@ -36,6 +36,14 @@ def effect_of(expr: Expr) -> Effect:
     return strongest
 
 
+def changes_memory(e: Expr) -> bool:
+    """Whether evaluating an expression may write to any memory."""
+    return effect_of(e) > Effect.READ_STATE and any(
+        type(part) is Call and part.op != "tir.assume" and call_effect(part.op) > Effect.READ_STATE
+        for part in walk(e)
+    )
+
+
 def callee_of(node: object) -> str | None:
     """The name of the function of the same module that a node calls; None for other nodes."""
     if type(node) is not Call or node.op != CALL_FUNCTION or type(node.args[0]) is not StringImm:

@@ -6,10 +6,8 @@
     if call_extern("f"):
         evaluate(0)
 
-Expressions that are evaluated for an effect (calls of unknown functions) stay. With
-`remove_by_dataflow`, stores whose elements are written again before they are read, and then stores
-of values that elements are known to have, are removed too. (TVM's name: RemoveNoOp.) Must not
-know other passes.
+Expressions that are evaluated for an effect (calls of unknown functions) stay. (TVM's name:
+RemoveNoOp.) Must not know other passes, nor how it was found that a store has no effect.
 """
 
 from __future__ import annotations
@@ -38,38 +36,21 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, replace, statements, walk
-from te_sched.lowering.dataflow.dead_stores import dead_stores
-from te_sched.lowering.dataflow.known_values import WORK, KnownValues
+from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lowering.statements import NOTHING, is_nothing, keeps_memory, mentions, sequence
 
 
 def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without statements that have no effect."""
-    if settings.remove_by_dataflow and not settings.to_run:
-        return _by_dataflow(func, settings)
-    return func.with_body(_Remover(settings).visit(func.body))
+    return func.with_body(NoOpRemover(settings).visit(func.body))
 
 
 def is_without_effect(statement: Stmt, settings: Lowering = AS_TVM) -> bool:
     """Whether nothing is left of a statement without what has no effect."""
-    return is_nothing(_Remover(settings).visit(statement))
+    return is_nothing(NoOpRemover(settings).visit(statement))
 
 
-def _by_dataflow(func: PrimFunc, settings: Lowering) -> PrimFunc:
-    """The function without statements that have no effect, given all that is stored."""
-    work = settings.dataflow_steps or WORK
-    known = KnownValues(func, settings, work)
-    dead = dead_stores(func, work, known)
-    if dead:
-        func = func.with_body(_Remover(settings, dead).visit(func.body))
-        known = KnownValues(func, settings, work)
-    stores = [node for node in statements(func.body) if type(node) is BufferStore]
-    kept = [node for node in stores if known.keeps(node)]
-    return func.with_body(_Remover(settings, kept).visit(func.body))
-
-
-class _Remover(StatementMapper):
+class NoOpRemover(StatementMapper):
     """Rebuilds statements from the inside out; expressions are left alone.
 
     `removed` are stores that have no effect. `around_it` has the loops, lets and conditions around

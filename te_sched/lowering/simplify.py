@@ -19,10 +19,9 @@ disjunctions where the other operand does not decide them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import islice
-from operator import is_
 from typing import Any
 
 from te_sched.arith import build
@@ -32,7 +31,7 @@ from te_sched.arith.conditions import plain
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block, DeclBuffer
-from te_sched.ir.calls import effect_of
+from te_sched.ir.calls import changes_memory, effect_of
 from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
@@ -68,8 +67,6 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute, variables_of, walk
-from te_sched.lowering.dataflow.known_values import KnownValues
-from te_sched.lowering.dataflow.touches import changes_memory
 from te_sched.lowering.guards import note_range
 from te_sched.lowering.statements import NOTHING, is_nothing, keeps_memory, sequence
 
@@ -107,9 +104,6 @@ class StatementSimplifier(Mapper):
             self.value, self.condition, self.index = exact.visit_Expr, exact.condition, exact.index
         self.func, self.settings = func, settings
         self.lets: dict[Var, Expr] = {}  # the values of variables that stay
-        self.known: KnownValues | None = None
-        if settings.propagate_to_conditions or settings.propagate_to_values:
-            self.known = None if self.is_exact else KnownValues(func, settings)
         if settings.conditions_as_clauses:
             self.value = Clauses(self.analyzer, self.value).value
             self.condition = Clauses(self.analyzer, self.condition).value
@@ -128,22 +122,23 @@ class StatementSimplifier(Mapper):
         return self.analyzer.constraint(condition)
 
     def propagated(self, e: Expr, statement: Stmt) -> Expr:
-        """An expression of a statement with its known elements replaced, if this is wanted."""
-        if self.known is None or not self.settings.propagate_to_values:
-            return e
-        return self.known.known(e, statement)
+        """An expression of a statement; subclasses replace elements whose values they know."""
+        return e
 
     def decided(self, node: IfThenElse) -> bool | None:
-        """Whether the condition follows from the values of lets, or from known elements."""
+        """Whether the condition follows from the values of lets."""
         condition = node.condition
         if self.lets and not self.lets.keys().isdisjoint(variables_of(condition)):
             condition = substitute(condition, self.lets)
-            found = plain(_Operands(self.condition, self).value(condition))
-            if type(found) is IntImm:
-                return bool(found.value)
-        if self.known is None or not self.settings.propagate_to_conditions:
-            return None
-        return self.known.decided(condition, node)
+            truth = plain(_Operands(self.condition, self).value(condition))
+            if type(truth) is IntImm:
+                return bool(truth.value)
+        return self.decided_by_values(condition, node)
+
+    def decided_by_values(self, condition: Expr, node: IfThenElse) -> bool | None:
+        """Whether the condition follows from the values of elements, for subclasses that know
+        them."""
+        return None
 
     @cached_property
     def variables_of_buffers(self) -> set[Var]:
@@ -258,21 +253,15 @@ class StatementSimplifier(Mapper):
         return replace(node, value=value)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        new = self.generic(node) if self.known is None else self.under_assumptions(node)
+        new = self.sequence(node)
         if new is node:
             return node
         return sequence([stmt for stmt in new.seq if not is_nothing(stmt)] or new.seq[:1])
 
-    def under_assumptions(self, node: SeqStmt) -> SeqStmt:
-        """A sequence, each statement simplified under the assumptions before it."""
-        with ExitStack() as assumptions:
-            parts = []
-            for part in node.seq:
-                parts.append(self.visit(part))
-                condition = _assumption(part)
-                if condition is not None and effect_of(condition) <= Effect.PURE:
-                    assumptions.enter_context(self.assuming(condition))
-        return node if all(map(is_, parts, node.seq)) else SeqStmt(tuple(parts))
+    def sequence(self, node: SeqStmt) -> SeqStmt:
+        """The statements of a sequence."""
+        new: SeqStmt = self.generic(node)
+        return new
 
 
 def _is_inlined(dtype: str, value: Expr) -> bool:
@@ -280,12 +269,6 @@ def _is_inlined(dtype: str, value: Expr) -> bool:
     which also inlines large ones.
     """
     return dtypes.is_int(dtype) and sum(1 for _ in islice(walk(value), _LARGEST_LET)) < _LARGEST_LET
-
-
-def _assumption(statement: Stmt) -> Expr | None:
-    """The condition that a statement assumes to hold."""
-    value = statement.value if isinstance(statement, Evaluate) else None
-    return value.args[0] if isinstance(value, Call) and value.op == "tir.assume" else None
 
 
 class _Operands(Mapper):

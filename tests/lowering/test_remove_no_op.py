@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched.config import Lowering
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
@@ -95,27 +94,6 @@ def test_nothing_to_remove_is_the_same_function() -> None:
     assert remove_no_op(func) is func
 
 
-DATAFLOW = Lowering(remove_by_dataflow=True)
-
-
-def test_stores_of_known_values_and_overwritten_ones_go() -> None:
-    ones, twos = (loop(v, 16, store(A, number, v)) for v, number in ((i, 1.0), (x, 2.0)))
-    func = function(block(ones, twos, store(A, 2.0, 3)), A)
-    assert text(remove_no_op(func, DATAFLOW)).count("A[") == 1
-    assert text(remove_no_op(func)).count("A[") == 3
-
-
-def test_values_with_effects_are_still_evaluated() -> None:
-    func = function(block(store(A, call_extern("float32", "f"), 0), WORK), A)
-    found = text(remove_no_op(func, DATAFLOW)).splitlines()
-    assert found == ['T.call_extern("float32", "f")', "A[0] = T.float32(1)"]
-
-
-def test_one_of_two_equal_stores_stays() -> None:
-    body = block(*[loop(v, 16, store(A, 1.0, v)) for v in (i, x)])
-    assert text(remove_no_op(function(body, A), DATAFLOW)).count("A[") == 1
-
-
 def test_copies_to_the_same_place_go() -> None:
     assert left(LetStmt(x, n * 4 + i, store(A, read(A, x), n * 4 + i))) == "T.evaluate(0)"
     guarded = IfThenElse(n != 0, WORK, store(A, read(A, 0), n))
@@ -145,13 +123,3 @@ def test_pointers_of_buffers_stay() -> None:
     a = np.zeros((4, 8), "float32")
     te_sched.build(rows)(a)
     assert a[:, :2].tolist() == [[1, 2]] * 4
-
-
-def test_stores_before_a_condition_that_holds_go() -> None:
-    overwritten = IfThenElse(read(A, 1) < 5, store(A, 2.0, 0), store(A, 3.0, 0))
-    one_sided = IfThenElse(read(A, 1) < 5, store(A, 2.0, 0))
-    first, known = store(A, 1.0, 0), store(A, 4.0, 1)
-    for body in (block(first, overwritten), block(known, first, one_sided)):
-        assert "A[0] = T.float32(1)" not in text(remove_no_op(function(body, A), DATAFLOW))
-    unknown = text(remove_no_op(function(block(first, one_sided), A), DATAFLOW))
-    assert "A[0] = T.float32(1)" in unknown

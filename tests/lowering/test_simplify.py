@@ -190,29 +190,6 @@ def test_lets_of_buffers_stay() -> None:
     assert found.body.body.value is j
 
 
-def test_known_elements_decide_conditions() -> None:
-    element = E.BufferLoad(A, (const(3),))
-    body = S.SeqStmt((loop(i, 8, store(i, i)), S.IfThenElse(E.EQ(element, const(3)), store(j))))
-    settings = config.Lowering(propagate_to_conditions=True)
-    assert type(with_buffer(body, settings).seq[1]) is S.BufferStore
-    assert type(with_buffer(body).seq[1]) is S.IfThenElse
-    to_run = config.Lowering(propagate_to_conditions=True, to_run=True)
-    assert type(with_buffer(body, to_run).seq[1]) is S.IfThenElse
-
-
-def test_known_elements_are_replaced() -> None:
-    body = S.SeqStmt((store(const(0)), store(const(1), E.BufferLoad(A, (const(0),)) + 1)))
-    found = with_buffer(body, config.Lowering(propagate_to_values=True)).seq[1]
-    assert show(found.value) == "8"
-
-
-def test_assumptions_hold_in_what_follows() -> None:
-    assumed = S.Evaluate(E.Call("bool", "tir.assume", (E.EQ(j, const(0)),)))
-    body = S.SeqStmt((assumed, S.IfThenElse(j < 2, store(const(0)))))
-    found = with_buffer(body, config.Lowering(propagate_to_conditions=True))
-    assert type(found.seq[1]) is S.BufferStore
-
-
 def test_conditions_become_clauses() -> None:
     a, b, c = (E.Var(name, "bool") for name in "abc")
     body = S.IfThenElse(E.Or(a, E.And(b, c)), store(const(0)))

@@ -30,11 +30,11 @@ from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, parts_of, replace, variables_of, walk
-from te_sched.lowering.dataflow.touches import expressions_of
 from te_sched.lowering.remove_no_op import is_without_effect
-from te_sched.lowering.simplify import StatementSimplifier
 from te_sched.lowering.statements import fresh_copy
 from te_sched.pass_context import HoistedConditionals, HoistedLetBindings
+from te_sched.tir.passes.dataflow.touches import expressions_of
+from te_sched.tir.passes.propagate_values import ValuePropagator
 
 _DIVISIONS = frozenset((E.Div, E.Mod, E.FloorDiv, E.FloorMod))
 _MOST_CONDITIONS = 6  # out of one loop: each of them may double the code
@@ -45,7 +45,7 @@ def hoist_expressions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func.with_body(_Hoister(func, settings).visit(func.body))
 
 
-class _Hoister(StatementSimplifier):
+class _Hoister(ValuePropagator):
     """Simplifies a program from the outside in; what can leave a loop is moved before it."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:

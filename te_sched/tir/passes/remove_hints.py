@@ -20,13 +20,14 @@ from te_sched.ir.stmt import BufferStore, Evaluate, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lowering.remove_no_op import remove_no_op
 from te_sched.lowering.statements import NOTHING
+from te_sched.tir.passes.remove_by_dataflow import remove_by_dataflow
 
 _ASSUME, _UNDEFINED = "tir.assume", "tir.undef"
 
 
 def remove_assumptions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without evaluations of `assume`."""
-    return remove_no_op(func.with_body(_Assumptions().visit(func.body)), settings)
+    return _without_effects(func.with_body(_Assumptions().visit(func.body)), settings)
 
 
 def remove_undefined_stores(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -34,7 +35,12 @@ def remove_undefined_stores(func: PrimFunc, settings: Lowering = AS_TVM) -> Prim
 
     Raises LoweringError if an index contains `undef`.
     """
-    return remove_no_op(func.with_body(_Undefined().visit(func.body)), settings)
+    return _without_effects(func.with_body(_Undefined().visit(func.body)), settings)
+
+
+def _without_effects(func: PrimFunc, settings: Lowering) -> PrimFunc:
+    by_dataflow = settings.remove_by_dataflow and not settings.to_run
+    return (remove_by_dataflow if by_dataflow else remove_no_op)(func, settings)
 
 
 class _Assumptions(StatementMapper):

@@ -8,11 +8,11 @@ import pytest
 
 from te_sched.arith.linear_sets import EVERYTHING, NOTHING, Budget
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.calls import call_extern, call_intrin
+from te_sched.ir.calls import call_extern, call_intrin, changes_memory
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt
-from te_sched.lowering.dataflow.elements import Elements
-from te_sched.lowering.dataflow.touches import Touches, changes_memory, is_analysable, is_ordered
+from te_sched.tir.passes.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.touches import Touches, is_analysable, is_ordered
 from tests.arith.points import has
 from tests.lowering.build import EFFECT, block, function, loop, read, store
 

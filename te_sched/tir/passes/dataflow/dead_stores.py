@@ -45,16 +45,16 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Visitor, parts_of
-from te_sched.lowering.dataflow.elements import Elements
-from te_sched.lowering.dataflow.known_values import KnownValues
-from te_sched.lowering.dataflow.touches import (
+from te_sched.lowering.statements import repeated
+from te_sched.tir.passes.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.known_values import KnownValues
+from te_sched.tir.passes.dataflow.touches import (
     Concurrent,
     Touched,
     Touches,
     is_analysable,
     is_ordered,
 )
-from te_sched.lowering.statements import repeated
 
 Overwritten = dict[Buffer, Union]  # the elements of buffers that are written before they are read
 

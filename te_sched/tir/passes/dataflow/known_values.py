@@ -32,7 +32,7 @@ from te_sched.arith.linear_sets import (
 )
 from te_sched.config import Lowering
 from te_sched.ir import dtypes
-from te_sched.ir.calls import effect_of
+from te_sched.ir.calls import changes_memory, effect_of
 from te_sched.ir.expr import EQ, NE, And, BufferLoad, Call, Expr, Not, Or, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.occurrences import lane_of
@@ -53,18 +53,17 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Visitor, parts_of, reads_data, substitute
-from te_sched.lowering.dataflow.elements import Elements
-from te_sched.lowering.dataflow.facts import Case, Fact, Knowledge, Point, is_value
-from te_sched.lowering.dataflow.touches import (
+from te_sched.lowering.statements import repeated
+from te_sched.tir.passes.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.facts import Case, Fact, Knowledge, Point, is_value
+from te_sched.tir.passes.dataflow.touches import (
     Concurrent,
     Touched,
     Touches,
-    changes_memory,
     expressions_of,
     is_analysable,
     is_ordered,
 )
-from te_sched.lowering.statements import repeated
 
 WORK = 400_000
 _ROUNDS = 3

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from te_sched.arith.linear_sets import EVERYTHING, NOTHING, Union, intersection, union_of, without
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.calls import effect_of
-from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, Let, Var
-from te_sched.ir.intrinsic_table import Effect, call_effect
+from te_sched.ir.calls import changes_memory
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, Let, Var
 from te_sched.ir.occurrences import occurrences_of
 from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.stmt import (
@@ -28,8 +27,8 @@ from te_sched.ir.stmt import (
     Stmt,
 )
 from te_sched.ir.visitor import parts_of, statements, walk
-from te_sched.lowering.dataflow.elements import Elements
 from te_sched.lowering.statements import HEADS
+from te_sched.tir.passes.dataflow.elements import Elements
 
 _UNKNOWN_MEMORY = (Block, BlockRealize, ProducerStore, ProducerRealize)
 _ORDERED = ("serial", "unrolled")
@@ -55,14 +54,6 @@ def expressions_of(statement: Stmt) -> Iterator[Expr]:
             yield from value
         elif value is not None:
             yield value
-
-
-def changes_memory(e: Expr) -> bool:
-    """Whether evaluating an expression may write to any memory."""
-    return effect_of(e) > Effect.READ_STATE and any(
-        type(part) is Call and part.op != "tir.assume" and call_effect(part.op) > Effect.READ_STATE
-        for part in walk(e)
-    )
 
 
 def is_ordered(loop: Stmt) -> bool:

@@ -8,8 +8,8 @@ from te_sched.arith.linear_sets import EVERYTHING, NOTHING, Budget
 from te_sched.config import AS_TVM
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
-from te_sched.lowering.dataflow.elements import Elements
-from te_sched.lowering.dataflow.facts import Fact, Knowledge, Point, is_value
+from te_sched.tir.passes.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.facts import Fact, Knowledge, Point, is_value
 from tests.arith.points import has
 from tests.lowering.build import read, store
 

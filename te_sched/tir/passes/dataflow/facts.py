@@ -36,7 +36,7 @@ from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, substitute, variables_of, walk
-from te_sched.lowering.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.elements import Elements
 
 _MOST_FACTS = 24
 _MOST_CASES = 8

@@ -10,7 +10,7 @@ from te_sched import script
 from te_sched.config import AS_TVM
 from te_sched.ir.stmt import BufferStore, IfThenElse, PrimFunc
 from te_sched.ir.visitor import statements
-from te_sched.lowering.dataflow.known_values import KnownValues
+from te_sched.tir.passes.dataflow.known_values import KnownValues
 
 HEAD = """
 from te_sched.script import tir as T

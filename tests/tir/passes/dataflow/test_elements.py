@@ -9,7 +9,7 @@ import pytest
 from te_sched.arith.linear_sets import EVERYTHING, NOTHING, Budget
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import And, Broadcast, Buffer, Max, Min, Not, Or, Ramp, Var
-from te_sched.lowering.dataflow.elements import Elements
+from te_sched.tir.passes.dataflow.elements import Elements
 from tests.arith.points import has
 from tests.lowering.build import read
 

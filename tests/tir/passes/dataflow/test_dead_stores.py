@@ -6,8 +6,8 @@ import pytest
 
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import statements
-from te_sched.lowering.dataflow.dead_stores import dead_stores
-from tests.lowering.dataflow.test_known_values import parsed
+from te_sched.tir.passes.dataflow.dead_stores import dead_stores
+from tests.tir.passes.dataflow.test_known_values import parsed
 
 
 def dead(body: str, work: int = 10**6) -> list[int]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from te_sched import IRModule, tir, transform
-from tests.lowering.dataflow.random_programs import (
+from tests.sampling import sampled
+from tests.tir.passes.dataflow.random_programs import (
     TooLarge,
     arguments,
     compiled,
@@ -15,7 +16,6 @@ from tests.lowering.dataflow.random_programs import (
     parsed,
     source,
 )
-from tests.sampling import sampled
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "tir.Simplify": {
