@@ -68,7 +68,8 @@ from te_sched.lowering.view_binder import ViewBinder
 
 def flatten_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with flat storage only; its parameters keep their declared buffers."""
-    return func.with_body(_Flattener(func, settings).visit(func.body))
+    kind = _Flattener if func.origin == "schedule" else _FunctionFlattener
+    return func.with_body(kind(func, settings).visit(func.body))
 
 
 @dataclass(slots=True)
@@ -88,22 +89,15 @@ class _Layout:
 
 
 class _Flattener(Mapper):
-    """Rebuilds the body; `layouts` has the layout of the elements of each buffer."""
+    """Rebuilds the body of a schedule's function; `layouts` has the layout of the elements of each
+    buffer.
+    """
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
         # For schedules, ranges are not used here but by `simplify`, which follows.
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
-        self.loops: dict[Var, Range] = {}
-        self.conditions: list[Expr] = []
         self.params = set(func.buffer_map.values())
-        # TVM's FlattenBuffer, which lowers functions that are not of schedules, makes all buffers
-        # anew, and simplifies indices within loops and conditions; only StorageFlatten knows
-        # realized buffers, which functions of blocks have here.
-        self.is_of_blocks = func.origin == "blocks"
-        self.is_scheduled = func.origin == "schedule"
-        if self.uses_iterators:
-            mark_sizes(self.analyzer, func)
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
         self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}
@@ -124,13 +118,6 @@ class _Flattener(Mapper):
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
-        if node.op == "tir.if_then_else" and self.uses_iterators:
-            condition = self.visit(node.args[0])
-            with self.assumed(condition):
-                then = self.visit(node.args[1])
-            with self.assumed(Not(condition)):  # as TVM: iterator maps have no predicate here
-                other = self.visit(node.args[2])
-            return replace(node, args=(condition, then, other))
         if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
             load = self.visit_BufferLoad(node.args[0])
             return Call(node.dtype, node.op, (load.value if type(load) is Cast else load,))
@@ -153,35 +140,14 @@ class _Flattener(Mapper):
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
         key = (buffer, indices)
-        found = self.found.get(key) if self.is_scheduled else None
-        if found is None:
-            mapped = [self.mapped(index) for index in indices]
-            found = self.found[key] = self.as_iterators(self.position(buffer, mapped))
-        return found
+        index = self.found.get(key)
+        if index is None:
+            index = self.found[key] = self.computed_index(buffer, indices)
+        return index
 
-    @property
-    def uses_iterators(self) -> bool:
-        """Whether indices are simplified as maps of iterators, which only shows in texts."""
-        return not (self.is_scheduled or self.analyzer.is_exact)
-
-    def as_iterators(self, index: Expr) -> Expr:
-        """An index, simplified as a map of the loops around it."""
-        simple = self.simplified(index)
-        is_unchanged = not self.conditions and _is_plain(simple, self.loops)
-        if not self.uses_iterators or is_unchanged:
-            return simple
-        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
-
-    @contextmanager
-    def assumed(self, condition: Expr, holds: bool = True) -> Iterator[None]:
-        """Where a condition holds, or does not. One that holds restricts iterator maps."""
-        outside = self.conditions
-        if self.uses_iterators and holds:
-            self.conditions = [*outside, plain(condition)]
-        with self.analyzer.constraint(condition if holds else ops.logical_not(condition)):
-            yield
-        self.conditions = outside
+    def computed_index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+        """The flat index of an element, simplified."""
+        return self.simplified(self.position(buffer, [self.mapped(index) for index in indices]))
 
     def mapped(self, index: Expr) -> Expr:
         """An index of at least 32 bits."""
@@ -210,28 +176,15 @@ class _Flattener(Mapper):
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
             flat = self.flat(buffer, buffer.data, buffer.shape, buffer.strides)
-            if flat is buffer and not self.is_scheduled and buffer in self.params:
-                flat = replace(buffer)
-            layout = _Layout(
-                flat,
-                buffer.shape,
-                buffer.strides,
-                None,
-                offset,
-            )
+            layout = _Layout(flat, buffer.shape, buffer.strides, None, offset)
             self.layouts[buffer] = layout
         return layout
 
     def flat(
         self, buffer: Buffer, data: Var, shape: tuple[Expr, ...], strides: tuple[Expr, ...]
     ) -> Buffer:
-        """The flat buffer of a buffer; its sizes are simplified if it is not of a schedule."""
-        made = _flat_buffer(buffer, data, shape, strides)
-        if self.is_scheduled or made is buffer:
-            return made
-        exact = self.analyzer.is_exact
-        simplified = self.simplified if exact else self.analyzer.canonical_simplify
-        return replace(made, shape=tuple(map(simplified, made.shape)))
+        """The flat buffer of a buffer."""
+        return _flat_buffer(buffer, data, shape, strides)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -244,40 +197,7 @@ class _Flattener(Mapper):
         mask = None if node.predicate is None else self.visit(node.predicate)
         return BufferStore(layout.flat, value, places, mask)
 
-    def visit_For(self, node: For) -> Stmt:
-        looped: Stmt = self.in_loop(node, self.generic)
-        return looped
-
-    def in_loop(self, node: Any, action: Callable[[Any], Any]) -> Any:
-        """The result of an action in a loop or thread axis."""
-        loop = None if self.is_scheduled else loop_of(node)
-        if loop is None:
-            return action(node)
-        self.analyzer.bind(loop.var, loop.range)
-        outside = self.loops
-        self.loops = {**outside, loop.var: loop.range}
-        made = action(node)
-        self.loops = outside
-        return made
-
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        if self.is_scheduled:
-            return self.generic(node)
-        condition = self.visit(node.condition)
-        with self.assumed(condition):
-            then_case = self.visit(node.then_case)
-        else_case = node.else_case
-        if else_case is not None:
-            with self.assumed(condition, holds=False):
-                else_case = self.visit(else_case)
-        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
-
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        inside: Stmt = self.in_loop(node, self.attribute)
-        return inside
-
-    def attribute(self, node: AttrStmt) -> Stmt:
-        """An attribute and its body."""
         method = _ATTRIBUTES.get(node.key)
         if method is not None:
             return method(self, node)
@@ -315,18 +235,23 @@ class _Flattener(Mapper):
         if buffer in self.alignments:
             strides = aligned_strides(shape, self.alignments[buffer], self.analyzer)
         else:
-            declared = buffer.strides if self.is_of_blocks else ()
-            strides = tuple([self.visit(one) for one in declared])
+            strides = tuple(map(self.visit, self.declared_strides(buffer)))
         data = self.scoped(buffer)
         flat = self.flat(buffer, data, shape, strides)
-        if not self.is_of_blocks:
-            alignment = _temporary_alignment(_product(shape), buffer.dtype)
-            flat = replace(flat, data_alignment=alignment)
+        flat = self.aligned(flat, buffer, shape)
         self.layouts[buffer] = _Layout(flat, shape, strides, origin)
         if self.found:
             self.found = {}
         body = self.visit(node.body)
         return Allocate(data, flat.dtype, flat.shape, self.visit(node.condition), body)
+
+    def declared_strides(self, buffer: Buffer) -> tuple[Expr, ...]:
+        """The strides with which a realized buffer is declared: stages have compact regions."""
+        return ()
+
+    def aligned(self, flat: Buffer, buffer: Buffer, shape: tuple[Expr, ...]) -> Buffer:
+        """The flat buffer of a realized buffer with the alignment of its memory."""
+        return replace(flat, data_alignment=_temporary_alignment(_product(shape), buffer.dtype))
 
     def visit_Block(self, node: Block) -> Stmt:
         if node.match_buffers:
@@ -425,6 +350,102 @@ _ATTRIBUTES = {
     "buffer_bind_scope": _Flattener.bind_view,
     "rolling_buffer_scope": _Flattener.roll,
 }
+
+
+class _FunctionFlattener(_Flattener):
+    """Rebuilds the body of another function, as TVM's FlattenBuffer: it makes all buffers anew, and
+    simplifies sizes, and indices within loops and conditions. Only StorageFlatten of TVM knows
+    realized buffers, which functions of blocks have here.
+    """
+
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
+        super().__init__(func, settings)
+        self.loops: dict[Var, Range] = {}
+        self.conditions: list[Expr] = []
+        self.is_of_blocks = func.origin == "blocks"
+        # Indices are simplified as maps of iterators, which only shows in texts.
+        self.uses_iterators = not self.analyzer.is_exact
+        if self.uses_iterators:
+            mark_sizes(self.analyzer, func)
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op != "tir.if_then_else" or not self.uses_iterators:
+            return super().visit_Call(node)
+        condition = self.visit(node.args[0])
+        with self.assumed(condition):
+            then = self.visit(node.args[1])
+        with self.assumed(Not(condition)):  # as TVM: iterator maps have no predicate here
+            other = self.visit(node.args[2])
+        return replace(node, args=(condition, then, other))
+
+    def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+        return self.computed_index(buffer, indices)  # it depends on the loops around it
+
+    def computed_index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+        """The flat index of an element, simplified as a map of the loops around it."""
+        simple = super().computed_index(buffer, indices)
+        is_unchanged = not self.conditions and _is_plain(simple, self.loops)
+        if not self.uses_iterators or is_unchanged:
+            return simple
+        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+
+    @contextmanager
+    def assumed(self, condition: Expr, holds: bool = True) -> Iterator[None]:
+        """Where a condition holds, or does not. One that holds restricts iterator maps."""
+        outside = self.conditions
+        if self.uses_iterators and holds:
+            self.conditions = [*outside, plain(condition)]
+        with self.analyzer.constraint(condition if holds else ops.logical_not(condition)):
+            yield
+        self.conditions = outside
+
+    def flat(
+        self, buffer: Buffer, data: Var, shape: tuple[Expr, ...], strides: tuple[Expr, ...]
+    ) -> Buffer:
+        """The flat buffer of a buffer, with simplified sizes."""
+        new = super().flat(buffer, data, shape, strides)
+        if new is buffer:
+            return replace(buffer) if buffer in self.params else buffer
+        exact = self.analyzer.is_exact
+        simplified = self.simplified if exact else self.analyzer.canonical_simplify
+        return replace(new, shape=tuple(map(simplified, new.shape)))
+
+    def declared_strides(self, buffer: Buffer) -> tuple[Expr, ...]:
+        return buffer.strides if self.is_of_blocks else ()
+
+    def aligned(self, flat: Buffer, buffer: Buffer, shape: tuple[Expr, ...]) -> Buffer:
+        return flat if self.is_of_blocks else super().aligned(flat, buffer, shape)
+
+    def visit_For(self, node: For) -> Stmt:
+        looped: Stmt = self.in_loop(node, self.generic)
+        return looped
+
+    def in_loop(self, node: Any, action: Callable[[Any], Any]) -> Any:
+        """The result of an action in a loop or thread axis."""
+        loop = loop_of(node)
+        if loop is None:
+            return action(node)
+        self.analyzer.bind(loop.var, loop.range)
+        outside = self.loops
+        self.loops = {**outside, loop.var: loop.range}
+        new = action(node)
+        self.loops = outside
+        return new
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        condition = self.visit(node.condition)
+        with self.assumed(condition):
+            then_case = self.visit(node.then_case)
+        else_case = node.else_case
+        if else_case is not None:
+            with self.assumed(condition, holds=False):
+                else_case = self.visit(else_case)
+        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        inside: Stmt = self.in_loop(node, super().visit_AttrStmt)
+        return inside
 
 
 def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
