@@ -357,6 +357,7 @@ def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
                 f"size {repr_of(size)} of {what} has dtype {size.dtype}, expected int64",
                 "",
                 'declare variables of sizes as tir.Var("n", "int64")',
+                in_tvm="the value in ShapeStructInfo can only have dtype of int64",
             )
     return tuple(sizes)
 

@@ -54,6 +54,10 @@ WORDS: list[tuple[Callable[[], Any], str]] = [
     (_out_of_scope, "Invalid use of undefined variable i at i: int32. It is no longer in-scope."),
     (lambda: relax.Tuple((X,))[1], "Tuple index out of range"),
     (lambda: relax.ShapeExpr((4,))[2], "ShapeExpr index out of range"),
+    (
+        lambda: relax.ShapeExpr([tir.Var("m", "int32")]),
+        "the value in ShapeStructInfo can only have dtype of int64",
+    ),
     (lambda: PyBuilder().build([]), "PyBuilder's Build method not implemented!"),
     (lambda: relax.vm.run_functions.assert_op(False), "Assertion Failed"),
 ]
