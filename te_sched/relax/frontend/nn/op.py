@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, kind_of, repr_of, user_place
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, GraphString, PrimValue, Tuple
@@ -663,14 +662,13 @@ def debug_func(name: str, *args: Any, _line_info: str | None = None) -> None:
             "its functions have no state of input and output",
             "give debug=True to export_tvm or jit",
         )
-    if _line_info is None:
-        frame = inspect.stack()[1]
-        _line_info = f"{frame.filename}:{frame.lineno}"
+    place = user_place()
+    line = f"{place.file}:{place.line}" if _line_info is None else _line_info
     call = R.call_pure_packed(
         "vm.builtin.invoke_debug_func",
         effect.state,
         GraphString(name),
-        GraphString(_line_info),
+        GraphString(line),
         *[_as_debug_argument(one) for one in args],
         sinfo_args=[ObjectStructInfo()],
     )
@@ -685,8 +683,7 @@ def _as_debug_argument(value: Any) -> Any:
 
 def print_(tensor: NNTensor) -> None:
     """Print a tensor when the model runs; it needs `debug=True` of the export."""
-    frame = inspect.stack()[1]
-    debug_func("vm.builtin.debug_print", tensor, _line_info=f"{frame.filename}:{frame.lineno}")
+    debug_func("vm.builtin.debug_print", tensor)
 
 
 def _give_operators() -> None:

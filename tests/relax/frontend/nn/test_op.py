@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,9 @@ def test_print_when_the_model_runs(capsys) -> None:
         return x
 
     evaluate(printed, np.ones(2, "float32"), debug=True)
-    assert "shape = (2,), dtype = float32" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "shape = (2,), dtype = float32" in text
+    assert f"{Path(__file__).name}:" in text
 
 
 def _tensor_ir(x: nn.Tensor):
