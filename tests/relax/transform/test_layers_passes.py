@@ -92,6 +92,12 @@ def test_decompose_ops_for_inference_uses_the_moving_mean() -> None:
     np.testing.assert_array_equal(mean, VECTOR)
 
 
+def test_legalize_ops_warns_that_batch_norm_is_that_of_training() -> None:
+    graph = _graph([IMAGE, VECTOR, VECTOR], _normalized)
+    with pytest.warns(UserWarning, match="apply relax.transform.DecomposeOpsForInference"):
+        LegalizeOps()(graph)
+
+
 def test_decompose_ops_leaves_other_functions() -> None:
     before = _graph([IMAGE, VECTOR, VECTOR], _normalized)
     assert DecomposeOpsForInference("other")(before)["main"] is before["main"]

@@ -270,6 +270,12 @@ def _log_softmax(builder: BlockBuilder, call: GraphCall) -> Any:
 @library_rule("relax.nn.batch_norm")
 def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
+    warnings.warn(
+        "LegalizeOps computes relax.nn.batch_norm with the mean and variance of the batch, as in "
+        "training; for those of the model, apply relax.transform.DecomposeOpsForInference() before",
+        UserWarning,
+        stacklevel=2,
+    )
     return builder.call_te(
         topi.nn.batch_norm,
         *call.args,
