@@ -410,12 +410,12 @@ def test_program_that_does_not_end_is_refused_after_the_limit_of_a_candidate():
     assert time.monotonic() - start < 25  # and not ten times that limit before
 
 
-def test_log_says_that_the_unscheduled_program_still_runs(tmp_path, monkeypatch, caplog):
+def test_log_says_that_the_search_waits_for_the_unscheduled_program(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(local_runner, "_SILENT", 0.5)
     options = {"runner": runner(timeout_sec=0.2), "database": "memory", "builder": BUILDER}
     ms.tune_tir(from_source(ENDLESS), LLVM, tmp_path, 1, strategy="replay-trace", **options)
     assert caplog.messages[0] == (
-        "the unscheduled program has run for 0.5 s, and is given up after 2 s; "
+        "waited 0.5 s for the unscheduled program, which is given up when it has run for 2 s; "
         "Ctrl-C ends the search"
     )
 

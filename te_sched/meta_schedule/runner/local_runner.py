@@ -32,7 +32,7 @@ from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
 _SLOWER = 100.0  # times what the unscheduled program takes, and
-_SILENT = 10.0  # seconds of an unscheduled program before the log says that it runs
+_SILENT = 10.0  # seconds for an unscheduled program and its worker before the log says so
 _PATIENCE = 10.0  # seconds: longer candidates are hopeless
 
 
@@ -146,8 +146,8 @@ class LocalRunner(Runner):
             return self.timeout_sec
         if not wait([reference], _SILENT).done:  # the worker runs it before candidates
             LOGGER.warning(
-                "the unscheduled program has run for %g s, and is given up after %g s; "
-                "Ctrl-C ends the search",
+                "waited %g s for the unscheduled program, which is given up when it has run for "
+                "%g s; Ctrl-C ends the search",
                 _SILENT,
                 _LONGER * self.timeout_sec,
             )
