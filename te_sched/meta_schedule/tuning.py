@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
+from te_sched.analysis.findings import Finding
+from te_sched.analysis.programs.hints import hints_of_blocks
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Var
@@ -47,6 +49,7 @@ from te_sched.signatures import is_index, is_sequence
 from te_sched.te.operation import PlaceholderOp
 from te_sched.te.tensor import Tensor
 from te_sched.tir.schedule import Schedule, Trace
+from te_sched.wording import BLOCKS, worded
 from te_sched.worker_pool import scratch_folder
 
 _HEAD = """\
@@ -61,7 +64,6 @@ sch = tir.Schedule(Module)
 apply_trace(sch)
 library = te_sched.build(sch.mod, target={target!r})
 """
-NO_FASTER = "No candidate is faster than the unscheduled program"
 # The instructions of a schedule as it was made.
 _NOTHING: list[list[Any]] = [["EnterPostproc", [], [], []]]
 
@@ -91,6 +93,25 @@ class Trials:
     def is_unscheduled_best(self) -> bool:
         """Whether no candidate is faster than the unscheduled program."""
         return self.best is not None and self.best is self.unscheduled
+
+    @property
+    def outcome(self) -> str:
+        """Why the unscheduled program is the best, or "" if it is not."""
+        if not self.is_unscheduled_best:
+            return ""
+        if not self.candidates:
+            return "No candidate was tried besides the unscheduled program"
+        if len(self._failed()) == len(self.candidates):
+            return "No candidate could be measured besides the unscheduled program"
+        return "No candidate is faster than the unscheduled program"
+
+    def hints(self) -> list[Finding]:
+        """What the program perhaps does not mean, if no candidate could be measured."""
+        if any(one.is_valid for one in self.candidates):
+            return []
+        functions = [one for one in self.module.functions.values() if isinstance(one, PrimFunc)]
+        with worded(BLOCKS):
+            return [hint for func in functions for hint in hints_of_blocks(func)]
 
     @property
     def latencies(self) -> list[float]:
@@ -199,8 +220,9 @@ class Tuned(Shown):
         plain = self.unscheduled_latency
         lines = [self.table()]
         lines += [] if plain is None else [f"Unscheduled (us): {plain * 1e6:.4f}"]
-        lines += [f"{NO_FASTER}."] if self.trials.is_unscheduled_best else []
+        lines += [f"{outcome}."] if (outcome := self.trials.outcome) else []
         lines += [f"Failed: {count} ({what})" for what, count in self.failures.items()]
+        lines += map(str, self.trials.hints())
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from te_sched.meta_schedule.tuning import NO_FASTER, Trials, schedule_text
+from te_sched.meta_schedule.tuning import Trials, schedule_text
 from te_sched.story.charts import NARROW, ChartFrame, both_widths, legend
 from te_sched.story.page import asset, page_template, policy
 from te_sched.story.page_texts import highlighted, time_text
@@ -57,11 +57,12 @@ def _summary(trials: Trials) -> str:
     best, plain = trials.best.mean, trials.unscheduled
     said = f"The best schedule takes {_time(best)}"
     if trials.is_unscheduled_best:
-        said = f"{NO_FASTER}, which takes {_time(best)}"
+        said = f"{trials.outcome}, which takes {_time(best)}"
     elif plain is not None:
         said += f", {times_text(plain.mean / best)} times as fast as the unscheduled program"
         said += f", which takes {_time(plain.mean)}"
-    return f"<p>{said}.</p>"
+    hints = [escape(f"{hint.message}: {hint.why}") for hint in trials.hints()]
+    return "".join(f"<p>{text}.</p>" for text in (said, *hints))
 
 
 def _section(anchor: str, title: str, body: str) -> str:

@@ -11,6 +11,7 @@ from te_sched.meta_schedule.builder.local_builder import built
 from te_sched.meta_schedule.runner import EvaluatorConfig, PyRunner, RunnerResult
 from te_sched.meta_schedule.runner.base import RunnerFuture
 from te_sched.meta_schedule.runner.measuring import measured
+from te_sched.script import from_source
 
 _ONCE = EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
 
@@ -71,6 +72,20 @@ def space(sch):
     outer, inner = sch.split(j, sch.sample_perfect_tile(j, n=2, max_innermost_factor=16))
     sch.reorder(i, outer, k, inner)
     sch.vectorize(inner)
+
+
+def sums_without_init():
+    """Sums of rows that are added to what C contains, of which no schedule may be tried."""
+    return from_source(
+        """
+@T.prim_func
+def sums(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64,), "float32")):
+    for i, k in T.grid(64, 64):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            C[vi] = C[vi] + A[vi, vk]
+"""
+    )
 
 
 def tuned(f=None, *args, seconds=(), broken=None, **options):

@@ -13,7 +13,7 @@ from te_sched import relax, te, tir
 from te_sched.errors import BuildError, DeclarationError, ScheduleError
 from te_sched.meta_schedule.database import MemoryDatabase
 from te_sched.meta_schedule.tuning import Trials, Tuned, program_of
-from tests.meta_schedule.here import RunnerHere, product, space, tuned
+from tests.meta_schedule.here import RunnerHere, product, space, sums_without_init, tuned
 
 
 def test_tune_in_worker_processes():
@@ -53,6 +53,23 @@ def test_unscheduled_program_may_be_the_best():
     last = "No candidate is faster than the unscheduled program."
     assert str(found).splitlines()[-1] == last
     assert last not in str(tuned(seconds=[9.0, 3.0, 2.0, 4.0, 5.0]))
+
+
+def test_result_says_that_no_candidate_was_tried_and_why():
+    found = tuned(sums_without_init(), seconds=[1.0], space="post-order-apply")
+    assert str(found).splitlines()[-5:] == [
+        "No candidate was tried besides the unscheduled program.",
+        "hint (initialized): block C adds to what argument C contains",
+        "  where: buffer C",
+        "  why: it reduces without T.init(), and nothing sets C before",
+        "  help: write `with T.init(): C[...] = ...` in the block if C should begin with a value "
+        "such as zero",
+    ]
+
+
+def test_result_says_that_no_candidate_could_be_measured():
+    text = str(tuned(seconds=[1.0], broken=3, trials=1))
+    assert "No candidate could be measured besides the unscheduled program.\nFailed: 1" in text
 
 
 def test_result_is_shown_as_the_table_of_tasks():

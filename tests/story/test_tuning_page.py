@@ -7,7 +7,7 @@ import pytest
 from te_sched.errors import CallError, DeclarationError
 from te_sched.meta_schedule.database import JSONDatabase, MemoryDatabase
 from te_sched.story.tuning import tuning_report
-from tests.meta_schedule.here import product, tuned
+from tests.meta_schedule.here import product, sums_without_init, tuned
 from tests.story.test_page import Outline
 
 SECONDS = [9e-3, 3e-3, 2e-3, 4e-3]
@@ -52,6 +52,13 @@ def test_page_of_a_search_that_found_nothing_faster():
     text = tuning_report(tuned(seconds=[1e-3, 3e-3, 2e-3, 4e-3, 4e-3])).html()
     assert "No candidate is faster than the unscheduled program, which takes 1 ms" in text
     assert '<h2 id="failures">' not in text
+
+
+def test_page_of_a_search_without_candidates():
+    found = tuned(sums_without_init(), seconds=[1e-3], space="post-order-apply")
+    text = tuning_report(found).html()
+    assert "No candidate was tried besides the unscheduled program, which takes 1 ms" in text
+    assert "block C adds to what argument C contains: it reduces without T.init()" in text
 
 
 def test_page_from_a_folder(tmp_path):
