@@ -175,6 +175,9 @@ class DeclarationError(TeSchedError, ValueError):
     te_sched.errors.DeclarationError: an extent of placeholder A must not be negative, got -1...
     """
 
+    # What is no dtype, as messages show it, unless it is a misspelled one.
+    refused_dtype = ""
+
 
 class OperandError(DeclarationError, TypeError):
     """An operation of Python that needs a value, on an expression: int(), len(), iteration, ...
@@ -681,6 +684,11 @@ def user_place() -> SourceLocation:
             frame.f_globals["__tracebackhide__"] = hides_frames
         frame = frame.f_back
     return _CALLED_FROM.get() or SourceLocation()
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether the code of a frame is outside of te_sched."""
+    return _judge(frame, frame.f_code.co_filename) is True
 
 
 def place_of_error(error: BaseException) -> SourceLocation:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
 from inspect import Parameter, signature, unwrap
-from itertools import repeat
+from itertools import repeat, takewhile
 from os import PathLike
 from types import FunctionType, ModuleType, NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
@@ -28,6 +28,7 @@ from te_sched.errors import (
     TeSchedError,
     counted,
     did_you_mean,
+    is_users,
     kind_of,
     repr_of,
     with_article,
@@ -147,6 +148,10 @@ def checked(
             return function(*args, **kwargs)
         except RecursionError:
             pass  # what follows has no frames of the overflow as its context
+        except DeclarationError as refusal:
+            if refusal.refused_dtype and is_users(sys._getframe(1)):
+                _advise_on_dtype(refusal, function, shown, args, kwargs)
+            raise
         except TypeError:
             raise_unbound(function, shown, args, kwargs)
             raise
@@ -174,11 +179,61 @@ def bound(function: Callable[_P, _T], shown: str = "") -> Callable[_P, _T]:
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return function(*args, **kwargs)
+        except DeclarationError as refusal:
+            if refusal.refused_dtype and is_users(sys._getframe(1)):
+                _advise_on_dtype(refusal, function, name, args, kwargs)
+            raise
         except TypeError:
             raise_unbound(function, name, args, kwargs)
             raise
 
     return call
+
+
+def _advise_on_dtype(
+    error: DeclarationError,
+    function: Callable[..., Any],
+    shown: str,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+) -> None:
+    """Let the error for an unknown dtype say which argument it is, and what to write if the value
+    is that of another parameter.
+    """
+    names = list(signature(function).parameters)
+    for number, (name, value) in enumerate(zip(names, args, strict=False)):
+        if name in _LEFT and repr_of(value) == error.refused_dtype:
+            order = number + (names[0] != "self")
+            text = _shape_meant(names, number, args, shown)
+            if not text:
+                is_named = _name_meant(names, number, args, named)
+                text = ", or ".join(filter(None, (is_named, error.advice)))
+            error.advice = f"argument {order} of {shown} is {name}: {text}"
+            return
+
+
+def _shape_meant(names: Sequence[str], number: int, args: Sequence[Any], shown: str) -> str:
+    """What to write if sizes are given as several arguments, or a shape in place of a dtype."""
+    if names[0] != "shape" or number != 1:
+        return ""
+    if is_sequence(args[1]):
+        return f"give the shape first, {shown}({repr_of(args[1])}, ...)"
+    sizes = [*takewhile(lambda value: is_index(value) or hasattr(value, "dtype"), args)]
+    listed = ", ".join(map(repr_of, sizes))
+    rest = ", ..." if len(args) > len(sizes) else ""
+    return f"give the shape as a tuple, {shown}(({listed}){rest})" if len(sizes) > 1 else ""
+
+
+def _name_meant(
+    names: Sequence[str], number: int, args: Sequence[Any], named: Mapping[str, Any]
+) -> str:
+    """What to write if a name is given in place of a dtype."""
+    if not isinstance(args[number], str) or "name" not in names[number:] or "name" in named:
+        return ""
+    position = names.index("name")
+    after = args[position] if position < len(args) else None
+    dtype = f"{names[number]}={after!r}, " if isinstance(after, str) else ""
+    return f"write {dtype}name={args[number]!r}"
 
 
 def bind_functions(module: ModuleType) -> None:

@@ -308,3 +308,38 @@ def test_functions_without_parameters_are_told_so() -> None:
 
     with pytest.raises(ParameterError, match=r"takes 0 arguments by .*\n.*\n.*no parameter"):
         bound(nothing)(1)
+
+
+SLIPS = [
+    (lambda: te.placeholder((8, 8), "A"), "argument 2 of te.placeholder is dtype: write name='A'"),
+    (lambda: te.placeholder((8, 8), "A", "int8"), ": write dtype='int8', name='A', or use one of"),
+    (lambda: te.placeholder("A", (8, 8)), r": give the shape first, te.placeholder\(\(8, 8\), "),
+    (lambda: tir.decl_buffer((8, 8), "A"), "argument 2 of decl_buffer is dtype: write name='A'"),
+    (lambda: nd.empty(4, 5), r"give the shape as a tuple, nd.empty\(\(4, 5\)\)"),
+    (lambda: nd.empty(4, 5, "int8"), r"give the shape as a tuple, nd.empty\(\(4, 5\), \.\.\.\)"),
+    (lambda: te.placeholder(te.var("n"), 4), r"te.placeholder\(\(n, 4\)\)"),
+    (lambda: te.var("n", "m"), "argument 2 of te.var is dtype: use one of bool"),
+    (lambda: relax.op.zeros((4,), "x"), "argument 2 of relax.op.zeros is dtype: use one of bool"),
+    (lambda: nd.array([1.0], "float32"), "write dtype='float32'"),
+    (lambda: nd.array([1.0], "cpu"), r"write te_sched.device\('cpu'\)"),
+    (lambda: nd.array([1.0], "A"), r"use te_sched.cpu\(0\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "help"), SLIPS)
+def test_an_argument_in_the_position_of_the_dtype_is_named(call, help):
+    with pytest.raises(TeSchedError, match=help):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: te.placeholder((8,), dtype="A"),
+        lambda: te.placeholder((8,), "flaot32"),
+    ],
+)
+def test_other_unknown_dtypes_are_not_called_arguments(call):
+    with pytest.raises(DeclarationError, match="unknown data type") as caught:
+        call()
+    assert caught.value.help.startswith("use one of bool")

@@ -123,12 +123,28 @@ def known(dtype: Any) -> str:
     return "" if is_unknown else spelled(dtype)
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is the name of a data type.
+
+    >>> is_name("float32"), is_name("A")
+    (True, False)
+    """
+    try:
+        spelled(text)
+    except DeclarationError:
+        return False
+    return True
+
+
 def _unknown(dtype: Any) -> DeclarationError:
-    return DeclarationError(
+    near = did_you_mean(dtype, _NAMES)
+    error = DeclarationError(
         f"unknown data type {repr_of(dtype)}",
         "",
-        f"use one of {LEGAL}, with xN for N lanes{did_you_mean(dtype, _NAMES)}",
+        f"use one of {LEGAL}, with xN for N lanes{near}",
     )
+    error.refused_dtype = "" if near else repr_of(dtype)
+    return error
 
 
 @cache

@@ -66,6 +66,8 @@ class GraphVar(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __init__(self, name_hint: str, struct_info: Any = None, of_type: Any = None) -> None:
+        if isinstance(of_type, str):
+            raise _dtype_of_variable(name_hint, struct_info, of_type)
         if of_type is not None:  # as programs of 2022 write: a shape, and a type
             struct_info = TensorStructInfo(struct_info, _field_of(of_type, "dtype", "of_type"))
         if not isinstance(name_hint, str):
@@ -76,6 +78,18 @@ class GraphVar(GraphExpr):
             )
         _set(self, "name_hint", str(name_hint))
         _set(self, "struct_info_", as_struct_info(struct_info))
+
+
+def _dtype_of_variable(name: Any, shape: Any, dtype: str) -> DeclarationError:
+    """The error for a variable that is given a dtype, after its shape or its struct info."""
+    info = f"relax.TensorStructInfo({repr_of(shape)}, {repr_of(dtype)})"
+    if isinstance(shape, StructInfo):
+        info = repr_of(shape)
+    return DeclarationError(
+        f"a variable has a struct info, not a shape and a dtype, got {repr_of(dtype)}",
+        "",
+        f"relax.Var takes a struct info: relax.Var({repr_of(name)}, {info})",
+    )
 
 
 @node

@@ -251,17 +251,15 @@ class TensorStructInfo(StructInfo):
 
     def __post_init__(self) -> None:
         given: Any = self.shape
-        if isinstance(given, str):  # a dtype, before the shape
-            _sizes(given, "TensorStructInfo")
-        _set(self, "dtype", dtypes.known(self.dtype))
-        if given is not None:
+        if given is not None:  # before the dtype, which may be a size: TensorStructInfo(4, 3)
             shape = given
             if not isinstance(given, ShapeExpr) and not hasattr(given, "struct_info_"):
                 shape = ShapeExpr(_sizes(given, "TensorStructInfo"))
             _set(self, "shape", shape)
-            rank = _rank_of(shape)
-            if rank != -1:
-                _set_rank(self, rank)
+        _set(self, "dtype", dtypes.known(self.dtype))
+        rank = -1 if self.shape is None else _rank_of(self.shape)
+        if rank != -1:
+            _set_rank(self, rank)
 
 
 @node

@@ -13,6 +13,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.errors import CallError, did_you_mean, kind_of, repr_of
+from te_sched.ir import dtypes
 from te_sched.ir.device_limits import LARGEST_EXTENTS, MAX_THREADS, SHARED_BYTES, TAGS, WARP
 from te_sched.public_members import PublicObject, refuse_attribute
 from te_sched.runtime import cuda_driver, cuda_streams
@@ -274,10 +275,19 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
     return cuda(number) if kind == "cuda" else Device(DEVICE_TYPES[kind], number)
 
 
+def _device_meant(value: Any) -> str:
+    """What to write in place of a value that is not a device."""
+    if not isinstance(value, str):
+        return "use te_sched.cpu(0)"
+    if value.partition(":")[0] in (*DEVICE_TYPES, *_ALIASES):
+        return f"write te_sched.device({value!r})"
+    return f"write dtype={value!r}" if dtypes.is_name(value) else "use te_sched.cpu(0)"
+
+
 def check_usable(where: Device) -> None:
     """Refuse a device that is not there."""
     if not isinstance(where, Device):
-        raise CallError(f"{repr_of(where)} is not a device", "", "use te_sched.cpu(0)")
+        raise CallError(f"{repr_of(where)} is not a device", "", _device_meant(where))
     if where.exist:
         return
     if where.device_type == DEVICE_TYPES["cuda"]:

@@ -298,10 +298,10 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     >>> te_sched.nd.empty((2, 3), "int32").dtype
     'int32'
     """
-    device = device if device is not None else cpu(0)
-    check_usable(device)
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
+    device = device if device is not None else cpu(0)
+    check_usable(device)
     extents = _extents(shape)
     if len(extents) > dlpack.MOST_DIMENSIONS:
         raise CallError(
