@@ -17,7 +17,7 @@ from te_sched.errors import AbsentNameError, did_you_mean
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
     "relay": "te_sched has no Relay; its graphs are te_sched.relax "
-    "(relay.build_config alone works, as transform.PassContext)",
+    "(for relay.build_config, use te_sched.transform.PassContext)",
     "relay.frontend": "models are imported by te_sched.relax.frontend.torch "
     "(from_exported_program, from_fx) and te_sched.relax.frontend.onnx (from_onnx)",
     "relay.build": "build a graph with te_sched.relax.build(module, target), and run it in "
@@ -29,8 +29,9 @@ ABSENT: dict[str, str] = {
     "auto_scheduler": "te_sched registers its workloads, and searches for schedules with "
     "te_sched.tune(function, arguments) or te_sched.meta_schedule",
     "dlight": "te_sched.dlight has rules for processors and GPUs (dlight.cpu, dlight.gpu)",
-    "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
-    "te_sched there, or load what module.export_library wrote with runtime.load_module",
+    "rpc": "te_sched runs programs in this process (for rpc.LocalSession, call "
+    "te_sched.compat.install()); on another machine, install te_sched there, or load what "
+    "module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",
     "parser": "te_sched does not read Relay text",
     "support": "te_sched has no build information of libraries: it is pure Python on llvmlite",
@@ -205,27 +206,84 @@ def advice(name: str) -> str:
 
 def absent_name(module: str, name: str, known: Iterable[str] = ()) -> AbsentNameError:
     """The error for a name that a module does not have; `known` are those it has."""
-    fault, near = _parts(module, name, known)
-    owner = _elsewhere(module, name)
-    if owner:
-        is_of_tvm = _is_of_tvm(module.partition(".")[2], name)
-        plain = f"te_sched has no {module}.{name}"
-        return AbsentNameError(fault if is_of_tvm else plain, "", f"use {owner}.{name}")
-    return AbsentNameError(fault, "", f"use a name that exists{near}")
+    help = _help(module, name, known) or f"dir({module}) lists the names that exist"
+    return AbsentNameError(f"te_sched has no {module}.{name}", "", help)
+
+
+def message(module: str, name: str, known: Iterable[str] = ()) -> str:
+    """The text about a name that a module does not have, on one line."""
+    return ": ".join(filter(None, (f"te_sched has no {module}.{name}", _help(module, name, known))))
+
+
+def _help(module: str, name: str, known: Iterable[str]) -> str:
+    """The replacement of a name, the nearest name, or what is said of the module; or ""."""
+    inside = {"errors": "error"}.get(module.partition(".")[2], module.partition(".")[2])
+    path = f"{inside}.{name}" if inside else name
+    is_of_tvm = _is_of_tvm(inside, name)
+    if path in ABSENT:
+        replacement = _replacement(inside, name) if is_of_tvm else ""
+        return "; ".join(filter(None, (replacement, ABSENT[path])))
+    if is_of_tvm:
+        return _replacement(inside, name) or _elsewhere(module, name) or _INSTALLED.format(path)
+    if elsewhere := _elsewhere(module, name):
+        return elsewhere
+    near = did_you_mean(name, known)
+    return f"use a name that exists{near}" if near else advice(path)
+
+
+_INSTALLED = (
+    "keep `import tvm`, which has it as tvm.{}: run the program with `te-sched run PROGRAM.py`, or "
+    "call te_sched.compat.install() first"
+)
+
+
+_DEVICE = "use te_sched.device(kind, index)"
+_PASS_CONTEXT = "use te_sched.transform.PassContext(config={...})"
+_BUILTINS = "use a tuple, a dict or a str of Python"
+# What stands for names that te_sched has for programs of tvm alone.
+_SUCCESSORS = {
+    "compile": "use te_sched.build, or te_sched.relax.build for a module with graphs",
+    **dict.fromkeys(("context", "ctx"), _DEVICE),
+    **dict.fromkeys(("build_config", "BuildConfig"), _PASS_CONTEXT),
+    **dict.fromkeys(("Array", "Map", "String", "container"), _BUILTINS),
+    "current_build_config": "use te_sched.transform.PassContext.current()",
+    "current_target": "use te_sched.target.Target.current()",
+    "schedule_to_module": "use te_sched.lower(s, args)",
+    "tune_te": "use te_sched.tune(function, arguments)",
+}
+
+
+def _replacement(module: str, name: str) -> str:
+    """The advice to use te_sched's own name for one of tvm, or the modules that have the names of a
+    module of tvm; "" if te_sched has it for programs of tvm alone.
+    """
+    if name in _SUCCESSORS:
+        return _SUCCESSORS[name]
+    path = f"{module}.{name}" if module else name
+    if path in TREE:
+        alias = TREE[path]
+        modules = [*alias.faces, *(source.partition(":")[0] for source in alias.names.values())]
+        owners = [owner for owner in dict.fromkeys(modules) if _is_public(owner)]
+        return f"its names are in {', '.join(owners)}" if owners else ""
+    alias = TREE.get(module, Alias())
+    sources = [alias.names[name]] if name in alias.names and name[0] != "_" else []
+    sources += [f"{face}:{name}" for face in alias.faces if name in _names_of(face)]
+    return next((f"use {one.replace(':', '.')}" for one in sources if _is_public(one)), "")
+
+
+def _is_public(source: str) -> bool:
+    """Whether programs that do not say `import tvm` use a module, or a name of it."""
+    return not source.startswith("te_sched.compat")
 
 
 # Modules whose names are taken for each other's.
-_NEIGHBORS = ("te_sched", "te_sched.tir", "te_sched.te", "te_sched.script.tir")
+_NEIGHBORS = ("te_sched", "te_sched.te", "te_sched.tir", "te_sched.script.tir")
 
 
 def _elsewhere(module: str, name: str) -> str:
-    """The module that has a name, if another one is asked for it; "" if there is none, or there is
-    advice about the name.
-    """
-    if module not in _NEIGHBORS or f"{module}.{name}".partition(".")[2] in ABSENT:
-        return ""
-    others = (one for one in _NEIGHBORS if one != module)
-    return next((one for one in others if name in _names_of(one)), "")
+    """The advice to use another module's name, or ""."""
+    owners = [owner for owner in _NEIGHBORS if owner != module] if module in _NEIGHBORS else []
+    return next((f"use {owner}.{name}" for owner in owners if name in _names_of(owner)), "")
 
 
 def _names_of(module: str) -> list[str]:
@@ -234,27 +292,6 @@ def _names_of(module: str) -> list[str]:
         return dir(importlib.import_module(module))
     except ImportError:
         return []
-
-
-def message(module: str, name: str, known: Iterable[str] = ()) -> str:
-    """The text about a name that a module does not have, on one line."""
-    return "".join(_parts(module, name, known))
-
-
-def _parts(module: str, name: str, known: Iterable[str]) -> tuple[str, str]:
-    """What is said of a name, and the nearest one."""
-    inside = {"errors": "error"}.get(module.partition(".")[2], module.partition(".")[2])
-    path = f"{inside}.{name}" if inside else name
-    is_of_tvm = _is_of_tvm(inside, name)
-    texts = [_INSTALLED.format(path)] if is_of_tvm else []
-    if not texts or path in ABSENT:
-        texts.insert(0, advice(path))
-    near = "" if is_of_tvm or path in ABSENT else did_you_mean(name, known)
-    said = "" if near else "; ".join(filter(None, texts))
-    return f"te_sched has no {module}.{name}" + (f": {said}" if said else ""), near
-
-
-_INSTALLED = "after te_sched.compat.install(), programs that say `import tvm` have it as tvm.{}"
 
 
 def _is_of_tvm(module: str, name: str) -> bool:

@@ -1,23 +1,31 @@
 """A name of TVM that te_sched does not have: the error says what there is instead."""
 
+import re
+from functools import reduce
+
 import pytest
 
 import te_sched as tvm
 from te_sched.compat.absent import message
 from te_sched.compat.aliases import AliasModule
 from te_sched.compat.names import FIRST_GENERATION, TREE, Alias
+from te_sched.errors import AbsentNameError
 
 
 @pytest.mark.parametrize(
     ("module", "name", "advice"),
     [
-        (tvm, "auto_scheduler", "te_sched has no te_sched.auto_scheduler: .*te_sched.tune"),
+        (tvm, "auto_scheduler", r"(?s)te_sched has no te_sched.auto_scheduler\n.*te_sched.tune"),
         (
             tvm.te,
             "extern_primfunc",
-            "te_sched has no te_sched.te.extern_primfunc: .* use te.extern",
+            r"(?s)te_sched has no te_sched.te.extern_primfunc\n.* use te.extern",
         ),
-        (tvm.tir, "ScheduleState", "te_sched has no te_sched.tir.ScheduleState: .*tir.Schedule"),
+        (
+            tvm.tir,
+            "ScheduleState",
+            r"(?s)te_sched has no te_sched.tir.ScheduleState\n.*tir.Schedule",
+        ),
         (tvm.te, "nothing", r"^te_sched has no te_sched\.te\.nothing\n"),
         (tvm.nd, "__nothing__", "module 'te_sched.nd' has no attribute '__nothing__'"),
     ],
@@ -49,8 +57,9 @@ def test_names_that_programs_of_tvm_have_lead_to_them(name):
         module = getattr(module, one)
     if hasattr(module, last):
         return
-    with pytest.raises(AttributeError, match=r"after te_sched\.compat\.install\(\)"):
+    with pytest.raises(AttributeError, match=rf"^te_sched has no te_sched\.{name}\n") as caught:
         getattr(module, last)
+    assert re.search(r"(use|its names are in) \S+|te_sched\.compat\.install\(\)", caught.value.help)
 
 
 def _of_compat() -> dict[str, list[str]]:
@@ -64,14 +73,26 @@ def _of_compat() -> dict[str, list[str]]:
 
 
 def _said_of(path: str) -> str | None:
-    """The error for a name below te_sched, or None if it is there."""
-    module = tvm
-    for one in path.split("."):
-        try:
-            module = getattr(module, one)
-        except AttributeError as error:
-            return str(error)
+    """The help for a name below te_sched, or None if it is there."""
+    try:
+        reduce(getattr, path.split("."), tvm)
+    except AbsentNameError as error:
+        return error.help
     return None
+
+
+_REPLACEMENT = r"(?:use|its names are in) (te_sched[\w.]*(?:, te_sched[\w.]*)*)"
+_OTHER = (
+    r"te_sched\.compat\.install\(\)|use a tuple, a dict or a str|te_sched\.(relax|tune|lower)\b"
+)
+
+
+def _leads_astray(help: str) -> bool:
+    """Whether a help names nothing that is there."""
+    replacement = re.match(_REPLACEMENT, help)
+    if replacement is None:
+        return re.search(_OTHER, help) is None
+    return any(_said_of(name[9:]) for name in replacement[1].split(", ") if name != "te_sched")
 
 
 def test_all_names_of_compat_are_there_or_lead_to_it():
@@ -84,8 +105,34 @@ def test_all_names_of_compat_are_there_or_lead_to_it():
     assert len(paths) > 4500
     said = {path: text for path in paths if (text := _said_of(path)) is not None}
     assert len(said) > 700
-    astray = {path: text for path, text in said.items() if "te_sched.compat.install()" not in text}
-    assert astray == {}
+    assert {path: text for path, text in said.items() if _leads_astray(text)} == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "help"),
+    [
+        ("var", "use te_sched.te.var"),
+        ("max", "use te_sched.te.max"),
+        ("compile", "use te_sched.build, or te_sched.relax.build for a module with graphs"),
+        ("context", "use te_sched.device(kind, index)"),
+        ("runtime.tensor", "use te_sched.nd.array"),
+        ("tir.build", "use te_sched.build"),
+        ("tensor", "its names are in te_sched.te"),
+        ("generic", "dir(te_sched) lists the names that exist"),
+        (
+            "ir_pass",
+            "keep `import tvm`, which has it as tvm.ir_pass: run the program with `te-sched run "
+            "PROGRAM.py`, or call te_sched.compat.install() first",
+        ),
+    ],
+)
+def test_the_help_names_the_replacement(path, help):
+    assert _said_of(path) == help
+
+
+@pytest.mark.parametrize("name", ["relay", "auto_scheduler"])
+def test_absent_modules_are_not_said_to_be_there(name):
+    assert "install()" not in _said_of(name)
 
 
 @pytest.mark.parametrize(
