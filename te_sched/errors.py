@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -689,6 +690,17 @@ def user_place() -> SourceLocation:
 def is_users(frame: FrameType) -> bool:
     """Whether the code of a frame is outside of te_sched."""
     return _judge(frame, frame.f_code.co_filename) is True
+
+
+_WARNED: dict[str, dict[Any, Any]] = {}  # by file, as Python keeps them by module
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program; like Python, by default once for each line."""
+    place = user_place()
+    file = place.file or "<unknown>"
+    registry = _WARNED.setdefault(file, {})
+    warnings.warn_explicit(text, category, file, place.line, registry=registry)
 
 
 def place_of_error(error: BaseException) -> SourceLocation:

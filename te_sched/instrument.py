@@ -12,10 +12,9 @@ import functools
 import inspect
 import sys
 import time
-import warnings
 from typing import Any
 
-from te_sched.errors import LoweringError, kind_of
+from te_sched.errors import LoweringError, kind_of, warn
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import PassInfo
 from te_sched.public_members import PublicObject
@@ -120,7 +119,7 @@ class PassTimingInstrument(PassInstrument):
     def render(self) -> str:
         """The times of the passes of this context, as text; empty if none has run."""
         if not self._root.inner:
-            warnings.warn("no passes have been measured", UserWarning, stacklevel=2)
+            warn("no passes have been measured")
             return ""
         total = sum(one.duration for one in self._root.inner)
         lines: list[str] = []

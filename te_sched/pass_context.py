@@ -9,7 +9,6 @@ once. Names of passes are data here (`FUNCTIONS`). Must not know any pass.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 
 from te_sched import config as switches
 from te_sched.config import AS_TVM, Lowering
-from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
+from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, warn
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.public_members import PublicObject
 from te_sched.signatures import bound
@@ -333,7 +332,7 @@ def warn_once(option: str, reason: str) -> None:
     """Warn once per process that an option has no effect."""
     if option not in _warned:
         _warned.add(option)
-        warnings.warn(f"{option} has no effect in te_sched: {reason}", UserWarning, stacklevel=4)
+        warn(f"{option} has no effect in te_sched: {reason}")
 
 
 def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> Lowering:

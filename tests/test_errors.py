@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from te_sched.errors import (
     LoweringError,
     ScheduleError,
     SourceLocation,
+    warn,
 )
 from te_sched.ir.verify import verify
 from tests import error_texts
@@ -248,3 +250,23 @@ def _below(kind: type[Any]) -> set[type[Any]]:
 def test_classes_are_the_same_where_they_were():
     assert te_sched.error.KnobError is te_sched.autotvm.task.space.KnobError
     assert issubclass(errors.StructuralDifference, errors.TeSchedError)
+
+
+def test_warnings_have_the_line_of_the_user() -> None:
+    with pytest.warns(RuntimeWarning, match="^strange$") as warned:
+        warn("strange", RuntimeWarning)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_warnings_are_shown_once_for_each_line() -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            warn("strange")
+        warn("strange")
+    assert len(warned) == 2
+
+
+def test_all_warnings_of_the_library_are_at_lines_of_the_user() -> None:
+    files = Path(errors.__file__).parent.rglob("*.py")
+    assert [path.name for path in files if "warnings.warn" in path.read_text()] == ["errors.py"]

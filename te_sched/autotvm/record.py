@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import pickle
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from te_sched.autotvm.task.dispatcher import DispatchContext
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
-from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, TeSchedError, repr_of, warn
 from te_sched.errors import RecordError as RecordError
 from te_sched.signatures import checked
 
@@ -139,7 +138,7 @@ def _of_json(text: str) -> Record | None:
         raise _UnreadableError("it is not a JSON object")
     if "v" in row or row.get("version", AUTOTVM_LOG_VERSION) < AUTOTVM_LOG_VERSION:
         version = row.get("v", row.get("version"))
-        warnings.warn(f"AutoTVM log version {version} is no longer supported.", stacklevel=4)
+        warn(f"AutoTVM log version {version} is no longer supported.")
         return None
     target, name, args, kwargs = row["input"]
     task = Task(name, _tuples(args))

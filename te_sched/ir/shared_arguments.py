@@ -37,6 +37,15 @@ def pairs_to_check(func: PrimFunc, is_written: Callable[[int], bool]) -> list[Sh
     ]
 
 
+def shared_memory_fault(written: str, other: str) -> tuple[str, str, str]:
+    """The fault, why and help of a call whose arguments of these names share memory."""
+    return (
+        f"argument {written}, which is written, shares memory with argument {other}",
+        f"the function was compiled to write {written} without a change of {other}",
+        "pass a copy of one of them",
+    )
+
+
 def same_memory(func: PrimFunc) -> list[tuple[Var, Var]]:
     """The memory of arguments for which a call may give one array twice."""
     pairs: tuple[SharedArguments, ...] = func.attrs.get(ATTRIBUTE, ())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
-from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.errors import DeclarationError, TeSchedError, warn
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
 from te_sched.meta_schedule.database import Database, JSONDatabase
@@ -44,9 +43,7 @@ class MetaScheduleApplyDatabase(ModulePass):
             if made is not None:
                 found[name] = made
             elif self.enable_warning:
-                warnings.warn(
-                    f"the database has no record of {name} for {target}", UserWarning, stacklevel=2
-                )
+                warn(f"the database has no record of {name} for {target}")
         return mod.with_functions(found)
 
     def _database(self) -> Database:

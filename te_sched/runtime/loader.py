@@ -10,7 +10,6 @@ import _ctypes
 import ctypes
 import json
 import os
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,7 @@ from te_sched.codegen.llvm.heap import TRIM
 from te_sched.codegen.llvm.machine import host_features, host_machine
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
-from te_sched.errors import BuildError, CallError, user_place
+from te_sched.errors import BuildError, CallError, warn
 from te_sched.runtime import callbacks, interrupts, jit, registry, threads
 
 _EXPORTS = ("te_sched_slots", "te_sched_functions", TRIM)
@@ -89,12 +88,9 @@ class LoadedCode:
 def _warn_if_missing(name: str) -> None:
     """A packed function is found when it is called, as in TVM: it may be registered until then."""
     if registry.get_global_func(name, allow_missing=True) is None:
-        warnings.warn(
+        warn(
             f"the program calls the packed function {name!r}, which is not registered: register it "
-            f'with te_sched.register_func("{name}", function) before the first call '
-            f"({user_place()})",
-            UserWarning,
-            stacklevel=2,
+            f'with te_sched.register_func("{name}", function) before the first call'
         )
 
 

@@ -21,7 +21,7 @@ from te_sched import files
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.llvm.compile import CompiledObject
 from te_sched.codegen.signature import FunctionParameter, Signature
-from te_sched.errors import CallError, did_you_mean, repr_of
+from te_sched.errors import CallError, Subject, did_you_mean, repr_of
 from te_sched.ir import dtypes
 from te_sched.notebook_display import Shown
 from te_sched.public_members import PublicMembers
@@ -224,7 +224,8 @@ class Function(Unpicklable, PublicMembers):
     def _error_of(self, code: int, args: tuple[Any, ...]) -> BaseException:
         if code > 0:
             what, why, help = self.signature.failures[code - 1]
-            return CallError(what, why, help)
+            where = Subject("function", self.name, f"call of {self.name!r}")
+            return CallError(what, why, help, where)
         if interrupts.is_late(code):
             return interrupts.TimeLimitError(
                 f"function {self.name} was stopped at its time limit",

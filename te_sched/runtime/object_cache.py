@@ -18,12 +18,12 @@ import os
 import stat
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from te_sched import config
+from te_sched.errors import warn
 from te_sched.files import at_once, put_in_place
 
 _MAGIC = b"te_sched 1\n"
@@ -137,12 +137,11 @@ def _open(folder: str, mebibytes: int | None) -> ObjectCache | None:
     except (OSError, RuntimeError):  # RuntimeError: there is no home
         return None
     if not is_private(status):
-        warnings.warn(
+        warn(
             f"te_sched keeps no compiled programs in {place}: others may write there, and what is "
             "kept is executed; make it yours alone (chmod 700), name another folder in "
             "TE_SCHED_CACHE_DIR, or set TE_SCHED_CACHE=0",
             RuntimeWarning,
-            stacklevel=2,
         )
         return None
     size = _DEFAULT_MEBIBYTES if mebibytes is None else mebibytes

@@ -11,11 +11,10 @@ import operator
 import os
 import platform
 import sys
-import warnings
 from functools import cache
 from typing import Any
 
-from te_sched.errors import CallError
+from te_sched.errors import CallError, warn
 from te_sched.locks import after_fork, new_lock, once
 from te_sched.processors import usable_processors
 from te_sched.runtime import interrupts, jit, team
@@ -160,11 +159,10 @@ def _default() -> int:
     if wanted == "serial":
         return 1
     if wanted:
-        warnings.warn(
+        warn(
             f"te_sched ignores the environment variable TE_SCHED_OPENMP={wanted[:80]!r}: parallel "
             'loops run on threads of its own, and only "serial" has a meaning',
             RuntimeWarning,
-            stacklevel=2,
         )
     text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip().lstrip("0")
     if text:
@@ -193,11 +191,10 @@ def _read_openmp(variable: str, default: int) -> int:
     count = int(first) if first.isascii() and first.isdigit() and len(first) < 20 else 0
     if 0 < count <= MOST or (variable == "OMP_THREAD_LIMIT" and count):
         return count
-    warnings.warn(
+    warn(
         f"te_sched ignores the environment variable {variable}={text[:20]!r}: it is not a number "
         f"of threads from 1 to {MOST}; parallel loops run on {default}",
         RuntimeWarning,
-        stacklevel=2,
     )
     return default
 

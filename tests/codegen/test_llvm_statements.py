@@ -116,7 +116,9 @@ def test_allocation_that_fails_is_an_error() -> None:
     )
     module = build(function([n, target], body))
     for size in (1 << 26, 1 << 40):
-        with pytest.raises(CallError, match="not enough memory for the intermediate buffer T"):
+        with pytest.raises(
+            CallError, match=r"^there is not enough memory for the intermediate buffer T\n"
+        ):
             module(size, np.zeros(1, "float32"))
 
 
@@ -129,7 +131,7 @@ def test_failed_assertion_names_its_message(kind: str) -> None:
         checked = S.AssertStmt(E.LT(i, E.IntImm(5)), E.StringImm("i is below five"), stored)
         return S.Allocate(room.data, "float32", room.shape, ops.TRUE, checked)
 
-    with pytest.raises(CallError, match="i is below five"):
+    with pytest.raises(CallError, match=r"^an assertion does not hold: i is below five\n"):
         build(function([target], loop(N, body, kind)))(np.zeros(N, "float32"))
 
 

@@ -195,8 +195,10 @@ def test_error_has_four_parts(add_one: Module) -> None:
 
 def test_rejects_outputs_that_share_memory(add_one: Module) -> None:
     memory = floats(2 * N)
-    with pytest.raises(CallError, match="C, which is written, shares memory with argument A0"):
+    fault = "^argument C, which is written, shares memory with argument A0\n"
+    with pytest.raises(CallError, match=fault) as caught:
         add_one(memory[:N], memory[N // 2 : N // 2 + N])
+    assert caught.value.names("function") == ["main"]
     add_one(memory[:N], memory[N:])
 
 

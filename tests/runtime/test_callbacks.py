@@ -19,6 +19,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.runtime import csource, registry
 from te_sched.runtime.ndarray import NDArray
+from tests.codegen import programs
 from tests.codegen.programs import buffer, build, elementwise, function, loop
 
 N = 16
@@ -210,8 +211,9 @@ def test_packed_function_gets_strided_parts() -> None:
 
 
 def test_packed_function_may_be_registered_later() -> None:
-    with pytest.warns(UserWarning, match=r"'test\.later', which is not registered"):
+    with pytest.warns(UserWarning, match=r"'test\.later', which is not registered") as warned:
         module = build(function([A, B], S.Evaluate(packed("test.later", as_array(B, (N,))))))
+    assert [warning.filename for warning in warned] == [programs.__file__]
     a, b = np.zeros(N, "float32"), np.zeros(N, "float32")
     with pytest.raises(CallError, match=r"no function is registered as 'test\.later'"):
         module(a, b)

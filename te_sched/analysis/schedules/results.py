@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import BuildError, Subject, user_place
+from te_sched.errors import BuildError, Subject, warn
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Add, Buffer, Max, Min, Reduce
 from te_sched.schedule.schedule import Schedule
@@ -49,13 +48,9 @@ def warn_of_extrema(schedule: Schedule) -> None:
         )
     ]
     if names:
-        place = user_place()
-        warnings.warn_explicit(
+        warn(
             f"max or min of floats in {', '.join(names)} differs from numpy: infinities alone give "
-            "the finite limit of the type (docs/legality.md)",
-            UserWarning,
-            place.file or "<unknown>",
-            place.line,
+            "the finite limit of the type (docs/legality.md)"
         )
 
 

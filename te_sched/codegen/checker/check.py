@@ -24,13 +24,13 @@ from te_sched.codegen.checker.statements import statement
 from te_sched.codegen.cuda.device_functions import expand_device_functions
 from te_sched.codegen.cuda.tensor_cores import find_fragments
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import BuildError, CallError, kind_of
+from te_sched.errors import BuildError, CallError, Subject, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.device_limits import MAX_THREADS, TAGS
 from te_sched.ir.kernel import is_kernel, thread_axes
-from te_sched.ir.shared_arguments import pairs_to_check
+from te_sched.ir.shared_arguments import pairs_to_check, shared_memory_fault
 from te_sched.ir.storage_scopes import storage_scope
 from te_sched.ir.visitor import walk
 from te_sched.ir.written_memory import memory_written_by, written_memory
@@ -194,11 +194,8 @@ class _Program:
             is_same = written.ctypes.data == other.ctypes.data and pair.may_be_same
             if not is_same and _share_memory(written, other):
                 first, second = (buffers[number].name for number in pair[:2])  # type: ignore[union-attr]
-                raise CallError(
-                    f"call {self.name!r}",
-                    f"argument {first}, which is written, shares memory with argument {second}",
-                    "pass a copy of one of them",
-                )
+                where = Subject("function", self.name, f"call of {self.name!r}")
+                raise CallError(*shared_memory_fault(first, second), where)
 
     # -- launches ----------------------------------------------------------------------------------
 

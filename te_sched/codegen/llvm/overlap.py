@@ -14,7 +14,7 @@ from te_sched.codegen.llvm.types import Value, integer, unknown
 from te_sched.codegen.signature import Signature
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-from te_sched.ir.shared_arguments import pairs_to_check
+from te_sched.ir.shared_arguments import pairs_to_check, shared_memory_fault
 from te_sched.ir.stmt import PrimFunc
 
 
@@ -58,12 +58,7 @@ def _check_pair(out: FunctionText, other: _Place, written: _Place, may_be_same: 
     alternate = _alternate(out, other, written)
     if alternate:
         shared = out.emit(f"and i1 {shared}, {out.emit(f'xor i1 {alternate}, true')}")
-    out.fail_if(
-        shared,
-        f"call {out.signature.name!r}",
-        f"argument {written.name}, which is written, shares memory with argument {other.name}",
-        "pass a copy of one of them",
-    )
+    out.fail_if(shared, *shared_memory_fault(written.name, other.name))
 
 
 def _alternate(out: FunctionText, other: _Place, written: _Place) -> str:

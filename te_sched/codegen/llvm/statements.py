@@ -188,8 +188,8 @@ def _assert(out: FunctionText, node: S.AssertStmt) -> None:
         else "a condition of the program"
     )
     failed = out.emit(f"xor i1 {condition.text}, true")
-    what, why = f"run function {out.signature.name!r}", f"an assertion does not hold: {message}"
-    out.fail_if(failed, what, why, "call it with arguments for which it holds")
+    fault = f"an assertion does not hold: {message}"
+    out.fail_if(failed, fault, "", "call the function with arguments for which it holds")
     execute(out, node.body)
 
 
@@ -255,8 +255,8 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     name = node.buffer_var.name
     out.fail_if(
         failed,
-        f"run function {out.signature.name!r}",
         f"there is not enough memory for the intermediate buffer {name}",
+        "",
         "use smaller arrays, or compute it inside of its consumer (compute_at)",
     )
     out.live.append(pointer)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, with_article
+from te_sched.errors import ScheduleError, Where, did_you_mean, kind_of, repr_of, warn, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.device_limits import TAGS_TEXT, THREAD_TAGS
 from te_sched.ir.expr import Expr, IterVar
@@ -162,10 +161,9 @@ class AnnotationPrimitives(StageState):
         check_thread(thread_ivar, f"axis {ivar.var.name}", where)
         before = self.iter_var_attrs.get(ivar, PLAIN).bind_thread
         if before is not None and before is not thread_ivar:
-            warnings.warn(
+            warn(
                 f"axis {ivar.var.name} of {stage_label(self)} was bound to {before.thread_tag};"
-                f" now it is bound to {thread_ivar.thread_tag}",
-                stacklevel=3,
+                f" now it is bound to {thread_ivar.thread_tag}"
             )
         self.draft.set_attr(ivar, bind_thread=thread_ivar)
 
@@ -211,10 +209,7 @@ class AnnotationPrimitives(StageState):
         if pragma_value is not None:
             value = as_expr(pragma_value, f"value of pragma {pragma_type}", where)
         if pragma_type not in _PRAGMAS and (question := did_you_mean(pragma_type, _PRAGMAS)):
-            warnings.warn(
-                f"the pragma {repr_of(pragma_type)} of {stage_label(self)} does nothing{question}",
-                stacklevel=3,
-            )
+            warn(f"the pragma {repr_of(pragma_type)} of {stage_label(self)} does nothing{question}")
         if pragma_type == "unroll":
             self.draft.set_attr(var, iter_type="Unrolled")
         elif pragma_type == "vectorize":

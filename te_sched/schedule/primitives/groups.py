@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, warn
 from te_sched.schedule.handles import FLAG, STAGES, Operations, as_items
 from te_sched.schedule.primitives.checks import brief, flag, names
 from te_sched.schedule.program import ScheduleState
@@ -198,9 +197,8 @@ def _attached_outside(members: Sequence[StageState]) -> list[StageState]:
     ]
     for stage in moved:
         assert stage.attach_stage is not None
-        warnings.warn(
+        warn(
             f"stage {stage.op.name} moves to the root of its new group; it was computed at "
-            f"{stage.attach_stage.op.name}",
-            stacklevel=5,
+            f"{stage.attach_stage.op.name}"
         )
     return moved

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError, Subject, kind_of, repr_of
+from te_sched.errors import GraphError, Subject, kind_of, repr_of, warn
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
@@ -115,11 +114,9 @@ def _warn_of_training(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
         and getattr(modules[node.target], "track_running_stats", False)
     ]
     if names:
-        warnings.warn(
+        warn(
             f"{', '.join(names)} of the model: in training mode, imported for inference with the "
-            "running statistics; call model.eval() first",
-            UserWarning,
-            stacklevel=3,
+            "running statistics; call model.eval() first"
         )
 
 

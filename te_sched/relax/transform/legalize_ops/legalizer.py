@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of
+from te_sched.errors import GraphError, kind_of, warn
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
@@ -166,7 +165,7 @@ class _Legalizer(PyExprMutator):
 
     def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
         if self._warns and has_no_rule:
-            warnings.warn(f"no legalization rule for {call.op}", UserWarning, stacklevel=2)
+            warn(f"no legalization rule for {call.op}")
         return call
 
     def _again(self, expr: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from te_sched import te, topi
+from te_sched.errors import warn
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
@@ -32,11 +32,7 @@ def _convolution(count: int, layouts: tuple[str, str]) -> LegalizeFunc:
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         attrs, dtype = call.attrs, call.struct_info.dtype  # type: ignore[attr-defined]
         if attrs.out_layout != attrs.data_layout or len(attrs.data_layout) != count + 2:
-            warnings.warn(
-                f"{call.op} from {attrs.data_layout} to {attrs.out_layout} has no rule",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"{call.op} from {attrs.data_layout} to {attrs.out_layout} has no rule")
             return call
         return builder.call_te(
             topi.nn.conv,
@@ -67,11 +63,7 @@ def _transposed(te_func: Any, grouped: Any, layouts: tuple[str, str]) -> Legaliz
         given = (attrs.data_layout, attrs.kernel_layout)
         dilation = _numbers(attrs.dilation)
         if given != layouts or attrs.out_layout != layouts[0]:
-            warnings.warn(
-                f"{call.op} has no rule for layouts {given}",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"{call.op} has no rule for layouts {given}")
             return call
         sizes = (_numbers(attrs.strides), _numbers(attrs.padding))
         extra = _numbers(attrs.output_padding)
@@ -108,11 +100,7 @@ def pool(te_func: Any, kind: str, name: str) -> LegalizeFunc:
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         attrs = call.attrs
         if attrs.out_layout != attrs.layout:
-            warnings.warn(
-                f"{call.op} from {attrs.layout} to {attrs.out_layout} has no rule",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"{call.op} from {attrs.layout} to {attrs.out_layout} has no rule")
             return call
         return builder.call_te(
             te_func,
@@ -143,11 +131,7 @@ def _adaptive(te_func: Any, count: int) -> LegalizeFunc:
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         attrs = call.attrs
         if attrs.out_layout != attrs.layout:
-            warnings.warn(
-                f"{call.op} from {attrs.layout} to {attrs.out_layout} has no rule",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"{call.op} from {attrs.layout} to {attrs.out_layout} has no rule")
             return call
 
         def te_adaptive(data: Any, sizes: Any, layout: str) -> Any:
@@ -270,11 +254,9 @@ def _log_softmax(builder: BlockBuilder, call: GraphCall) -> Any:
 @library_rule("relax.nn.batch_norm")
 def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
-    warnings.warn(
+    warn(
         "LegalizeOps computes relax.nn.batch_norm with the mean and variance of the batch, as in "
         "training; for those of the model, apply relax.transform.DecomposeOpsForInference() before",
-        UserWarning,
-        stacklevel=2,
     )
     return builder.call_te(
         topi.nn.batch_norm,
@@ -316,11 +298,7 @@ def _rms_norm(builder: BlockBuilder, call: GraphCall) -> Any:
 @library_rule("relax.nn.dropout")
 def _dropout(builder: BlockBuilder, call: GraphCall) -> Any:
     del builder
-    warnings.warn(
-        "relax.nn.dropout has no rule: leave it out of graphs for inference",
-        UserWarning,
-        stacklevel=2,
-    )
+    warn("relax.nn.dropout has no rule: leave it out of graphs for inference")
     return call
 
 
@@ -374,7 +352,7 @@ def _attention_bias(builder: BlockBuilder, call: GraphCall) -> Any:
 def _attention_of(builder: BlockBuilder, call: GraphCall, name: str) -> Any:
     attrs = call.attrs
     if attrs.window_size is not None:
-        warnings.warn(f"{call.op} with window_size has no rule", UserWarning, stacklevel=2)
+        warn(f"{call.op} with window_size has no rule")
         return call
 
     def te_attention(query: Any, key: Any, value: Any, bias: Any = None) -> Any:
