@@ -805,11 +805,20 @@ def did_you_mean(given: object, legal: Iterable[str]) -> str:
         return ""
     import difflib  # slow to load, and needed only for errors
 
-    names = [*legal]
-    near = difflib.get_close_matches(given.lower(), {name.lower() for name in names}, 1, 0.7)
+    names, low = [*legal], given.lower()
+    swaps = (
+        _swaps(low) if len(low) < 8 else set()
+    )  # in short names they change too much for difflib
+    near = [name.lower() for name in names if name.lower() in swaps]
+    near = near or difflib.get_close_matches(low, {name.lower() for name in names}, 1, 0.7)
     alike = [name for name in names if near and name.lower() == near[0]]
     best = difflib.get_close_matches(given, alike, 1, 0.0)
     return f" (did you mean {best[0]!r}?)" if best else ""
+
+
+def _swaps(text: str) -> set[str]:
+    """The texts in which two neighboring characters are exchanged."""
+    return {f"{text[:k]}{text[k + 1]}{text[k]}{text[k + 2 :]}" for k in range(len(text) - 1)}
 
 
 __all__ = sorted(

@@ -27,6 +27,7 @@ def main(A: T.Buffer((8,), "float32")):
     [
         (te, "reduceaxis", "reduce_axis"),
         (te, "summ", "sum"),
+        (te, "epx", "exp"),
         (tir, "Schedul", "Schedule"),
         (tir, "schedul", "schedule"),
         (relax, "buildd", "build"),

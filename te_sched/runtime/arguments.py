@@ -176,8 +176,10 @@ class _Check:
             help = "make an array with te_sched.nd.array or numpy.array"
             raise self._error(parameter, f"must be an array, got {kind_of(value)}", help)
         if view.dtype != parameter.dtype:
+            is_torch = type(value).__module__ == "torch"
+            method = f".to(torch.{parameter.dtype})" if is_torch else ".astype"
             help = (
-                f"convert it to {parameter.dtype} (.astype), or declare {parameter.name} as "
+                f"convert it to {parameter.dtype} ({method}), or declare {parameter.name} as "
                 f"{view.dtype}"
             )
             fault = f"has dtype {view.dtype}, expected {parameter.dtype}"

@@ -269,7 +269,7 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
         raise CallError(
             f"unknown device {repr_of(name)}",
             "",
-            f"use one of {legal}{did_you_mean(kind, DEVICE_TYPES)}",
+            f"use one of {legal}{did_you_mean(kind, [*DEVICE_TYPES, *_ALIASES])}",
         )
     number = int(digits) if digits else device_id
     return cuda(number) if kind == "cuda" else Device(DEVICE_TYPES[kind], number)

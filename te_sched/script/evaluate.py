@@ -149,10 +149,11 @@ def _absent_word(text: str, name: str, module: Any) -> ScriptError:
     inside = [f"{group}.{name}" for group in groups if hasattr(words[group], name)]
     if inside:
         advice = f"use {text.partition('.')[0]}.{inside[0]}"
+    owner, near = text.rpartition(".")[0], did_you_mean(name, known)
     return ScriptError(
         f"scripts have no {text}",
         "it is of an older version of TVMScript" if name in _REMOVED else "",
-        advice or f"use a name that exists{did_you_mean(name, known)}",
+        advice or (f"use a name that exists{near}" if near else f"dir({owner}) lists the words"),
     )
 
 

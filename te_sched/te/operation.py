@@ -90,12 +90,12 @@ class Operation(DeeplyNested, PublicObject):
     @property
     def axis(self) -> tuple[IterVar, ...]:
         """The axes of the output."""
-        return ()
+        return Array()
 
     @property
     def reduce_axis(self) -> tuple[IterVar, ...]:
         """The axes of the reduction."""
-        return ()
+        return Array()
 
     def root_iter_vars(self) -> tuple[IterVar, ...]:
         """The axes that a stage of this operation starts with.

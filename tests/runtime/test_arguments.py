@@ -343,3 +343,15 @@ def test_names_are_refused(target: str) -> None:
         for given in ((), (floats(N),)):
             with pytest.raises(CallError, match=r"by position, got C=\.\.\.(.|\n)*are A, C\n"):
                 call(*given, C=floats(N))
+
+
+@pytest.mark.parametrize(
+    ("module", "method"), [("numpy", ".astype"), ("torch", ".to(torch.float32)")]
+)
+def test_another_dtype_is_converted_by_a_method_of_the_array(
+    add_one: Module, module: str, method: str
+) -> None:
+    kind = type("Tensor", (np.ndarray,), {"__module__": module})
+    with pytest.raises(CallError) as caught:
+        add_one(floats(N).astype("float64").view(kind), floats(N))
+    assert caught.value.help == f"convert it to float32 ({method}), or declare A0 as float64"

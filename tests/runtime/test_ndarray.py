@@ -128,6 +128,8 @@ def test_rejects() -> None:
         nd.empty((1 << 60,))
     with pytest.raises(CallError, match="unknown device"):
         nd.device("tpu")
+    with pytest.raises(CallError, match="did you mean 'gpu'"):
+        nd.device("gpuu")
     with pytest.raises(CallError, match="it has no __dlpack__"):
         nd.from_dlpack(3)
 

@@ -257,7 +257,7 @@ def test_script_rejects_a_word_that_is_not_there():
         b[0] = nothing(a[0, 0])  # noqa: F821
         return b
 
-    _refused(wrong, "hybrid script: name nothing is not defined: nothing")
+    _refused(wrong, "hybrid script: name nothing is not defined\n")
 
 
 def test_script_rejects_another_return():
@@ -470,7 +470,7 @@ counts = 3  # a name of the module, which Python does not see in a function that
     ("function", "why"),
     [
         (_shadowing, "hybrid script: the loop would overwrite i, which has a value bef"),
-        (_leaking, "hybrid script: name counts is not defined here: counts"),
+        (_leaking, "hybrid script: name counts is not defined here"),
         (_returning, "hybrid script: a return inside of a loop or a condition is not s"),
         (_listing, "hybrid script: a Python collection cannot change at run time: se"),
         (_narrowing, "hybrid script: x has dtype int32, but the value int64: x = int64"),

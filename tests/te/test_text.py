@@ -32,6 +32,8 @@ def test_indices_out_of_range_name_what_there_is():
         (b.op.input_tensors, 1, r"there is 1 value: Tensor\(.*name=a\)"),
         (b.op.reduce_axis, 0, "there are no values"),
         (a.op.input_tensors, 0, "there are no values"),
+        (a.op.axis, 0, "there are no values"),
+        (a.op.reduce_axis, 0, "there are no values"),
     ):
         with pytest.raises(PositionError, match=f"index {index} is out of range(.|\n)*{why}") as at:
             values[index]

@@ -511,7 +511,9 @@ class _Walk(ExpressionEvaluator):
     def _refuse(self, node: ast.AST, fault: str, help: str) -> NoReturn:
         text = ast.unparse(node).partition("\n")[0]
         help = help or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
-        raise DeclarationError(f"hybrid script: {fault}: {text}", "", help, [self._line(node)])
+        if not isinstance(node, ast.Name) or node.id not in fault.split():
+            fault = f"{fault}: {text}"
+        raise DeclarationError(f"hybrid script: {fault}", "", help, [self._line(node)])
 
 
 _Walk.syntax = {kind: EXPRESSIONS[kind] for kind in (ast.Constant, ast.Tuple, ast.List)} | {
