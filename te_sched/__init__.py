@@ -50,6 +50,7 @@ from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
 if typing.TYPE_CHECKING:
+    from te_sched import analysis as analysis
     from te_sched import autotvm as autotvm
     from te_sched import compat as compat
     from te_sched import contrib as contrib
@@ -82,6 +83,7 @@ _shorten_tracebacks()
 # What is loaded at its first use.
 _LATE = {
     "Range": "te_sched.tir.ranges:Range",
+    "analysis": "te_sched.analysis",
     "autotvm": "te_sched.autotvm",
     "build": "te_sched.driver:build",
     "compat": "te_sched.compat",

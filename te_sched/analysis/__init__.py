@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from te_sched.lazy_loading import set_lazy_names
+from te_sched.public_names import show_names
 
 if TYPE_CHECKING:
     from te_sched.analysis.findings import Finding, Findings
@@ -13,3 +14,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Findings", "check"]
 set_lazy_names(sys.modules[__name__], {name: f"te_sched.analysis.judge:{name}" for name in __all__})
+show_names(sys.modules[__name__])

@@ -69,9 +69,12 @@ class UserProgram:
         """The single selected schedule."""
         chosen = self.chosen(wanted)
         if len(chosen) > 1:
+            numbers = {schedule.number for schedule in chosen}
+            unused = [schedule for schedule in self.found if schedule.number not in numbers]
+            also = f"; not lowered or built: {_listed(unused)}" if unused else ""
             raise CommandError(
-                f"cannot {purpose}: {self.path} has {len(chosen)} schedules",
-                _listed(chosen),
+                f"cannot {purpose}: {self.path} has {len(self.found)} schedules",
+                f"{_listed(chosen)}{also}",
                 f"choose one: --schedule {chosen[0].number}",
             )
         return chosen[0]

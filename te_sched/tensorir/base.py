@@ -14,6 +14,7 @@ from te_sched.errors import (
     ScheduleError,
     Subject,
     TeSchedError,
+    counted,
     did_you_mean,
     kind_of,
     repr_of,
@@ -121,7 +122,7 @@ class ScheduleBase(BlockIndex):
             raise ScheduleError(
                 f"{action} needs a loop, got {kind_of(loop)}",
                 "it is a block" if isinstance(loop, BlockRV) else "",
-                "give one of sch.get_loops(block)",
+                _unpacked(loop) or "give one of sch.get_loops(block)",
             )
         self._check_known(loop, loop.key, "loop")
         return loop.key
@@ -237,3 +238,11 @@ def const_like(value: int | Expr, var: Var) -> Expr:
     if isinstance(value, int):
         return IntImm(value, var.dtype)
     return value if value.dtype == var.dtype else ops.cast(var.dtype, value)
+
+
+def _unpacked(value: Any) -> str:
+    """How to use the loops of a list, as split and get_loops return it, or "" for others."""
+    if not is_sequence(value) or not value or not all(isinstance(part, LoopRV) for part in value):
+        return ""
+    names = ", ".join(part.name for part in value)
+    return f"unpack the list of {counted(len(value), 'loop')}: {names} = ..."

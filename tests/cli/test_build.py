@@ -108,7 +108,9 @@ def test_build_rejects_a_file_of_no_kind(te_sched_command, program, tmp_path):
 def test_build_rejects_one_file_for_several(te_sched_command, program, tmp_path):
     done = te_sched_command("build", "-o", tmp_path / "x.ll", program("two"))
     assert done.exit_code == 2
-    assert "has 2 schedules\n  why: 1 (run_first), 2 (run_second)" in done.stderr
+    assert "has 3 schedules\n  why: 1 (run_first), 2 (run_second); not lowered or built: 3 (" in (
+        done.stderr
+    )
     assert "choose one: --schedule 1" in done.stderr
 
 

@@ -204,6 +204,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _two_functions, "does not know which function to be working on"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
+    (
+        MATMUL,
+        lambda s: s.vectorize(s.split(loops(s, "C")[1], [None, 8])),
+        r"vectorize needs a loop, got a list(.|\n)*unpack the list of 2 loops: j_0, j_1 = ",
+    ),
     (MATMUL, lambda s: s.get_loops(3), "get_loops needs a block, got an int"),
     (MATMUL, _removed, "the handle of block C was removed"),
     (MATMUL, _gone, r"loop i is no longer in the program(.|\n)*it was split into i_0, i_1"),
