@@ -176,7 +176,7 @@ class DeclarationError(TeSchedError, ValueError):
     te_sched.errors.DeclarationError: an extent of placeholder A must not be negative, got -1...
     """
 
-    # What is no dtype, as messages show it, unless it is a misspelled one.
+    # A value that is not a dtype, as messages show it; "" for a misspelled one.
     refused_dtype = ""
 
 
