@@ -8,6 +8,7 @@ Every error for users is a `TeSchedError` whose message has four parts: the faul
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -134,6 +135,14 @@ class TeSchedError(RuntimeError):
     def summary(self) -> str:
         """The fault and the reason, if any, on one line."""
         return f"{self.fault}: {self.why}" if self.why else self.fault
+
+    def name_function(self, name: str) -> None:
+        """Let the fault name the function that the user called, "topi.nn.dense", if it begins with
+        another one of the package, of which that is made.
+        """
+        package = name.partition(".")[0]
+        self.fault = re.sub(rf"^{package}\.[\w.]+", name, self.fault)
+        self.args = (self.fault,)
 
     def names(self, kind: str) -> list[str]:
         """The names of the subjects of one kind: "stage", "axis", "buffer", ...

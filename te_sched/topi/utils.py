@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType, ModuleType
@@ -44,9 +43,6 @@ compute = cast(Callable[..., Tensor], te.compute)
 extern = cast(Callable[..., Tensor], te.extern)
 
 
-_FUNCTION = re.compile(r"^topi\.[\w.]+")  # at the beginning of the fault of an error
-
-
 def check_functions(module: ModuleType) -> None:
     """Check the arguments of the public functions of a module. Their errors name the function that
     the user called, not those that it is made of.
@@ -65,8 +61,7 @@ def _with_errors_of(function: Callable[..., Any], name: str) -> Callable[..., An
         try:
             return function(*args, **options)
         except TeSchedError as error:
-            error.fault = _FUNCTION.sub(name, error.fault)
-            error.args = (error.fault,)
+            error.name_function(name)
             raise
 
     return call

@@ -55,7 +55,7 @@ HOSTILE = [
     *(None, 0, -1, 3, 4, 2**31, 2**63, 2.5, float("nan"), True, "shared", "nowhere", "", "unroll"),
     *((), [], {}, {1}, object(), fails, lambda *i: list(reversed(i)), lambda *i: [0] * len(i)),
     *(te.var("n"), te.const(0), te.var("x", "float32"), np.zeros(3), np.int64(4), "unrol"),
-    *(te.thread_axis("threadIdx.x"), te.thread_axis((0, 4), "nowhere"), te.placeholder((3,))),
+    *(te.thread_axis("threadIdx.x"), te.thread_axis((0, 4), "vthread"), te.placeholder((3,))),
 ]
 
 
