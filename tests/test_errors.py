@@ -208,6 +208,7 @@ def test_nothing_looks_into_the_text_of_an_error():
     found = [
         f"{path.relative_to(package)}:{line}"
         for path in sorted(package.rglob("*.py"))
+        if path != package / "errors.py"  # which owns the texts
         for line in error_texts.looks_into_errors(path.read_text())
     ]
     assert found == []

@@ -37,7 +37,7 @@ SHALLOW = {
     "te_sched.codegen.": "a target and its host; the protected compiler",
     "te_sched.runtime.": "arrays of other libraries",
     "te_sched.target:": "functions by target",
-    "te_sched.transform:": "a context makes the default one",
+    "te_sched.pass_context:": "a context makes the default one",
     "te_sched.instrument:": "passes inside of passes",
     "te_sched.cli.": "commands",
     "te_sched.compat.": "modules of the names of TVM",
