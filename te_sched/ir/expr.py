@@ -13,6 +13,7 @@ match types, broadcast lanes and fold constants. Must not know statements.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
@@ -23,7 +24,7 @@ from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
 from te_sched.nested_copies import DeeplyNested
 from te_sched.public_members import PublicMembers, PublicObject
-from te_sched.signatures import check_fields, is_index
+from te_sched.signatures import bound, check_fields, is_index
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -33,6 +34,20 @@ def node(cls: _Class) -> _Class:
     """Make a class of nodes, or of records of them: with slots, and equality by identity."""
     made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
     return made
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
+def node_of(package: str, name: str = "") -> Callable[[_Class], _Class]:
+    """`node` for a class that users construct as `name`, by default its own, of a package: its
+    errors about parameters say so.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        made: Any = node(cls)
+        made.__init__ = bound(made.__init__, f"{package}.{name or cls.__name__}")
+        return made  # type: ignore[no-any-return]
+
+    return decorate
 
 
 class Node(DeeplyNested, PublicMembers):

@@ -19,7 +19,7 @@ import numpy as np
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ElementError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, Node, Operand, node
+from te_sched.ir.expr import Expr, Node, Operand, node_of
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
 from te_sched.ir.source_lines import NO_LINES, SourceLines
@@ -58,7 +58,7 @@ class OpAttrs(dict[str, Any]):
         raise AttributeError(name)
 
 
-@node
+@node_of("relax", "Var")
 class GraphVar(GraphExpr):
     """A variable of a graph, identified by the object, not by its name (`relax.Var`)."""
 
@@ -92,14 +92,14 @@ def _dtype_of_variable(name: Any, shape: Any, dtype: str) -> DeclarationError:
     )
 
 
-@node
+@node_of("relax")
 class DataflowVar(GraphVar):
     """A variable that is used in its dataflow block only."""
 
     __init__ = GraphVar.__init__
 
 
-@node
+@node_of("relax")
 class Constant(GraphExpr):
     """An array, as a value of the graph; see `relax.const`."""
 
@@ -121,7 +121,7 @@ class Constant(GraphExpr):
         _set(self, "struct_info_", as_struct_info(struct_info) or known)
 
 
-@node
+@node_of("relax")
 class Tuple(GraphExpr):
     """Several values as one."""
 
@@ -151,7 +151,7 @@ class Tuple(GraphExpr):
         return iter(self.fields)
 
 
-@node
+@node_of("relax")
 class TupleGetItem(GraphExpr):
     """A value of several."""
 
@@ -178,7 +178,7 @@ class TupleGetItem(GraphExpr):
             _set(self, "struct_info_", known.fields[self.index])
 
 
-@node
+@node_of("relax", "Call")
 class GraphCall(GraphExpr):
     """A call of an operator, a function of the module or a library, or a variable (`relax.Call`).
 
@@ -207,7 +207,7 @@ class GraphCall(GraphExpr):
             )
 
 
-@node
+@node_of("relax")
 class If(GraphExpr):
     """One of two sequences, by a condition."""
 
@@ -228,7 +228,7 @@ class Binding(Node):
     var: GraphVar
 
 
-@node
+@node_of("relax")
 class VarBinding(Binding):
     """A variable and its value."""
 
@@ -236,7 +236,7 @@ class VarBinding(Binding):
     value: GraphExpr | GlobalVar = role(Role.CHILD)
 
 
-@node
+@node_of("relax")
 class MatchCast(Binding):
     """A value that has a struct info when it runs; defines the variables in its sizes."""
 
@@ -248,7 +248,7 @@ class MatchCast(Binding):
         _set(self, "struct_info", as_struct_info(self.struct_info))
 
 
-@node
+@node_of("relax")
 class BindingBlock(Node):
     """Bindings, in order."""
 
@@ -258,7 +258,7 @@ class BindingBlock(Node):
         _set(self, "bindings", _listed(self.bindings, "the bindings of a block"))
 
 
-@node
+@node_of("relax")
 class DataflowBlock(BindingBlock):
     """Bindings without control flow and effects."""
 
@@ -276,7 +276,7 @@ def joined_blocks(blocks: list[BindingBlock]) -> list[BindingBlock]:
     return found
 
 
-@node
+@node_of("relax")
 class SeqExpr(GraphExpr):
     """Blocks of bindings, and a result."""
 
@@ -288,7 +288,7 @@ class SeqExpr(GraphExpr):
         _set(self, "blocks", _listed(self.blocks, "the blocks of a sequence"))
 
 
-@node
+@node_of("relax")
 class PrimValue(GraphExpr):
     """A number, perhaps of a symbolic value."""
 
@@ -306,7 +306,7 @@ class PrimValue(GraphExpr):
             _set(self, "struct_info_", PrimStructInfo(value=self.value))
 
 
-@node
+@node_of("relax", "StringImm")
 class GraphString(GraphExpr):
     """A string as a value of the graph (`relax.StringImm`)."""
 
@@ -318,7 +318,7 @@ class GraphString(GraphExpr):
         _set(self, "struct_info_", as_struct_info(self.struct_info_) or ObjectStructInfo())
 
 
-@node
+@node_of("relax")
 class DataTypeImm(GraphExpr):
     """A dtype as a value of the graph."""
 
@@ -331,7 +331,7 @@ class DataTypeImm(GraphExpr):
         _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
 
 
-@node
+@node_of("relax")
 class ExternFunc(GraphExpr, BaseFunc):
     """A function that is registered under a name (`te_sched.register_func`)."""
 
@@ -359,7 +359,7 @@ class ExternFunc(GraphExpr, BaseFunc):
         _set(self, "attrs", dict(attrs or {}))
 
 
-@node
+@node_of("relax", "Function")
 class GraphFunction(GraphExpr, BaseFunc, PublicObject):
     """A function of a graph: parameters, a body, and the struct info of its result.
 

@@ -11,7 +11,7 @@ from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from te_sched.errors import DeclarationError, OperandError, kind_of, repr_of
-from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
+from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node, node_of
 from te_sched.ir.roles import Role, role
 from te_sched.ir.source_lines import NO_LINES, SourceLines
 from te_sched.public_members import PublicObject
@@ -361,7 +361,7 @@ class FunctionMap(dict[str, Any]):
         return list(super().items())
 
 
-@node
+@node_of("te_sched")
 class IRModule(Node, PublicObject):
     """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
     name of its class in Python; it is not compared.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ElementError, counted, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm, Node, Var, node
+from te_sched.ir.expr import Expr, IntImm, Node, Var, node, node_of
 from te_sched.ir.roles import CHILDREN, Role, role, roles_of
 from te_sched.signatures import is_sequence
 
@@ -93,7 +93,7 @@ class GraphExpr(Node):
         def elem_offset(self) -> Any: ...
 
 
-@node
+@node_of("relax")
 class ShapeExpr(GraphExpr):
     """A shape as a value.
 
@@ -176,7 +176,7 @@ class StructInfo(Node):
     part_count = 1
 
 
-@node
+@node_of("relax")
 class ObjectStructInfo(StructInfo):
     """Any value.
 
@@ -186,7 +186,7 @@ class ObjectStructInfo(StructInfo):
     """
 
 
-@node
+@node_of("relax")
 class PrimStructInfo(StructInfo):
     """A number of a dtype, perhaps of a known value.
 
@@ -217,7 +217,7 @@ class PrimStructInfo(StructInfo):
         _set(self, "dtype", value.dtype)
 
 
-@node
+@node_of("relax")
 class ShapeStructInfo(StructInfo):
     """A shape, of known sizes or a known number of them.
 
@@ -235,7 +235,7 @@ class ShapeStructInfo(StructInfo):
             _set_rank(self, len(self.values))
 
 
-@node
+@node_of("relax")
 class TensorStructInfo(StructInfo):
     """An array, of a known shape or number of dimensions.
 
@@ -262,7 +262,7 @@ class TensorStructInfo(StructInfo):
             _set_rank(self, rank)
 
 
-@node
+@node_of("relax")
 class TupleStructInfo(StructInfo):
     """Several values.
 
@@ -279,7 +279,7 @@ class TupleStructInfo(StructInfo):
         _set(self, "part_count", 1 + sum([part.part_count for part in self.fields]))
 
 
-@node
+@node_of("relax")
 class FuncStructInfo(StructInfo):
     """A function; variables in the shapes of its parameters are defined there.
 

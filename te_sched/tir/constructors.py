@@ -35,8 +35,7 @@ class Constructor:
     """A node class whose constructor converts its arguments."""
 
     def __init__(self, kind: type[Any], build: Callable[..., Any]) -> None:
-        build.__name__ = f"tir.{kind.__name__}"
-        self.kind, self._build = kind, checked(build)
+        self.kind, self._build = kind, checked(build, shown=f"tir.{kind.__name__}")
         self.__name__ = kind.__name__
         self.__doc__ = f"{inspect.getdoc(kind)}\n\n{example_of(kind.__name__)}"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from te_sched import IRModule, relax, tir
-from te_sched.errors import DeclarationError, LoweringError
+from te_sched.errors import DeclarationError, LoweringError, ParameterError
 from te_sched.instrument import pass_instrument
 from te_sched.ir.graph import OpAttrs, as_expr, as_struct_info, update_struct_info
 from te_sched.relax.analysis.well_formed import check_well_formed
@@ -121,3 +121,21 @@ def test_parameters_that_lose_their_struct_info_are_found() -> None:
     update_struct_info(param, None)
     with pytest.raises(DeclarationError, match="parameter p has no struct info"):
         check_well_formed(IRModule({"f": func}))
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: relax.Var("x", shape=(1, 2)), "relax.Var has no parameter shape"),
+        (lambda: relax.Tuple(), "relax.Tuple is called without fields"),
+        (lambda: relax.TensorStructInfo((2,), dtyp="int32"), "relax.TensorStructInfo has no param"),
+        (lambda: IRModule(a=1), "te_sched.IRModule has no parameter a"),
+        (
+            lambda: tir.Var("n", dtyp="int32"),
+            r"tir.Var has no parameter dtyp \(did you mean 'dtype",
+        ),
+    ],
+)
+def test_constructors_refuse_parameters_that_they_lack(make, fault):
+    with pytest.raises(ParameterError, match=fault):
+        make()
