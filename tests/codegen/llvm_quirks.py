@@ -140,6 +140,28 @@ def spilled_lanes() -> bool:
     return bool(re.search(r"mm\d+, .*\(%rsp\)", loops))
 
 
+_REMAINDERS = """
+  %x = load <2 x i8>, ptr %a, align 1
+  %y = urem <2 x i8> %x, splat (i8 3)
+  %z = shufflevector <2 x i8> %y, <2 x i8> poison,
+    <8 x i32> <i32 0, i32 1, i32 0, i32 1, i32 0, i32 1, i32 0, i32 1>
+  %u = load <8 x i8>, ptr %b, align 1
+  %v = mul <8 x i8> %z, %u
+  store <8 x i8> %v, ptr %b, align 1
+"""
+
+
+def zero_products() -> bool:
+    """Whether the code of products with remainders, of which two make eight lanes, has none."""
+    host()
+    target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
+    text = function(_REMAINDERS).replace("ptr noalias", "ptr")
+    code = target.create_target_machine(cpu="skylake-avx512").emit_assembly(
+        llvm.parse_assembly(text)
+    )
+    return "pmull" not in code and "maddub" not in code
+
+
 def hidden_dispose() -> bool:
     """Whether the method that frees a pass manager is hidden."""
     handle = host().handle
@@ -198,6 +220,7 @@ REPRODUCERS: dict[str, tuple[Callable[[], bool | None], float]] = {
     "EARLY_SHUFFLES": (shuffles, 0.0),
     "TWO_MASKED_LANES": (words_of_two_lanes, 0.0),
     "ODD_LANES": (spilled_lanes, 0.0),
+    "REPEATED_REMAINDERS": (zero_products, 0.0),
     "HIDDEN_DISPOSE": (hidden_dispose, 0.0),
 }
 _MARGIN = 0.1  # seconds

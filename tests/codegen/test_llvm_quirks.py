@@ -7,9 +7,12 @@ import subprocess
 import sys
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched.codegen.llvm import quirks
+from te_sched.script import tir as T
 from tests.codegen.llvm_quirks import REPRODUCERS, ROOT
 
 MAJOR = llvm.llvm_version_info[0]
@@ -47,3 +50,30 @@ def test_a_version_that_was_not_checked_gets_the_remedies(
 ) -> None:
     monkeypatch.setattr(llvm, "llvm_version_info", (99, 0, 0))
     assert ROWS[name].is_here
+
+
+@T.prim_func
+def scaled_bytes(
+    A: T.Buffer((2, 8), "uint8"),
+    B: T.Buffer((2, 10), "uint8"),
+    C: T.Buffer((2,), "uint8"),
+    D: T.Buffer((8, 2), "uint8"),
+):
+    T.func_attr({"tir.noalias": True})
+    for i, j in T.grid(8, 2):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = A[vj, vi] + T.min(A[vj, vi], B[vj, vi + 2])
+    for i, j in T.grid(8, 2):
+        with T.block("update"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = D[vi, vj] * T.floormod(T.min(C[vj], B[vi // 4, vj * 2]), T.uint8(3))
+
+
+def test_products_with_remainders_of_bytes_are_right() -> None:
+    draw = np.random.default_rng(0)
+    a, b, c = [draw.integers(0, 20, shape, "uint8") for shape in ((2, 8), (2, 10), 2)]
+    d = np.zeros((8, 2), "uint8")
+    te_sched.build(scaled_bytes, target="llvm")(a, b, c, d)
+    factor = np.minimum(c, np.repeat(b[:, :4:2], 4, axis=0)) % 3
+    np.testing.assert_array_equal(d, (a + np.minimum(a, b[:, 2:])).T * factor)

@@ -169,7 +169,7 @@ def _optimized(text: str, linked: tuple[str, ...], machine: TargetMachine) -> It
     *attempts, nothing = quirks.tunings(text, machine.level)
     for options in attempts:
         with _after_passes(text, linked, machine, options) as module:
-            if _is_valid(module):
+            if _is_valid(module) and not quirks.has_repeated_remainders(module):
                 yield module
                 return
     with _after_passes(text, linked, machine, nothing) as module:

@@ -101,6 +101,13 @@ ODD_LANES = Quirk(
     "vectors whose lanes are not a power of two stay in memory where a loop adds to them",
     "`split_lanes` makes several stores of one",
 )
+REPEATED_REMAINDERS = Quirk(
+    (22,),
+    "on x86, products of fewer than 16 lanes of 8 bits are 0 if a factor repeats the lanes of a "
+    "quotient or remainder",
+    "where the SLP vectorizer makes these, the program is compiled without it",
+    16,
+)
 HIDDEN_DISPOSE = Quirk(
     (20, 22),
     "a base class of llvmlite's pass managers hides the method that frees them",
@@ -139,6 +146,24 @@ def tunings(text: str, level: int) -> Iterator[Any]:
         for number in range(len(_MOVING) if EARLY_SHUFFLES.is_here else 0):
             yield _tuning(level, {*left_out, *_MOVING[: number + 1]})
     yield llvm.create_pipeline_tuning_options(speed_level=0)
+
+
+_QUOTIENT_OF_BYTES = re.compile(r"\b[us](?:div|rem) <\d+ x i8>")
+_REPEATED_BYTES = re.compile(r"shufflevector <(\d+) x i8> .*, <(\d+) x i32>")
+
+
+def has_repeated_remainders(module: Any) -> bool:
+    """Whether the back end would make zeros of products in an optimized module."""
+    if not REPEATED_REMAINDERS.is_here:
+        return False
+    text = str(module)
+    if " x i8>" not in text or not _QUOTIENT_OF_BYTES.search(text):
+        return False
+    repeated = [(int(few), int(many)) for few, many in _REPEATED_BYTES.findall(text)]
+    return any(
+        few < many < REPEATED_REMAINDERS.limit and f" mul <{many} x i8>" in text
+        for few, many in repeated
+    )
 
 
 def _left_out(text: str, level: int) -> set[str]:
