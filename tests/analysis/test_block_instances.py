@@ -136,6 +136,13 @@ def test_reductions_initialized_in_each_part_are_refused() -> None:
     refused(sch.mod, "block B_k1_init overwrites the results of the reduction B_k0")
 
 
+def test_a_part_of_a_reduction_that_is_blockized_and_begins_again_is_refused() -> None:
+    sch = tir.Schedule(row_sums)
+    _, second = sch.loop_partition(loops(sch, "B")[1], [8, None])
+    sch.blockize(second)
+    refused(sch.mod, "block B_k1_o overwrites the results of the reduction B_k0")
+
+
 def test_a_reduction_that_is_initialized_inside_again_is_refused() -> None:
     refused(initialized_inside, "block inner sets what the reduction outer has accumulated")
     text = initialized_inside.script()

@@ -413,11 +413,11 @@ def _starts(index: BlockIndex, key: BlockKey) -> bool:
 
 
 def _leaves(index: BlockSchedule) -> Iterator[BlockKey]:
-    """The blocks without inner blocks, in program order."""
+    """The blocks without inner blocks, and those that initialize for theirs, in program order."""
 
     def below(keys: Sequence[BlockKey]) -> Iterator[BlockKey]:
         for key in keys:
-            inner = index.blocks_of(key)
+            inner = () if index.block(key).init is not None else index.blocks_of(key)
             yield from below(inner) if inner else (key,)
 
     for func in index.functions.values():
