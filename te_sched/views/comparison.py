@@ -8,6 +8,7 @@ from difflib import unified_diff
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.comparison import Comparison
 from te_sched.views.highlight import own_style, to_html
@@ -36,6 +37,7 @@ def loops_text(schedule: Schedule | BlockSchedule) -> str:
     return tree_text(loop_tree(schedule))
 
 
+@checked
 def comparison_html(comparison: Comparison) -> str:
     """A comparison in a notebook."""
     return f"<style>{own_style()}</style>{to_html(str(comparison), 'diff')}"
