@@ -29,7 +29,7 @@ class GroupPrimitives(ScheduleState):
     )
     def create_group(
         self, outputs: Operations, inputs: Operations, include_inputs: bool = False
-    ) -> StageState:
+    ) -> Stage:
         """Group the stages between inputs and outputs.
 
         Parameters
