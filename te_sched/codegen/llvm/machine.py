@@ -167,9 +167,10 @@ define void @f(ptr %p, ptr %q) "prefer-vector-width"="512" "min-legal-vector-wid
 def _optimized(text: str, linked: tuple[str, ...], machine: TargetMachine) -> Iterator[Any]:
     """The module after LLVM's passes."""
     *attempts, nothing = quirks.tunings(text, machine.level)
+    sources = text, *linked
     for options in attempts:
         with _after_passes(text, linked, machine, options) as module:
-            if _is_valid(module) and not quirks.has_repeated_remainders(module):
+            if _is_valid(module) and not quirks.has_repeated_remainders(module, sources):
                 yield module
                 return
     with _after_passes(text, linked, machine, nothing) as module:
