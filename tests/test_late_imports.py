@@ -9,11 +9,11 @@ import ast
 import re
 import tomllib
 from collections.abc import Container, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
+from tests.syntax_trees import LIBRARY, syntax_trees
+
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "te_sched"
 _PLACE = re.compile(r"te_sched(\.[a-z_0-9]+)+(:[\w.]+)?")
 
 _NAMES_OF_TVM = "TVM has these names there; they are loaded at their first use"
@@ -48,7 +48,7 @@ def test_circles_of_imports_are_of_two_files():
 
 def _upward() -> Iterator[tuple[str, str]]:
     ranks = _ranks()
-    for path, tree in _trees().items():
+    for path, tree in syntax_trees().items():
         file = path.relative_to(LIBRARY)
         room = file.parts[0].removesuffix(".py")
         for place in _places(tree):
@@ -77,16 +77,11 @@ def _ranks() -> Mapping[str, int]:
 
 def _imports() -> Mapping[str, set[str]]:
     """The modules that each module imports, wherever the statement stands."""
-    trees = {_name(path): tree for path, tree in _trees().items()}
+    trees = {_name(path): tree for path, tree in syntax_trees().items()}
     return {
         name: {_module(text, trees) for text in _imported(tree)} - {name, "te_sched", ""}
         for name, tree in trees.items()
     }
-
-
-@cache
-def _trees() -> Mapping[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in sorted(LIBRARY.rglob("*.py"))}
 
 
 def _name(path: Path) -> str:

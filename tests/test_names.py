@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from functools import cache
-from pathlib import Path
 
-import te_sched
+from tests.syntax_trees import LIBRARY, syntax_trees
 
-PACKAGE = Path(te_sched.__file__).parent
 FACE = "compat"  # has TVM's names for what te_sched has too
-
-
-@cache
-def _trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def test_public_classes_have_names_of_their_own() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for path, tree in _trees().items():
-        if FACE in path.relative_to(PACKAGE).parts:
+    for path, tree in syntax_trees().items():
+        if FACE in path.relative_to(LIBRARY).parts:
             continue
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(PACKAGE)))
+                places[node.name].append(str(path.relative_to(LIBRARY)))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
@@ -40,7 +32,7 @@ def test_variables_are_nouns_of_the_field() -> None:
     count = sum(
         (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PRONOUNS)
         or (isinstance(node, ast.arg) and node.arg in PRONOUNS)
-        for tree in _trees().values()
+        for tree in syntax_trees().values()
         for node in ast.walk(tree)
     )
     assert count <= MOST_PRONOUNS
@@ -49,7 +41,7 @@ def test_variables_are_nouns_of_the_field() -> None:
 def test_private_classes_do_not_share_a_name_with_many() -> None:
     names = Counter(
         node.name
-        for tree in _trees().values()
+        for tree in syntax_trees().values()
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name.startswith("_")
     )
