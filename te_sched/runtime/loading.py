@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
+from te_sched.codegen.cuda import print_kernels
 from te_sched.codegen.target import Target
-from te_sched.errors import TeSchedError, kind_of
+from te_sched.errors import CallError, TeSchedError, kind_of
+from te_sched.ir import dtypes
 from te_sched.ir.argument_sizes import ATTRIBUTE as SIZES
 from te_sched.ir.argument_sizes import Size
-from te_sched.ir.expr import Buffer, Call, Node, PointerType, StringImm, Var
+from te_sched.ir.device_limits import BOUND_TAGS, check_thread_tag
+from te_sched.ir.expr import Buffer, Call, IterVar, Node, PointerType, StringImm, Var
 from te_sched.ir.kernel import LAUNCH, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.shared_arguments import SharedArguments
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import AttrStmt, IRModule, PrimFunc
+from te_sched.ir.verify import verify
 from te_sched.ir.visitor import walk
 from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from te_sched.runtime.libraries import read_tar, unpack, unreadable, unseal
@@ -80,7 +84,9 @@ def _cuda_module(program: Any, where: str) -> CudaModule:
     try:
         for module in (functions, *([] if checked is None else [checked])):
             _check_program(module)
-        return CudaModule(functions, Target(target), checked)
+        loaded = CudaModule(functions, Target(target), checked)
+        print_kernels(loaded.kernels, loaded.target)  # what it refuses would fail at a call
+        return loaded
     except (TeSchedError, LookupError, TypeError, ValueError, AttributeError) as error:
         why = error.fault if isinstance(error, TeSchedError) else f"{type(error).__name__}: {error}"
         raise unreadable(where, f"its program is damaged: {why}") from None
@@ -103,9 +109,11 @@ def _check_function(func: PrimFunc, functions: Mapping[str, Any]) -> None:
         if isinstance(node, Var) and not isinstance(node.pointer, PointerType | None):
             raise TypeError(f"the pointer of a variable is {kind_of(node.pointer)}")
         if isinstance(node, Node):
-            check_fields(node)
+            _check_parts(node)
         elif not isinstance(node, str | int | float | bool | None):
             raise TypeError(f"a node has {kind_of(node)} as a part")
+        if isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
+            check_thread_tag(node.node.thread_tag, CallError, BOUND_TAGS)
         if isinstance(node, Call) and node.op == LAUNCH:
             kernel = node.args[0]
             if not isinstance(kernel, StringImm) or kernel.value not in functions:
@@ -118,6 +126,19 @@ def _check_function(func: PrimFunc, functions: Mapping[str, Any]) -> None:
     for kind, values in arguments.items():
         if not all(isinstance(value, kind) for value in values):
             raise TypeError(f"a function has other parts than {kind.__name__}")
+    for buffer in func.buffer_map.values():
+        _check_parts(buffer)
+    verify(func, "kernel_final" if is_kernel(func) else "host")
+
+
+def _check_parts(node: Any) -> None:
+    """Raise an error for a node, or its buffer, with an unfit field or unknown dtype."""
+    for part in (node, getattr(node, "buffer", None)):
+        if part is not None:
+            check_fields(part)
+            dtypes.known(getattr(part, "dtype", ""))
+        if isinstance(pointer := getattr(part, "pointer", None), PointerType):
+            dtypes.known(pointer.element)
 
 
 _ATTRIBUTES: dict[str, type[Any]] = {SIZES: Size, SHARED: SharedArguments}

@@ -21,7 +21,7 @@ from te_sched import config, te
 from te_sched.driver import steps
 from te_sched.errors import CallError, TeSchedError
 from te_sched.ir.argument_sizes import Size
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import PointerType, Var
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import csource, libraries, load_module
@@ -245,6 +245,15 @@ def changed(node: Any, **fields: object) -> Any:
     return copied
 
 
+def with_dtype(func: Any, dtype: str) -> Any:
+    """A function whose buffers, or whose pointers, have another data type."""
+    buffers = {var: changed(buffer, dtype=dtype) for var, buffer in func.buffer_map.items()}
+    pointers = [changed(var, pointer=PointerType(dtype)) for var in func.params[:2]]
+    if buffers:
+        return changed(func, buffer_map=buffers)
+    return changed(func, params=(*pointers, *func.params[2:]))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -260,6 +269,8 @@ def changed(node: Any, **fields: object) -> Any:
         lambda host, kernel: {"main": changed(host, body=5), "main_kernel": kernel},
         lambda host, kernel: {"main": changed(host, buffer_map={1: 2}), "main_kernel": kernel},
         lambda host, kernel: {"main": host, "main_kernel": changed(kernel, params=(1, 2))},
+        lambda host, kernel: {"main": with_dtype(host, "float33"), "main_kernel": kernel},
+        lambda host, kernel: {"main": host, "main_kernel": with_dtype(kernel, "float33")},
         lambda host, kernel: {
             "main": changed(host, attrs={"te_sched.sizes": [5]}),
             "main_kernel": kernel,
