@@ -11,11 +11,12 @@ from typing import NamedTuple
 from te_sched.arith.reducers import find_reducer
 from te_sched.ir import dtypes
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, IntImm, Mul, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, IntImm, Max, Min, Mul, Var
 from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of, structural_equal
 from te_sched.ir.term_keys import same
-from te_sched.ir.visitor import Mapper, substitute
+from te_sched.ir.visitor import Mapper, substitute, walk
+from te_sched.tensorir.blocks import buffers_of
 
 # Makes the error of a fault, a reason and help.
 Refusal = Callable[[str, str, str], Exception]
@@ -77,6 +78,26 @@ def step_of(block: Block) -> CommReducer | None:
     step = _Step(results, reduced)
     combined = tuple([step.visit(value) for value in values])
     return CommReducer(tuple(step.totals), tuple(step.inputs), combined, tuple(starts))
+
+
+def may_be_repeated(block: Block) -> bool:
+    """Whether a second execution of an instance changes nothing: one without `T.init()` reads
+    nothing of what it writes, or has the maximum or minimum of its result and of other values.
+    """
+    if block.init is not None:
+        return False
+    written = {*buffers_of(block.writes)}
+    if not written & {*buffers_of(block.reads)}:
+        return True
+    store = block.body
+    if type(store) is not BufferStore:
+        return False
+    value, own = store.value, BufferLoad(store.buffer, store.indices)
+    if type(value) not in (Max, Min):
+        return False
+    first, second = (value.a, value.b) if same(value.a, own) else (value.b, value.a)  # type: ignore[attr-defined]
+    loads = [one for one in walk(second) if type(one) is BufferLoad]
+    return same(first, own) and all(one.buffer not in written for one in loads)
 
 
 class _UnknownStepError(Exception):

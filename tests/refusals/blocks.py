@@ -237,6 +237,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _bound, "cannot split loop i(.|\n)*bound to blockIdx.x"),
     (MATMUL, _noted, "cannot split loop i(.|\n)*annotation note"),
     (OTHERS["from one"], lambda s: s.split(loops(s, "B")[0], [2, 4]), "starts at 1, not at 0"),
+    (
+        OTHERS["updated by a loop"],
+        lambda s: s.split(loops(s, "B")[0], [2, 2], disable_predication=True),
+        "cannot split loop j into more iterations: they repeat block B",
+    ),
     (MATMUL, lambda s: s.fuse(), "fuse needs a loop, got none"),
     (MATMUL, lambda s: s.fuse(*loops(s, "C")[1::-1]), "cannot fuse loops j and i"),
     (OTHERS["triangle"], lambda s: s.fuse(*loops(s, "B")), "cannot fuse loop j before loop i"),

@@ -84,6 +84,15 @@ B = T.alloc_buffer((8,), "float32")
     "twice": function(
         "A:8 B:8", _block("B", "8", "", "B[vi] = A[vi]") + _block("B", "8", "", "B[vi] = A[vi]")
     ),
+    "updated by a loop": function(  # in each iteration of j, which no iterator has
+        "A:8 B:8",
+        """
+for j, i in T.grid(3, 8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = B[vi] + A[vi]
+""",
+    ),
     "two functions": "@I.ir_module\nclass Module:\n"
     + "".join(
         f"    {line}\n"

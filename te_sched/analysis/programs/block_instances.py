@@ -31,9 +31,8 @@ from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import eval_set, from_range
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, Max, Min, Var
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
-from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.lowering.blocks.unify_threads import (
     EQUAL_EXTENTS,
@@ -53,6 +52,7 @@ from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tensorir.stage_pipeline import written_box
 from te_sched.tensorir.state import BlockIndex, BlockKey
+from te_sched.tensorir.updates import may_be_repeated
 from te_sched.trace.observing import unobserved
 
 _LIMIT = 1 << 20  # number of iterations to evaluate
@@ -164,7 +164,7 @@ class _Instances:
         self.index, self.key, self.realize = index, key, index.realize(key)
         self.loops = loops_around(index, key)
         is_reduction = any(axis.kind == "CommReduce" for axis, _ in self._bindings())
-        self.counts = is_reduction and not _may_be_repeated(self.realize.block)
+        self.counts = is_reduction and not may_be_repeated(self.realize.block)
         self.counted: set[Var] = set()  # the loops whose iterations were counted
 
     def _bindings(self) -> Iterator[tuple[IterVar, Expr]]:
@@ -339,21 +339,6 @@ class _Instances:
                     f"reorder the loops: {one.name} outside of {outer}",
                 )
         return None
-
-
-def _may_be_repeated(block: Block) -> bool:
-    """Whether a second execution of an instance changes nothing: a maximum or minimum of a result
-    that another block initialized, and of other values.
-    """
-    store = block.body
-    if block.init is not None or type(store) is not BufferStore:
-        return False
-    value, own = store.value, BufferLoad(store.buffer, store.indices)
-    if type(value) not in (Max, Min):
-        return False
-    first, second = (value.a, value.b) if same(value.a, own) else (value.b, value.a)  # type: ignore[attr-defined]
-    loads = [one for one in walk(second) if type(one) is BufferLoad]
-    return same(first, own) and all(one.buffer is not store.buffer for one in loads)
 
 
 def _number(value: Expr) -> int | None:

@@ -23,7 +23,7 @@ from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import always_holds
 from te_sched.tensorir.rewriting import Rebind, nested
-from te_sched.tensorir.updates import step_of
+from te_sched.tensorir.updates import may_be_repeated, step_of
 
 
 class NestPrimitives(ScheduleBase):
@@ -74,10 +74,10 @@ class NestPrimitives(ScheduleBase):
         zero = IntImm(0, node.loop_var.dtype)
         ranges |= {var: Range(zero, one) for var, one in zip(made, extents, strict=True)}
         needed = value < node.extent
-        is_free = (
-            disable_predication or _divides(extents, node.extent) or always_holds(needed, ranges)
-        )
-        predicate = None if is_free else needed
+        is_exact = _divides(extents, node.extent) or always_holds(needed, ranges)
+        if disable_predication and not is_exact:
+            _check_repeated(self, key)
+        predicate = None if disable_predication or is_exact else needed
         rebind = Rebind({key: value}, ranges, predicate, bool(preserve_unit_iters))
         body = rebind.visit(node.body)
         loops = [For(v, zero, e, "serial", body) for v, e in zip(made, extents, strict=True)]
@@ -229,6 +229,27 @@ def plain_loop(schedule: ScheduleBase, key: Var, action: str) -> For:
             of_loop(name),
         )
     return node
+
+
+def _check_repeated(schedule: ScheduleBase, key: Var) -> None:
+    """Refuse more iterations of a loop for blocks that no iterator tells of them, as they would
+    update their results more often.
+    """
+    for outer in schedule.blocks_of(key):
+        realize = schedule.realize(outer)
+        if key in variables_of(realize.predicate, *realize.iter_values):
+            continue  # the values leave the domain of an iterator, which `build` refuses
+        for block, inner in schedule.blocks_below(outer).items():
+            if block.init is None and not schedule.blocks_of(inner) and not may_be_repeated(block):
+                name = block.name_hint
+                raise ScheduleError(
+                    f"cannot split loop {key.name} into more iterations: they repeat block {name}",
+                    f"block {name} updates what it writes, and no iterator of it depends on "
+                    f"{key.name}",
+                    "leave out disable_predication, or give factors whose product is the extent "
+                    "of the loop",
+                    [of_loop(key.name), of_block(name)],
+                )
 
 
 def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
