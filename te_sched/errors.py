@@ -512,6 +512,20 @@ class ElementError(CallError, IndexError):
     """
 
 
+class MemoryKindError(CallError):
+    """An array is in memory of another device than the function works in.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    >>> double = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+    >>> x = te_sched.nd.zeros((4,), device=te_sched.emulated_cuda(0))
+    >>> double(x, x)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.MemoryKindError: argument A is in memory of an emulated CUDA device...
+    """
+
+
 class ArgumentError(CallError, ValueError):
     """A value that a function of a graph is given has another shape or dtype than declared.
 

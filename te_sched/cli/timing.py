@@ -16,7 +16,7 @@ from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
-from te_sched.runtime.device import Device, cpu, cuda, emulated_cuda
+from te_sched.runtime.device import available_device
 from te_sched.runtime.ndarray import array
 from te_sched.tools.table import table
 
@@ -86,7 +86,7 @@ def _measure(
     sizes = Sizes(found, given)
     values = random_arguments(found, sizes)
     built = build_found(found, wanted)
-    device = _device(str(wanted.kind))
+    device = available_device(str(wanted.kind))
     passed = [array(one, device) if hasattr(one, "shape") else one for one in values]
     is_named = found.function in built.function_names  # by global symbols, for a GPU
     name = found.function if found.func is not None and is_named else built.entry_name
@@ -107,12 +107,6 @@ def _measure(
         "gflops": None if flops is None else flops / result.median / 1e9,
         "error": None,
     }
-
-
-def _device(kind: str) -> Device:
-    if kind != "cuda":
-        return cpu(0)
-    return cuda(0) if cuda(0).exist else emulated_cuda(0)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -23,11 +23,12 @@ from te_sched.codegen.signature import (
     evaluate,
     symbols_of,
 )
-from te_sched.errors import CallError, Subject, kind_of, with_article
+from te_sched.errors import CallError, MemoryKindError, Subject, kind_of, with_article
 from te_sched.ir import dtypes
 from te_sched.ir.argument_sizes import NOT_NEGATIVE
 from te_sched.lowering.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
+from te_sched.runtime.device import Device, source_of
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
 from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface
 
@@ -40,11 +41,12 @@ _MEMORIES = {
     -_CUDA: "memory of an emulated CUDA device",
 }
 _LARGEST_FLOAT = int(np.finfo(np.float64).max)
-_COPIES = {
-    1: "te_sched.nd.array(x.numpy())",
-    _CUDA: "te_sched.nd.array(x, te_sched.cuda({}))",
-    -_CUDA: "te_sched.nd.array(x, te_sched.emulated_cuda({}))",
-}
+
+
+def copy_to(device: Device, name: str = "x") -> str:
+    """The expression that copies an array to a device."""
+    is_here = device.memory == 1
+    return f"te_sched.nd.array({name}{'.numpy()' if is_here else ', ' + source_of(device)})"
 
 
 def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
@@ -190,9 +192,10 @@ class _Check:
                 _MEMORIES.get(kind, f"memory of kind {kind}").format(number)
                 for kind, number in ((view.device_type, view.device_id), wanted)
             )
-            copy = _COPIES[wanted[0]].format(wanted[1])
-            help = f"the function works in {there}; copy the array there: {copy}"
-            raise self._error(parameter, f"is in {here}, expected {there}", help)
+            device = Device(abs(wanted[0]), wanted[1], emulated=wanted[0] < 0)
+            help = f"the function works in {there}; copy the array there: {copy_to(device)}"
+            fault = f"is in {here}, expected {there}"
+            raise self._error(parameter, fault, help, MemoryKindError)
         if len(view.shape) != len(parameter.shape):
             declared = self._shape(parameter)
             raise self._error(
@@ -409,14 +412,16 @@ class _Check:
         extents = [describe(dimension, self.signature.symbols) for dimension in parameter.shape]
         return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
-    def _error(self, parameter: FunctionParameter, fault: str, help: str) -> CallError:
+    def _error(
+        self, parameter: FunctionParameter, fault: str, help: str, kind: type[CallError] = CallError
+    ) -> CallError:
         number = next(k for k, other in enumerate(self.signature.parameters) if other is parameter)
         name = self.signature.name
         where = (
             Subject("argument", parameter.name, f"argument {number} of {name}()"),
             Subject("function", name, f"call of {name!r}"),
         )
-        return CallError(f"argument {parameter.name} {fault}", "", help, where)
+        return kind(f"argument {parameter.name} {fault}", "", help, where)
 
 
 def _meet(axes: list[tuple[int, int]]) -> bool:

@@ -36,8 +36,8 @@ from te_sched.runtime.cuda_arguments import alignments_of_arguments
 from te_sched.runtime.cuda_launch import Launcher, forget_functions, host_functions
 from te_sched.runtime.cuda_sass import disassemble
 from te_sched.runtime.cuda_streams import seconds_of as seconds_on
-from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cuda, emulated_cuda
-from te_sched.runtime.libraries import check_place, pack, write_library
+from te_sched.runtime.device import DEVICE_TYPES, Device, available_device, check_usable
+from te_sched.runtime.libraries import check_place, empty_object, pack, write_library
 from te_sched.runtime.module import Function, Module, ModuleOf, Unpicklable, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.timing import Evaluator
@@ -54,6 +54,8 @@ class CudaModule(ModuleOf["CudaFunction"]):
     `imported_modules[0]` is the device's part, with `get_source()` for the CUDA source.
     """
 
+    _internal_members = ("data", "objects")
+
     type_key = "cuda"
 
     def __init__(self, program: IRModule, target: Target, checked: IRModule | None = None) -> None:
@@ -66,6 +68,16 @@ class CudaModule(ModuleOf["CudaFunction"]):
         self._hosts: dict[int | str, Module] = {}
         self._launchers: list[Launcher] = []
         self._lock = new_lock()
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """What files have of it."""
+        return self.program, self.target.text, self._checked
+
+    def objects(self, place: Path) -> tuple[bytes, ...]:
+        """The object files of its code: one without functions, since its kernels are `data`."""
+        del place
+        return (empty_object(),)
 
     @functools.cached_property
     def source(self) -> str:
@@ -167,8 +179,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
         The file has the program; what runs it on a device is made when it is first called, as in a
         module that was just built.
         """
-        objects = (pack((self.program, self.target.text, self._checked)),)
-        write_library(check_place(path), objects, fcompile, options)
+        write_library(check_place(path), (pack(self.data),), fcompile, options)
 
     @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
@@ -239,7 +250,7 @@ class CudaFunction(Unpicklable):
         if device.is_gpu:
             check_usable(device)
         elif not device.emulated:
-            device = cuda(0) if cuda(0).exist else emulated_cuda(0)
+            device = available_device("cuda")
         if device.is_gpu:
             return self._module.host(device.device_id)[self.name]
         if self._emulated is None:

@@ -179,6 +179,26 @@ def emulated_cuda(device_id: int = 0) -> Device:
     return Device(DEVICE_TYPES["cuda"], device_id, True)
 
 
+def source_of(where: Device) -> str:
+    """The expression of a program that gives a device.
+
+    >>> source_of(te_sched.emulated_cuda(0))
+    'te_sched.emulated_cuda(0)'
+    """
+    kind = _NAMES[where.device_type]
+    return f"te_sched.{'emulated_' if where.emulated else ''}{kind}({where.device_id})"
+
+
+def available_device(kind: str) -> Device:
+    """The first device of a kind, such as "cuda"; an emulated one where there is no GPU.
+
+    >>> available_device("cuda").exist
+    True
+    """
+    chosen = device(kind)
+    return emulated_cuda(0) if chosen.is_gpu and not chosen.exist else chosen
+
+
 def opencl(device_id: int = 0) -> Device:
     """An OpenCL device, which no version of te_sched uses: a name for programs that ask.
 

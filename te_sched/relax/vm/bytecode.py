@@ -126,6 +126,17 @@ class Bytecode:
         """The number of a function."""
         return next((k for k, one in enumerate(self.functions) if one.name == name), None)
 
+    def device_numbers(self) -> set[int]:
+        """The numbers of the devices of a machine that hold what functions allocate."""
+        allocate = self.index("vm.builtin.alloc_storage")
+        numbers = [
+            instruction.args[2]
+            for function in self.functions
+            for instruction in function.instructions
+            if isinstance(instruction, CallInstruction) and instruction.function == allocate
+        ]
+        return {operand.value for operand in numbers if operand.kind == "i"} or {0}
+
     # Text
 
     def as_text(self) -> str:

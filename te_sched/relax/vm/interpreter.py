@@ -7,11 +7,17 @@ where functions come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
-from te_sched.errors import ArgumentError, ArgumentTypeError, CallError
+from te_sched.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CallError,
+    MemoryKindError,
+    Subject,
+)
 from te_sched.relax.vm.builtins import declared_sizes, expected_array, read_if_cond
 from te_sched.relax.vm.bytecode import (
     MACHINE,
@@ -23,6 +29,9 @@ from te_sched.relax.vm.bytecode import (
     TypeName,
     VmOperand,
 )
+from te_sched.runtime.arguments import copy_to
+from te_sched.runtime.device import cpu
+from te_sched.runtime.ndarray import NDArray
 
 Step = tuple[Any, ...]
 # The functions that check parameters, and store and compute the sizes of a call.
@@ -43,6 +52,7 @@ class InterpretedFunction:
         self.code, self.name, self.around = code, code.name, around
         self.steps: list[Step] = []
         self.frame: list[Any] = []
+        self.device = cpu(0)  # of the machine
 
     def prepare(
         self, machine: Any, functions: Sequence[Any], names: Sequence[str], constants: Sequence[Any]
@@ -59,6 +69,7 @@ class InterpretedFunction:
                 frame.append(_value(operand, machine, functions, constants))
             return places[operand]
 
+        self.device = machine.device(0)
         dropped = self.code.registers
         for one in self.code.instructions:
             if isinstance(one, CallInstruction):
@@ -84,10 +95,31 @@ class InterpretedFunction:
             return self._run(frame)
         except RecursionError as error:
             raise too_deep(self.name) from error
+        except MemoryKindError:
+            self._refuse_misplaced(args)
+            raise
         except (ArgumentError, ArgumentTypeError) as error:
             if error.check is not None:
                 _advise_sizes(error, *error.check, self.steps, frame)
             raise
+
+    def _refuse_misplaced(self, args: Sequence[Any]) -> None:
+        """Refuse arguments in memory of another device than the machine's."""
+        for number, (param, value) in enumerate(zip(self.code.params, args, strict=True)):
+            devices = [array.device for array in _arrays(value) if array.device != self.device]
+            if not devices:
+                continue
+            is_part = not isinstance(value, NDArray)
+            raise MemoryKindError(
+                f"{'an array of ' * is_part}argument {param} of {self.name} is on {devices[0]}, "
+                f"the machine is on {self.device}",
+                "functions of graphs work in memory of the machine's device",
+                f"copy the array there: {copy_to(self.device, 'array' if is_part else param)}",
+                (
+                    Subject("argument", param, f"argument {number} of {self.name}()"),
+                    Subject("function", self.name, f"call of {self.name!r}"),
+                ),
+            ) from None
 
     def _run(self, frame: list[Any]) -> Any:
         steps, around, at = self.steps, self.around, 0
@@ -158,6 +190,14 @@ def _matches_at_entry(steps: Sequence[Step], frame: list[Any]) -> tuple[list[Any
         elif name.startswith("shape_func"):
             computations.append((function, *given(frame)))
     return matches, computations
+
+
+def _arrays(value: Any) -> Iterator[NDArray]:
+    if isinstance(value, NDArray):
+        yield value
+    elif isinstance(value, tuple):
+        for element in value:
+            yield from _arrays(element)
 
 
 def too_deep(name: str) -> CallError:

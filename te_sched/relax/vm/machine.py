@@ -30,7 +30,7 @@ from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
 from te_sched.runtime import registry
-from te_sched.runtime.device import Device, check_usable, cpu
+from te_sched.runtime.device import Device, available_device, check_usable, cpu, source_of
 from te_sched.runtime.module import make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.signatures import checked_methods
@@ -79,6 +79,7 @@ class VirtualMachine(PublicClass, PublicObject):
                 "build one first: relax.VirtualMachine(relax.build(module, target), device)",
             )
         self._devices = _devices(device)
+        self._check_devices()
         self._is_profiled = profile
         self.module = self  # TVM's name of what has the functions
         self._saved: dict[str, Callable[..., Any]] = {}
@@ -122,6 +123,23 @@ class VirtualMachine(PublicClass, PublicObject):
             native.arguments_of = self.arguments_of
             self._native[name] = native
         self._functions = {**self._interpreted, **self._native}
+
+    def _check_devices(self) -> None:
+        """Refuse devices in whose memory the kernels of the executable do not work."""
+        if self.executable.kernels is None:
+            return
+        built_for = self.executable.kernels.type_key
+        fitting = available_device(built_for)
+        used = [self.device(number) for number in self.executable.bytecode.device_numbers()]
+        if any(device.device_type == fitting.device_type for device in used):
+            return
+        target = "llvm" if used[0] == cpu(0) else "cuda"
+        raise CallError(
+            f"the executable was built for {built_for}, the machine is on {used[0]}",
+            f"its functions work on arrays in memory of {fitting}",
+            f"make the machine on another device: relax.VirtualMachine(executable, "
+            f'{source_of(fitting)}), or build for this one: relax.build(module, "{target}")',
+        )
 
     def _on_device(self, constant: Any) -> Any:
         device = self.device(0)

@@ -4,7 +4,7 @@ import numpy as np
 
 import te_sched
 from te_sched import nd, te
-from te_sched.errors import AccessError, BuildError, CallError
+from te_sched.errors import AccessError, BuildError, MemoryKindError
 from tests.refusals.table import mistake
 
 A = te.placeholder((64, 64), name="A")
@@ -261,7 +261,7 @@ def _():
     te_sched.build(s, [A, R], "llvm")
 
 
-@mistake("Arrays of the processor for a GPU", CallError, r"main|cpu|numpy|device")
+@mistake("Arrays of the processor for a GPU", MemoryKindError, r"main|cpu|numpy|device")
 def arrays_of_the_processor():
     s = te.create_schedule(R.op)
     s[R].bind(R.op.axis[0], te.thread_axis("blockIdx.x"))

@@ -811,3 +811,19 @@ def _():
     pattern = is_op("relax.matmul")(wildcard(), weight)
     patterns = [("course.product", pattern, {"weight": weight})]
     relax.transform.FuseOpsByPattern(patterns)(product())
+
+
+@mistake(
+    "An executable for a GPU in a machine of the processor",
+    CallError,
+    r"built for cuda, the machine is on cpu\(0\)\n(.|\n)*emulated_cuda\(0\)",
+)
+def machine_of_another_device():
+    executable = relax.build(product(), "cuda")
+    relax.VirtualMachine(executable, te_sched.cpu())
+
+
+@machine_of_another_device.help
+def _():
+    executable = relax.build(product(), "cuda")
+    relax.VirtualMachine(executable, te_sched.emulated_cuda(0))
