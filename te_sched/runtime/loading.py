@@ -68,7 +68,11 @@ def _executable(program: dict[Any, Any], data: bytes, suffix: str, where: str) -
     if reader is None or not isinstance(has_kernels, bool):
         raise unreadable(where, "its program is of an unknown kind")
     module, _, name = reader.partition(":")
-    kernels = Module(load_code(data, suffix, where)) if has_kernels else None
+    device_code = program.get("device_code")
+    if device_code is not None:
+        kernels: Any = _cuda_module(device_code, where)
+    else:
+        kernels = Module(load_code(data, suffix, where)) if has_kernels else None
     try:
         return getattr(importlib.import_module(module), name)(program, kernels)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

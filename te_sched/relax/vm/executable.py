@@ -63,7 +63,9 @@ class Executable(PublicObject):
         place = check_place(path)
         objects = (empty_object(),) if self.kernels is None else self.kernels.objects(place)
         options.pop("workspace_dir", None)
-        program = as_plain(self.bytecode, self.plans, self.kernels is not None)
+        device_code = getattr(self.kernels, "data", None)  # of a GPU
+        has_kernels = self.kernels is not None and device_code is None
+        program = as_plain(self.bytecode, self.plans, has_kernels, device_code)
         write_library(place, objects, fcompile, options, packed(program))
 
     def __getitem__(self, name: str) -> Callable[..., Any]:

@@ -36,12 +36,20 @@ _NAMES = {kind: name for name, kind in _INSTRUCTIONS.items()}
 
 
 def as_plain(
-    bytecode: Bytecode, plans: Mapping[str, NativePlan], has_kernels: bool
+    bytecode: Bytecode,
+    plans: Mapping[str, NativePlan],
+    has_kernels: bool,
+    device_code: tuple[Any, ...] | None = None,
 ) -> dict[str, Any]:
-    """The instructions, constants and plans as dicts, lists, numbers and bytes."""
+    """The instructions, constants and plans as dicts, lists, numbers and bytes.
+
+    `has_kernels` says whether the file has machine code of kernels, `device_code` is the program
+    of those for a GPU.
+    """
     return {
         "kind": KIND,
         "has_kernels": has_kernels,
+        "device_code": device_code,
         "functions": [
             [one.name, list(one.params), one.is_packed, [_plain(k) for k in one.instructions]]
             for one in bytecode.functions
