@@ -14,21 +14,30 @@ Passes of graphs are in `relax.transform.base`. Must not know any pass.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast, final, overload
+from types import FunctionType, ModuleType
+from typing import Any, Protocol, Self, cast, final, overload
 
 from te_sched import config
 from te_sched.config import Config, Lowering
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, LoweringError, kind_of
+from te_sched.errors import (
+    DeclarationError,
+    LoweringError,
+    ParameterError,
+    TeSchedError,
+    kind_of,
+)
+from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.lazy_loading import load
 from te_sched.pass_context import FUNCTIONS, SCOPE, STAND_INS, PassContext
 from te_sched.pass_context import PassInfo as PassInfo
 from te_sched.public_members import PublicObject
-from te_sched.signatures import check_function
+from te_sched.signatures import check_function, checked_value
 
 _NAMES = {function: name for name, function in reversed(FUNCTIONS.items())}
 
@@ -46,6 +55,11 @@ class Pass(PublicObject):
     info: PassInfo
     kind = "Module"
     level = ""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if cls.__module__.startswith("te_sched."):
+            _refuse_programs(cls, cls.__name__, args, kwargs)
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "__call__" in cls.__dict__:
@@ -88,13 +102,85 @@ class Pass(PublicObject):
         raise LoweringError(
             f"pass {self.info.name} expects a module, got {kind_of(other)}",
             "",
-            "pass an IRModule: IRModule.from_expr(function)",
+            f"pass an IRModule: {_MODULE_OF_FUNCTION}",
         )
 
     def __repr__(self) -> str:
         return f"Run {self.kind} pass: {self.info.name} at the optimization level " + str(
             self.info.opt_level
         )
+
+
+def is_maker(value: Any) -> bool:
+    """Whether a value makes passes: it is a class of them, or a function annotated so."""
+    if isinstance(value, type):
+        return issubclass(value, Pass)
+    function = inspect.unwrap(value) if isinstance(value, FunctionType) else None
+    hint = getattr(function, "__annotations__", {}).get("return")
+    kind = getattr(function, "__globals__", {}).get(hint) if isinstance(hint, str) else hint
+    return isinstance(kind, type) and issubclass(kind, Pass)
+
+
+def checked_maker(value: Any, error: type[TeSchedError], face: str) -> Any:
+    """What makes passes, with its arguments checked: a program in place of options is refused.
+
+    A class of passes refuses programs by itself; other values are checked as `checked_value` does.
+    """
+    checked = checked_value(value, error, face)
+    if not is_maker(value) or isinstance(value, type):
+        return checked
+
+    @functools.wraps(checked)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        _refuse_programs(value, face + value.__name__, args, kwargs)
+        return checked(*args, **kwargs)
+
+    return make
+
+
+def check_makers(module: ModuleType) -> None:
+    """Replace the functions of a module that make passes by their checked versions."""
+    face = module.__name__.removeprefix("te_sched.") + "."
+    for name in module.__all__:
+        value = vars(module)[name]
+        if isinstance(value, FunctionType) and is_maker(value):
+            setattr(module, name, checked_maker(value, DeclarationError, face))
+
+
+def _refuse_programs(maker: Any, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """Refuse a module or a function of one as an argument of what makes a pass."""
+    program = next((v for v in (*args, *named.values()) if isinstance(v, _PROGRAMS)), None)
+    if program is None:
+        return
+    options = ", ".join(parameter.name for parameter in _options(maker))
+    is_module = isinstance(program, IRModule)
+    call = f"{call_of(maker, name)}({'module' if is_module else _MODULE_OF_FUNCTION})"
+    raise ParameterError(
+        f"{name} makes a pass, and cannot be called with {kind_of(program)}",
+        f"its arguments are the options of the pass: {options}" if options else "it has no options",
+        f"make the pass, then call it: {call}",
+    )
+
+
+def call_of(maker: Any, name: str) -> str:
+    """The call that makes a pass, with the options that it needs.
+
+    >>> from te_sched import relax
+    >>> call_of(relax.transform.BindParams, "BindParams")
+    'BindParams(func_name, params)'
+    """
+    needed = [option.name for option in _options(maker) if option.default is option.empty]
+    return f"{name}({', '.join(needed)})"
+
+
+def _options(maker: Any) -> list[inspect.Parameter]:
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(maker).parameters.values()
+    return [parameter for parameter in parameters if parameter.kind not in several]
+
+
+_MODULE_OF_FUNCTION = "te_sched.IRModule.from_expr(function)"
+_PROGRAMS = (IRModule, PrimFunc, GraphFunction)
 
 
 @walks_deeply("run a pass")

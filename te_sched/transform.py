@@ -14,7 +14,16 @@ from typing import Any
 from te_sched.errors import DeclarationError, LoweringError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule
 from te_sched.pass_context import PassContext, PassInfo
-from te_sched.passes import ModulePass, ModuleTransform, Pass, info_of, pass_of
+from te_sched.passes import (
+    ModulePass,
+    ModuleTransform,
+    Pass,
+    call_of,
+    check_makers,
+    info_of,
+    is_maker,
+    pass_of,
+)
 from te_sched.signatures import checked
 
 __all__ = [
@@ -50,12 +59,16 @@ class Sequential(ModulePass):
     ) -> None:
         self.passes = list(() if passes is None else passes)
         for one in self.passes:
-            if not callable(one) or isinstance(one, type):
-                raise DeclarationError(
-                    f"{getattr(one, '__name__', repr_of(one))} is not a pass",
-                    f"it is {kind_of(one)}",
-                    "give passes: relax.transform.LegalizeOps(), with parentheses",
-                )
+            if callable(one) and not isinstance(one, type) and not is_maker(one):
+                continue
+            name = getattr(one, "__name__", "")
+            raise DeclarationError(
+                f"{name or repr_of(one)} is not a pass",
+                "it makes passes" if is_maker(one) else f"it is {kind_of(one)}",
+                f"give a pass that it makes: {call_of(one, name)}"
+                if is_maker(one)
+                else "give passes, such as tir.transform.Simplify()",
+            )
         self.info = info_of(None, opt_level, name, required, traceable)
 
     def run(self, mod: IRModule) -> IRModule:
@@ -168,4 +181,5 @@ class PrintIR(ModulePass):
         return mod
 
 
+check_makers(sys.modules[__name__])
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

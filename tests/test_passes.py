@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from te_sched import IRModule, dlight, instrument, lower, relax, tir, transform
-from te_sched.errors import DeclarationError, LoweringError
+from te_sched.errors import DeclarationError, LoweringError, ParameterError
 from te_sched.ir import VDevice
-from te_sched.passes import Pass
+from te_sched.passes import Pass, is_maker
 from te_sched.relax import backend
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -208,3 +208,55 @@ def test_a_pass_of_functions_removes_those_for_which_it_returns_none() -> None:
         pytest.raises(LoweringError, match="returned 0 functions for one"),
     ):
         lower(network()["twice"])
+
+
+MAKERS = [
+    pytest.param(getattr(package, name), id=f"{package.__name__}.{name}")
+    for package in (relax.transform, tir.transform, tir.analysis, transform, backend, dlight)
+    for name in package.__all__
+    if is_maker(getattr(package, name))
+]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_modules_are_not_options_of_passes(maker: Any) -> None:
+    name = maker.__name__
+    for program in (IRModule({}), tir.PrimFunc([], tir.Evaluate(0))):
+        with pytest.raises(ParameterError, match=f"{name} makes a pass, and cannot be") as caught:
+            maker(program)
+        call = (
+            "module" if isinstance(program, IRModule) else "te_sched.IRModule.from_expr(function)"
+        )
+        assert caught.value.help.startswith("make the pass, then call it: ")
+        assert caught.value.help.endswith(f")({call})")
+    with pytest.raises(DeclarationError, match=f"{name} is not a pass") as made:
+        transform.Sequential([maker])
+    assert f"a pass that it makes: {name}(" in made.value.help
+
+
+def test_passes_are_found_by_their_annotations() -> None:
+    assert len(MAKERS) > 100
+    assert is_maker(tir.analysis.OOBChecker)
+    assert not is_maker(relax.transform.FusionPattern)
+    assert not is_maker(relax.get_pipeline("zero"))
+    assert not is_maker(tir.transform.prim_func_pass)
+
+
+def test_passes_of_users_may_have_modules_as_options() -> None:
+    @transform.module_pass(opt_level=0)
+    class Instead:
+        def __init__(self, other: IRModule) -> None:
+            self.other = other
+
+        def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+            return self.other
+
+    other = IRModule({})
+    assert Instead(other)(IRModule({"f": tir.PrimFunc([], tir.Evaluate(0))})) is other
+
+
+def test_wrong_options_of_passes_over_loops_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"tir.transform.Simplify takes 0 arguments by pos"):
+        tir.transform.Simplify(3)  # type: ignore[call-arg]
+    with pytest.raises(DeclarationError, match=r"argument variant of tir\.transform\.HoistIf"):
+        tir.transform.HoistIfThenElse(3)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.lowering.blocks.pipeline import passes_of
 from te_sched.lowering.blocks.place_allocations import common_ancestors
-from te_sched.passes import apply_passes
+from te_sched.passes import apply_passes, check_makers
 from te_sched.signatures import checked
 from te_sched.tir.transform import PrimFuncPass, access_of_host, of_each_function
 
@@ -373,4 +374,5 @@ def OOBChecker() -> PrimFuncPass:
     return of_each_function(check, "tir.analysis.OOBChecker")
 
 
+check_makers(sys.modules[__name__])
 _tell_of_absent_names(__name__)

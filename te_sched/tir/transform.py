@@ -6,6 +6,7 @@ te_sched.lowering and te_sched.tir.passes; `prim_func_pass` makes a pass of a us
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -55,6 +56,7 @@ from te_sched.passes import (
     ModulePass,
     Pass,
     PrimFuncPass,
+    check_makers,
     info_of,
     pass_of,
 )
@@ -1181,4 +1183,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+check_makers(sys.modules[__name__])
 _tell_of_absent_names(__name__)

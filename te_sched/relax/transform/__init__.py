@@ -12,11 +12,11 @@ from typing import Any
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError
+from te_sched.passes import checked_maker
 from te_sched.relax.transform.base import DataflowBlockPass as DataflowBlockPass
 from te_sched.relax.transform.base import FunctionPass as FunctionPass
 from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
 from te_sched.relax.transform.base import function_pass as function_pass
-from te_sched.signatures import checked_value
 
 # The passes, and the module of each; those that tune are in a package above this one.
 PASSES: dict[str, str] = {
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     if name not in PASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
-    found = checked_value(getattr(import_module(place), name), GraphTypeError, "relax.transform.")
+    found = checked_maker(getattr(import_module(place), name), GraphTypeError, "relax.transform.")
     globals()[name] = found
     return found
 

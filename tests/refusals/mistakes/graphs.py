@@ -12,6 +12,7 @@ from te_sched.errors import (
     GraphError,
     GraphTypeError,
     LoweringError,
+    ParameterError,
     ScriptError,
 )
 from te_sched.relax.dpl import is_op, wildcard
@@ -436,29 +437,29 @@ def _():
 @mistake(
     "A pass without parentheses",
     DeclarationError,
-    r"LegalizeOps is not a pass\n(.|\n)*with parentheses",
+    r"FuseOps is not a pass\n(.|\n)*a pass that it makes: FuseOps\(\)",
 )
 def pass_without_parentheses():
-    te_sched.transform.Sequential([relax.transform.LegalizeOps])(product())
+    te_sched.transform.Sequential([relax.transform.FuseOps])(product())
 
 
 @pass_without_parentheses.help
 def _():
-    te_sched.transform.Sequential([relax.transform.LegalizeOps()])(product())
+    te_sched.transform.Sequential([relax.transform.FuseOps()])(product())
 
 
 @mistake(
     "A pass that is given the module as its option",
-    GraphError,
-    r"the rules of LegalizeOps are an IRModule(.|\n)*LegalizeOps\(\)\(module\)",
+    ParameterError,
+    r"FuseOps makes a pass, and cannot be called with an IRModule(.|\n)*FuseOps\(\)\(module\)",
 )
 def module_as_an_option():
-    relax.transform.LegalizeOps(product())
+    relax.transform.FuseOps(product())
 
 
 @module_as_an_option.help
 def _():
-    relax.transform.LegalizeOps()(product())
+    relax.transform.FuseOps()(product())
 
 
 @mistake(

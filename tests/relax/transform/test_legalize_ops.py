@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from te_sched import IRModule, relax, topi
+from te_sched.errors import GraphError
 from te_sched.ir.op import Op
 
 
@@ -73,3 +74,8 @@ def test_legalize_ops_makes_the_second_of_two_constants_a_number() -> None:
     assert _value(module).args[1].fields[0].data.numpy() == 6
     machine = relax.VirtualMachine(relax.build(module, "llvm"))
     assert machine["main"]().numpy() == 2
+
+
+def test_rules_that_are_not_a_dictionary_are_refused():
+    with pytest.raises(GraphError, match="the rules of LegalizeOps are a list, expected a dict"):
+        relax.transform.LegalizeOps([("relax.add", None)])

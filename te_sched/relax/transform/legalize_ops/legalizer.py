@@ -56,7 +56,7 @@ class LegalizeOps(ModulePass):
                 f"the rules of LegalizeOps are {kind_of(self.customize_cmap)}, expected a "
                 "dictionary",
                 "",
-                "call the pass with a module: LegalizeOps()(module)",
+                "give rules by names of operators, or none",
             )
 
     def run(self, mod: IRModule) -> IRModule:
