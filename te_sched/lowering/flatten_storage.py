@@ -40,7 +40,6 @@ from te_sched.ir.expr import (
     IntImm,
     IterVar,
     Mul,
-    Not,
     PointerType,
     Range,
     StringImm,
@@ -55,12 +54,12 @@ from te_sched.ir.stmt import (
     BufferRealize,
     BufferStore,
     For,
-    IfThenElse,
     PrimFunc,
     Stmt,
 )
 from te_sched.ir.storage_scopes import default_scope
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.lowering.facts_mapper import FactsMapper
 from te_sched.lowering.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lowering.simplify import index_simplifier, mark_sizes
 from te_sched.lowering.view_binder import ViewBinder
@@ -352,7 +351,7 @@ _ATTRIBUTES = {
 }
 
 
-class _FunctionFlattener(_Flattener):
+class _FunctionFlattener(_Flattener, FactsMapper):
     """Rebuilds the body of another function, as TVM's FlattenBuffer: it makes all buffers anew, and
     simplifies sizes, and indices within loops and conditions. Only StorageFlatten of TVM knows
     realized buffers, which functions of blocks have here.
@@ -371,12 +370,7 @@ class _FunctionFlattener(_Flattener):
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.if_then_else" or not self.uses_iterators:
             return super().visit_Call(node)
-        condition = self.visit(node.args[0])
-        with self.assumed(condition):
-            then = self.visit(node.args[1])
-        with self.assumed(Not(condition)):  # as TVM: iterator maps have no predicate here
-            other = self.visit(node.args[2])
-        return replace(node, args=(condition, then, other))
+        return self.choice(node)
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         return self.computed_index(buffer, indices)  # it depends on the loops around it
@@ -391,7 +385,7 @@ class _FunctionFlattener(_Flattener):
         return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
 
     @contextmanager
-    def assumed(self, condition: Expr, holds: bool = True) -> Iterator[None]:
+    def assuming(self, condition: Expr, holds: bool = True) -> Iterator[None]:
         """Where a condition holds, or does not. One that holds restricts iterator maps."""
         outside = self.conditions
         if self.uses_iterators and holds:
@@ -432,16 +426,6 @@ class _FunctionFlattener(_Flattener):
         new = action(node)
         self.loops = outside
         return new
-
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition = self.visit(node.condition)
-        with self.assumed(condition):
-            then_case = self.visit(node.then_case)
-        else_case = node.else_case
-        if else_case is not None:
-            with self.assumed(condition, holds=False):
-                else_case = self.visit(else_case)
-        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         inside: Stmt = self.in_loop(node, super().visit_AttrStmt)

@@ -82,13 +82,6 @@ def values(bound: Range) -> IntervalSet:
     return IntervalSet(bound.min, last)
 
 
-def note_range(node: Any, analyzer: Analyzer) -> None:
-    """Bind the variable of a loop or of a thread axis in an analyzer."""
-    loop = loop_of(node)
-    if loop is not None:
-        analyzer.bind(loop.var, loop.range)
-
-
 def find_cut(
     var: Var,
     whole: Range,

@@ -32,7 +32,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
-from te_sched.lowering.guards import note_range
+from te_sched.lowering.facts_mapper import note_range
 from te_sched.lowering.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"

@@ -30,7 +30,7 @@ from te_sched.arith.clauses import Clauses
 from te_sched.arith.conditions import plain
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
-from te_sched.ir.blocks import Block, DeclBuffer
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.calls import changes_memory, effect_of
 from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
@@ -54,7 +54,6 @@ from te_sched.ir.expr import (
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import (
     AssertStmt,
-    AttrStmt,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -67,7 +66,7 @@ from te_sched.ir.stmt import (
     While,
 )
 from te_sched.ir.visitor import Mapper, children, replace, substitute, variables_of, walk
-from te_sched.lowering.guards import note_range
+from te_sched.lowering.facts_mapper import FactsMapper
 from te_sched.lowering.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
@@ -90,7 +89,7 @@ _LARGEST_LET = 200  # nodes of a value that replaces its variable
 _ON_BUFFERS = BufferStore | BufferRealize | DeclBuffer
 
 
-class StatementSimplifier(Mapper):
+class StatementSimplifier(FactsMapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
@@ -164,16 +163,6 @@ class StatementSimplifier(Mapper):
         with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
             return self.generic(node)
 
-    def visit_Block(self, node: Block) -> Block:
-        axes = []
-        for axis in node.iter_vars:
-            assert axis.dom is not None
-            domain: Range = self.visit(axis.dom)
-            axes.append(replace(axis, dom=domain))
-            self.analyzer.bind(axis.var, domain)
-        block: Block = self.generic(replace(node, iter_vars=tuple(axes)))
-        return block
-
     def visit_While(self, node: While) -> Stmt:
         self.change_memory_in(node)
         return self.generic(node)
@@ -185,10 +174,6 @@ class StatementSimplifier(Mapper):
             stored = {node.buffer.data for node in every if type(node) is BufferStore}
             has_call = any(type(node) is Call and changes_memory(node) for node in every)
             self.analyzer.change_memory(None if has_call else stored)
-
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        note_range(node, self.analyzer)
-        return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         is_float = dtypes.is_float(node.var.dtype)
@@ -224,12 +209,7 @@ class StatementSimplifier(Mapper):
             if holds:
                 return self.visit(node.then_case)
             return NOTHING if node.else_case is None else self.visit(node.else_case)
-        with self.assuming(known):
-            then_case = self.visit(node.then_case)
-        else_case = node.else_case
-        if else_case is not None:
-            with self.assuming(known, holds=False):
-                else_case = self.visit(else_case)
+        then_case, else_case = self.cases(node, known)
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:

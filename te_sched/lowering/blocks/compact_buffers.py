@@ -22,6 +22,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.storage_scopes import StorageScope, storage_scope
 from te_sched.ir.term_keys import all_same
@@ -77,25 +78,21 @@ class _Compaction(AccessMapper):
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
 
     def visit_For(self, node: For) -> Stmt:
-        values = Range(node.min, node.extent)
-        self.analyzer.bind(node.loop_var, values)
-        self.loops.add(node.loop_var)
-        if node.thread_binding is None:
-            return self.generic(node)
-        return self._in_thread(node, node.thread_binding.thread_tag, node.loop_var, values)
+        return self._in_loop(node)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if node.key not in ("thread_extent", "virtual_thread"):
-            return self.generic(node)
-        axis, values = node.node, Range(IntImm(0), node.value)
-        self.analyzer.bind(axis.var, values)
-        self.loops.add(axis.var)
-        return self._in_thread(node, axis.thread_tag, axis.var, values)
+        return self.generic(node) if loop_of(node) is None else self._in_loop(node)
 
-    def _in_thread(self, node: Stmt, tag: str, var: Var, values: Range) -> Stmt:
-        self.threads.append((tag, var, values))
+    def _in_loop(self, node: For | AttrStmt) -> Stmt:
+        loop = loop_of(node)
+        assert loop is not None
+        self.analyzer.bind(loop.var, loop.range)
+        self.loops.add(loop.var)
+        outside = self.threads
+        if loop.tag:
+            self.threads = [*outside, (loop.tag, loop.var, loop.range)]
         inside: Stmt = self.generic(node)
-        self.threads.pop()
+        self.threads = outside
         return inside
 
     def visit_Block(self, node: Block) -> Stmt:

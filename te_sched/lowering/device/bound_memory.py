@@ -12,7 +12,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
-from te_sched.lowering.guards import note_range
+from te_sched.lowering.facts_mapper import FactsMapper
 
 _MOST = 2**28  # elements; larger bounds are only the range of the type of a shape variable
 
@@ -22,15 +22,11 @@ def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return kernel.with_body(_Bounds(settings).visit(kernel.body))
 
 
-class _Bounds(StatementMapper):
+class _Bounds(FactsMapper, StatementMapper):
     """Replaces extents by their upper bounds."""
 
     def __init__(self, settings: Lowering) -> None:
         self.analyzer = Analyzer(settings)
-
-    def visit_Stmt(self, node: Stmt) -> Stmt:
-        note_range(node, self.analyzer)
-        return self.generic(node)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         extents = tuple(map(self.largest, node.extents))

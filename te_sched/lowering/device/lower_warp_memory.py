@@ -29,7 +29,7 @@ from te_sched.ir.message_text import spelled
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, statements, substitute
 from te_sched.lowering.device.hoist_shuffles import hoist_shuffles
-from te_sched.lowering.guards import note_range
+from te_sched.lowering.facts_mapper import note_range
 
 _MOST = 4  # the number of registers of another lane from which a lane may select
 

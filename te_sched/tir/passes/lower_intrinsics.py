@@ -11,12 +11,11 @@ both by itself, with other functions. Must not know code generation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
-from te_sched.ir.choices import choice_of, with_choice
+from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import (
     Add,
     Call,
@@ -32,9 +31,8 @@ from te_sched.ir.expr import (
     StringImm,
     Var,
 )
-from te_sched.ir.stmt import AttrStmt, For, IfThenElse, PrimFunc, Stmt
-from te_sched.ir.visitor import Mapper, replace
-from te_sched.lowering.guards import note_range
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lowering.facts_mapper import FactsMapper
 from te_sched.lowering.replace_intrinsics import replace_intrinsics
 
 # Functions of LLVM, where their names differ from those of intrinsics.
@@ -56,46 +54,22 @@ def lower_intrinsics(
     return func.with_body(_TargetIntrinsics(Analyzer(settings), is_llvm).visit(func.body))
 
 
-class _TargetIntrinsics(Mapper):
+class _TargetIntrinsics(FactsMapper):
     """Rebuilds expressions; the analyzer knows loops and conditions."""
 
     def __init__(self, analyzer: Analyzer, is_llvm: bool) -> None:
         self.analyzer, self.is_llvm = analyzer, is_llvm
 
-    # -- facts -------------------------------------------------------------------------------------
+    def fact_of(self, condition: Expr, mapped: Expr) -> Expr:
+        return condition  # without the intrinsics that this pass makes
 
-    def visit_For(self, node: For) -> Stmt:
-        note_range(node, self.analyzer)
-        return self.generic(node)
-
-    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        note_range(node, self.analyzer)
-        return self.generic(node)
-
-    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        yes = self._where(node.condition, node.then_case)
-        no = node.else_case
-        if no is not None:
-            no = self._where(ops.logical_not(node.condition), no)
-        return replace(node, condition=self.visit(node.condition), then_case=yes, else_case=no)
-
-    def visit_choice(self, node: Expr) -> Expr:
-        """Select or if_then_else."""
-        condition, yes, no = choice_of(node)  # type: ignore[misc]
-        yes, no = self._where(condition, yes), self._where(ops.logical_not(condition), no)
-        return with_choice(node, self.visit(condition), yes, no)
-
-    visit_Select = visit_choice
-
-    def _where(self, condition: Expr, node: Any) -> Any:
-        with self.analyzer.constraint(condition):
-            return self.visit(node)
+    visit_Select = FactsMapper.choice
 
     # -- functions ---------------------------------------------------------------------------------
 
     def visit_Call(self, node: Call) -> Expr:
         if choice_of(node) is not None:
-            return self.visit_choice(node)
+            return self.choice(node)
         call: Call = self.generic(node)
         name = _OF_LLVM.get(call.op)
         if name is None or not self.is_llvm:
