@@ -30,6 +30,7 @@ from te_sched.errors import (
     did_you_mean,
     is_users,
     kind_of,
+    listing,
     repr_of,
     with_article,
 )
@@ -84,6 +85,7 @@ def is_sequence(value: Any) -> bool:
 
 
 _ANYTHING = ParameterKind(lambda value: True, "anything")
+_NOTHING = ParameterKind(lambda value: False, "nothing")
 _SIMPLE: dict[Any, ParameterKind] = {
     Any: _ANYTHING,
     object: _ANYTHING,
@@ -139,6 +141,7 @@ def checked(
         for number, value in enumerate(args):
             name, expected = by_place[number] if number < len(by_place) else rest
             if not expected.fits(value):
+                refuse_separate(function, shown, args, kwargs)
                 raise unfit(error, shown, name, value, expected)
         for name, value in kwargs.items():
             expected = by_name.get(name, _ANYTHING)
@@ -148,9 +151,9 @@ def checked(
             return function(*args, **kwargs)
         except RecursionError:
             pass  # what follows has no frames of the overflow as its context
-        except DeclarationError as refusal:
-            if refusal.refused_dtype and is_users(sys._getframe(1)):
-                _advise_on_dtype(refusal, function, shown, args, kwargs)
+        except TeSchedError as refusal:
+            if is_users(sys._getframe(1)):
+                _advise(refusal, function, shown, args, kwargs)
             raise
         except TypeError:
             raise_unbound(function, shown, args, kwargs)
@@ -179,15 +182,79 @@ def bound(function: Callable[_P, _T], shown: str = "") -> Callable[_P, _T]:
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return function(*args, **kwargs)
-        except DeclarationError as refusal:
-            if refusal.refused_dtype and is_users(sys._getframe(1)):
-                _advise_on_dtype(refusal, function, name, args, kwargs)
+        except TeSchedError as refusal:
+            if is_users(sys._getframe(1)):
+                _advise(refusal, function, name, args, kwargs)
             raise
         except TypeError:
             raise_unbound(function, name, args, kwargs)
             raise
 
     return call
+
+
+def _advise(
+    error: TeSchedError,
+    function: Callable[..., Any],
+    shown: str,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+) -> None:
+    """Let the error of a call say what to write, if arguments have the wrong order or number."""
+    refuse_separate(function, shown, args, named)
+    if isinstance(error, DeclarationError) and error.refused_dtype:
+        _advise_on_dtype(error, function, shown, args, named)
+
+
+def refuse_separate(
+    function: Callable[..., Any], shown: str, args: Sequence[Any], named: Mapping[str, Any]
+) -> None:
+    """Refuse values that are given one by one, f(a, b), for a list of them, f([a, b]).
+
+    These are the first value of a parameter that takes a list, and those after it that fit the list
+    but not the parameters at their positions.
+
+    Raises
+    ------
+    ParameterError
+    """
+    by_place, _, rest = _signature(function, set())
+    kinds = [kind for _, kind in by_place] + [rest[1] if rest[0] else _NOTHING] * len(args)
+    for number, (value, (name, kind)) in enumerate(zip(args, by_place, strict=False)):
+        is_list = name == "shape" or (kind is not _ANYTHING and _fits(kind, []))
+        if not is_list or is_sequence(value):
+            continue
+        more = list(zip(args, kinds, strict=False))[number + 1 :]
+        count = sum(1 for _ in takewhile(partial(_is_of_list, kind, value), more))
+        if count:
+            given = args[number : number + 1 + count]
+            texts = listing([getattr(one, "name", "") or repr_of(one) for one in given])
+            before = "..., " if number > (by_place[0][0] == "self") else ""
+            after = ", ..." if named or len(more) > count else ""
+            raise ParameterError(
+                f"argument {name} of {shown} must be a list, got {len(given)} arguments: {texts}",
+                "",
+                f"pass them as a list: {shown}({before}[{texts}]{after})",
+            ) from None
+        return
+
+
+def _is_of_list(expected: ParameterKind, first: Any, pair: tuple[Any, ParameterKind]) -> bool:
+    """Whether a value fits a list with the first one, but not the parameter at its position."""
+    value, kind = pair
+    if _fits(kind, value) or not _fits(expected, [first, value]):
+        return False
+    has_kind = not _fits(expected, [object()])
+    operands = all(is_index(one) or hasattr(one, "dtype") for one in (first, value))
+    return has_kind or operands or type(first) is type(value)
+
+
+def _fits(kind: ParameterKind, value: Any) -> bool:
+    """Whether a parameter accepts a value, of any class."""
+    try:
+        return kind.fits(value)
+    except Exception:  # the predicate expects values of one class
+        return False
 
 
 def _advise_on_dtype(
@@ -204,24 +271,13 @@ def _advise_on_dtype(
     for number, (name, value) in enumerate(zip(names, args, strict=False)):
         if name in _LEFT and repr_of(value) == error.refused_dtype:
             order = number + (names[0] != "self")
-            text = _shape_meant(names, number, args, shown)
-            if not text:
+            if names[0] == "shape" and number == 1 and is_sequence(value):
+                text = f"give the shape first, {shown}({repr_of(value)}, ...)"
+            else:
                 is_named = _name_meant(names, number, args, named)
                 text = ", or ".join(filter(None, (is_named, error.advice)))
             error.advice = f"argument {order} of {shown} is {name}: {text}"
             return
-
-
-def _shape_meant(names: Sequence[str], number: int, args: Sequence[Any], shown: str) -> str:
-    """What to write if sizes are given as several arguments, or a shape in place of a dtype."""
-    if names[0] != "shape" or number != 1:
-        return ""
-    if is_sequence(args[1]):
-        return f"give the shape first, {shown}({repr_of(args[1])}, ...)"
-    sizes = [*takewhile(lambda value: is_index(value) or hasattr(value, "dtype"), args)]
-    listed = ", ".join(map(repr_of, sizes))
-    rest = ", ..." if len(args) > len(sizes) else ""
-    return f"give the shape as a tuple, {shown}(({listed}){rest})" if len(sizes) > 1 else ""
 
 
 def _name_meant(
@@ -238,11 +294,23 @@ def _name_meant(
 
 def bind_functions(module: ModuleType) -> None:
     """Replace the public functions of a module by `bound` ones."""
-    face = module.__name__.removeprefix("te_sched").removeprefix(".")
     for name in module.__all__:
-        value = vars(module).get(name)
-        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
-            setattr(module, name, bound(value, f"{face}.{name}" if face else name))
+        if name in vars(module):
+            setattr(module, name, _bound_value(module, vars(module)[name], name))
+
+
+def bind_late(module: ModuleType) -> Callable[[Any], Any]:
+    """The conversion to `bound` functions of what a module loads at its first use."""
+    return partial(_bound_value, module)
+
+
+def _bound_value(module: ModuleType, value: Any, name: str = "") -> Any:
+    """The `bound` version of a public function of a module, or another value."""
+    if not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
+        return value
+    face = module.__name__.removeprefix("te_sched").removeprefix(".")
+    name = name or value.__name__
+    return bound(value, f"{face}.{name}" if face else name)
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:
@@ -289,6 +357,7 @@ def raise_unbound(
         return
     if function.__name__ == "__call__":
         shown = getattr(args[0], "__name__", shown)
+    refuse_separate(function, shown, args, named)
     public = [name for name in parameters if name != "self"]
     stars = [one for one in parameters.values() if one.kind is Parameter.VAR_KEYWORD]
     unknown = [name for name in named if name not in parameters]

@@ -266,7 +266,7 @@ X = relax.Var("x", relax.TensorStructInfo((4, 8), "float32"))
         (lambda: te.placeholder(), "^te.placeholder is called without shape\n"),
         (lambda: te.placeholder((8,), shape=4), "wrong arguments: multiple values for .*'shape'"),
         (lambda: te.sum(A[0, K], axes=K), r"^sum has no parameter axes \(did you mean 'axis'"),
-        (lambda: te.create_schedule(C.op, C.op), "^create_schedule takes 1 argument by position"),
+        (lambda: te.create_schedule(C.op, C.op), "^argument ops of create_schedule must be a list"),
         (lambda: te_sched.build(S, [A, C], targt="llvm"), "^build has no parameter targt .*target"),
         (lambda: te_sched.lower(S, [A, C], simple=1), "^lower has no parameter simple .*simple_m"),
         (lambda: te_sched.cpu(0, 1), "^cpu takes 1 argument by position, got 2"),
@@ -315,9 +315,9 @@ SLIPS = [
     (lambda: te.placeholder((8, 8), "A", "int8"), ": write dtype='int8', name='A', or use one of"),
     (lambda: te.placeholder("A", (8, 8)), r": give the shape first, te.placeholder\(\(8, 8\), "),
     (lambda: tir.decl_buffer((8, 8), "A"), "argument 2 of decl_buffer is dtype: write name='A'"),
-    (lambda: nd.empty(4, 5), r"give the shape as a tuple, nd.empty\(\(4, 5\)\)"),
-    (lambda: nd.empty(4, 5, "int8"), r"give the shape as a tuple, nd.empty\(\(4, 5\), \.\.\.\)"),
-    (lambda: te.placeholder(te.var("n"), 4), r"te.placeholder\(\(n, 4\)\)"),
+    (lambda: nd.empty(4, 5), r"pass them as a list: nd.empty\(\[4, 5\]\)"),
+    (lambda: nd.empty(4, 5, "int8"), r"as a list: nd.empty\(\[4, 5\], \.\.\.\)"),
+    (lambda: te.placeholder(te.var("n"), 4), r"te.placeholder\(\[n, 4\]\)"),
     (lambda: te.var("n", "m"), "argument 2 of te.var is dtype: use one of bool"),
     (lambda: relax.op.zeros((4,), "x"), "argument 2 of relax.op.zeros is dtype: use one of bool"),
     (lambda: nd.array([1.0], "float32"), "write dtype='float32'"),
@@ -343,3 +343,47 @@ def test_other_unknown_dtypes_are_not_called_arguments(call):
     with pytest.raises(DeclarationError, match="unknown data type") as caught:
         call()
     assert caught.value.help.startswith("use one of bool")
+
+
+b = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="b")
+s = te.create_schedule(b.op)
+buffer = tir.decl_buffer((8, 8))
+SEPARATE = [
+    (lambda: te.create_prim_func(A, b), "ops of te.create_prim_func", r"\(\[A, b\]\)"),
+    (lambda: te.create_schedule(A.op, b.op), "ops of create_schedule", r"\(\[A, b\]\)"),
+    (lambda: te_sched.build(s, A, b, "llvm"), "args of build", r"\(..., \[A, b\], ...\)"),
+    (lambda: te_sched.build(s, A, b, target="llvm"), "args of build", r"\[A, b\], ...\)"),
+    (lambda: te_sched.lower(s, te.var("n"), A), "args of lower", r"\(..., \[n, A\]\)"),
+    (lambda: te_sched.explain(s, A, b), "args of explain", r"\(..., \[A, b\]\)"),
+    (lambda: topi.concatenate(A, b, 0), "a_tuple of topi.concatenate", r"\(\[A, b\], ...\)"),
+    (lambda: topi.reshape(A, 64, 1), "newshape of topi.reshape", r"\(..., \[64, 1\]\)"),
+    (lambda: te.compute(8, 8, lambda i, j: i), "shape of te.compute", r"\(\[8, 8\], ...\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "argument", "help"), SEPARATE)
+def test_values_given_one_by_one_for_a_list_are_refused(call, argument, help):
+    text = rf"argument {argument} must be a list, got 2 arguments: (.|\n)*as a list: \w.*{help}"
+    with pytest.raises(ParameterError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: te_sched.build(s, [A, b], 5),
+        lambda: te_sched.lower(s, A, {A: buffer}),
+        lambda: te_sched.lower(s, A),
+        lambda: te.create_prim_func(A, "int3"),
+    ],
+)
+def test_other_wrong_arguments_are_not_taken_for_lists(call):
+    with pytest.raises(TeSchedError) as caught:
+        call()
+    assert not isinstance(caught.value, ParameterError)
+
+
+@pytest.mark.parametrize("function", [te_sched.explain, te_sched.tune, te.create_prim_func])
+def test_functions_that_are_loaded_late_refuse_unknown_parameters(function):
+    with pytest.raises(ParameterError, match="has no parameter colour"):
+        function(s, colour=1)

@@ -382,7 +382,7 @@ def _checked_args(args: Any) -> list[Any]:
         raise LoweringError(
             f"args must be a list of tensors, buffers or variables, got {given}",
             "the parameters of a function have an order",
-            "write te_sched.lower(s, [A, B, C])",
+            "pass them as a list: [A, B, C]",
         )
     arguments = list(args)
     seen: set[Buffer | Var] = set()
