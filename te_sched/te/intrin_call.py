@@ -111,13 +111,7 @@ class TensorComputeOp(Operation):
         self.schedulable_ndim = sum(one.kind != "Opaque" for one in axis)
         self._inputs = Array(dict.fromkeys(inputs))
 
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The axes of the output."""
-        return self._axis
-
-    @property
-    def reduce_axis(self) -> tuple[IterVar, ...]:
+    def _reduced(self) -> tuple[IterVar, ...]:
         """The axes of the reduction whose steps the intrinsic does."""
         return self._reduce_axis
 

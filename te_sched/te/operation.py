@@ -13,7 +13,14 @@ from typing import Any
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
+from te_sched.errors import (
+    DeclarationError,
+    PositionError,
+    ScheduleError,
+    Subject,
+    repr_of,
+    user_place,
+)
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import (
     BufferRealize,
@@ -29,6 +36,22 @@ from te_sched.public_members import PublicObject
 from te_sched.te.tensor import Array, Tensor
 
 
+class _NoAxes(Array):
+    """The axes of an operation that has none: the error for an index tells the reason."""
+
+    def __new__(cls, op: Operation, kind: str) -> _NoAxes:
+        return super().__new__(cls)
+
+    def __init__(self, op: Operation, kind: str) -> None:
+        self.op, self.kind = op, kind
+
+    def _out_of_range(self, index: Any) -> PositionError:
+        op = self.op
+        what = "placeholder" if isinstance(op, PlaceholderOp) else "operation"
+        where = Subject(what, op.name, f"{what} {op.name} (declared at {op.place})")
+        return PositionError(f"{what} {op.name} has no {self.kind}", *op._why_no(self.kind), where)
+
+
 class Operation(DeeplyNested, PublicObject):
     """Base of all operations.
 
@@ -41,7 +64,9 @@ class Operation(DeeplyNested, PublicObject):
     ('B', [Tensor(shape=[4], op.name=A)], [T.iter_var(i, T.Range(0, 4), "DataPar", "")])
     """
 
+    _advice_for_items = "its tensors are outputs, its axes axis and reduce_axis"
     _inputs: tuple[Tensor, ...] = Array()
+    _axis: tuple[IterVar, ...] = ()
 
     def __init__(
         self,
@@ -89,13 +114,25 @@ class Operation(DeeplyNested, PublicObject):
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
-        """The axes of the output."""
-        return Array()
+        """The axes of the output, or the loops of a script."""
+        return self._axis or _NoAxes(self, "axes")
 
     @property
     def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction, none for an elementwise computation."""
+        return self._reduced() or _NoAxes(self, "reduction axes")
+
+    def _reduced(self) -> tuple[IterVar, ...]:
         """The axes of the reduction."""
-        return Array()
+        return ()
+
+    def _why_no(self, kind: str) -> tuple[str, str]:
+        """The reason why there are no axes or reduction axes, and help."""
+        if kind == "axes":
+            return "a statement computes it", "declare it with te.compute, whose axes are scheduled"
+        named = ", ".join([axis.var.name for axis in self._axis])
+        why = f"it is not a reduction; its axes are {named}" if named else "it is not a reduction"
+        return why, f"use {self.name}.op.axis; te.sum over te.reduce_axis makes a reduction"
 
     def root_iter_vars(self) -> tuple[IterVar, ...]:
         """The axes that a stage of this operation starts with.
@@ -145,6 +182,10 @@ class PlaceholderOp(Operation):
         super().__init__(name, "", None, [(shape, dtype)])
         self.shape, self.dtype = shape, dtype
 
+    def _why_no(self, kind: str) -> tuple[str, str]:
+        help = f"use the axes of an operation that reads {self.name}; {self.name}.shape has sizes"
+        return "it is an input, which is not computed", help
+
 
 class ComputeOp(Operation):
     """Computes each element of the outputs by an expression of its indices, `axis`.
@@ -170,16 +211,15 @@ class ComputeOp(Operation):
         self._axis, self.body = Array(axis), Array(body)
         self._inputs = Array(dict.fromkeys(loaded_tensors(self.body)))
 
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The axes of the output."""
-        return self._axis
-
-    @property
-    def reduce_axis(self) -> tuple[IterVar, ...]:
-        """The axes of the reduction, none for an elementwise computation."""
+    def _reduced(self) -> tuple[IterVar, ...]:
         first = self.body[0]
-        return Array(first.axis if isinstance(first, Reduce) else ())
+        return Array(first.axis) if isinstance(first, Reduce) else ()
+
+    def _why_no(self, kind: str) -> tuple[str, str]:
+        if kind != "axes":
+            return super()._why_no(kind)
+        help = f"use {self.name}.op.reduce_axis" if self.reduce_axis else "its stage has no loops"
+        return "it has no dimensions", help
 
     def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
         body = replace_tensors(self.body, mapping)
@@ -222,6 +262,9 @@ class ScanOp(Operation):
     def root_iter_vars(self) -> tuple[IterVar, ...]:
         """The scan axis, then the other axes of each state."""
         return (self.scan_axis, *self.spatial_axis_)
+
+    def _why_no(self, kind: str) -> tuple[str, str]:
+        return "it is a scan", "use its scan_axis and spatial_axis_"
 
     def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
         axes = (self.scan_axis, self.spatial_axis_)
@@ -285,11 +328,6 @@ class HybridOp(ExternOp):
     def __init__(self, *fields: Any, axis: tuple[IterVar, ...] | None = None) -> None:
         super().__init__(*fields)
         self._axis = Array(_loops(self.statement) if axis is None else axis)
-
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The loops of the script."""
-        return self._axis
 
     @cached_property
     def body(self) -> Stmt:

@@ -5,7 +5,6 @@ Owns indexing. Must not know how a tensor is computed, scheduled or stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -32,7 +31,7 @@ class Array(tuple[Any, ...]):
         try:
             found = tuple.__getitem__(self, index)
         except IndexError:
-            raise _out_of_range(self, index) from None
+            raise self._out_of_range(index) from None
         return Array(found) if type(index) is slice else found
 
     def __add__(self, other: Any) -> Any:
@@ -44,22 +43,17 @@ class Array(tuple[Any, ...]):
     def __repr__(self) -> str:
         return f"[{', '.join(map(str, self))}]"
 
-
-def _out_of_range(values: Sequence[Any], index: Any) -> PositionError:
-    """The error for an index of an array, which names the axes, sizes or tensors that there are."""
-    if not values:
-        return PositionError(
-            f"index {index} is out of range", "there are no values", "use it where there are some"
-        )
-    is_axis = all(isinstance(value, IterVar) for value in values)
-    names = [value.var.name if isinstance(value, IterVar) else str(value) for value in values]
-    count = counted(len(values), *(("axis", "axes") if is_axis else ("value",)))
-    verb = "is" if len(values) == 1 else "are"
-    return PositionError(
-        f"index {index} is out of range",
-        f"there {verb} {count}: {listing(names)}",
-        f"use an index from 0 to {len(values) - 1}",
-    )
+    def _out_of_range(self, index: Any) -> PositionError:
+        """The error for an index, which names the axes, sizes or tensors that there are."""
+        fault = f"index {index} is out of range"
+        if not self:
+            return PositionError(fault, "there are no values", "use it where there are some")
+        is_axis = all(isinstance(value, IterVar) for value in self)
+        names = [value.var.name if isinstance(value, IterVar) else str(value) for value in self]
+        count = counted(len(self), *(("axis", "axes") if is_axis else ("value",)))
+        verb = "is" if len(self) == 1 else "are"
+        why = f"there {verb} {count}: {listing(names)}"
+        return PositionError(fault, why, f"use an index from 0 to {len(self) - 1}")
 
 
 class Tensor(DataProducer, Operand, PublicObject):
