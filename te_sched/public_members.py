@@ -1,5 +1,5 @@
-"""The members of classes that users use: what `dir` and completion show, and te_sched's error for
-attributes that objects lack.
+"""The members of classes that users use: what `dir` and completion show, and te_sched's errors for
+attributes and items that objects lack.
 
 Must not know the classes.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from te_sched.errors import AbsentNameError, did_you_mean, listing
+from te_sched.errors import AbsentNameError, OperandError, did_you_mean, listing
 
 
 class PublicMembers:
@@ -26,7 +26,7 @@ class PublicMembers:
 
 class PublicObject(PublicMembers):
     """Base of classes of which users hold objects: an attribute that an object lacks is te_sched's
-    error, with the nearest name.
+    error, with the nearest name; so is an index of an object without items.
 
     Python before 3.12 reads attributes of these objects more slowly. Classes whose attributes
     te_sched reads very often (nodes of expressions and statements, arrays, compiled functions,
@@ -43,11 +43,17 @@ class PublicObject(PublicMembers):
 
     __slots__ = ()
     _public_name: ClassVar[str] = ""  # in errors, if it is not that of the class
+    _advice_for_items: ClassVar[str] = ""  # the help for an index, if objects have no items
 
     if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse_attribute(self, name)
+
+        # Python iterates with it, too; `__iter__` would make the objects `Iterable`.
+        def __getitem__(self, index: object) -> NoReturn:
+            fault = f"{_shown(type(self))!r} object cannot be indexed or iterated"
+            raise OperandError(fault, "", lambda: self._advice_for_items or _listed(self))
 
     def _advice_for(self, name: str) -> str:
         """The help for an attribute that the object lacks, or ""."""
@@ -64,15 +70,26 @@ def refuse_attribute(owner: PublicObject, name: str) -> NoReturn:
     kind = type(owner)
     if name[:1] == "_" or hasattr(kind, name):
         object.__getattribute__(owner, name)
-    fault = f"{kind._public_name or kind.__name__!r} object has no attribute {name!r}"
+    fault = f"{_shown(kind)!r} object has no attribute {name!r}"
     raise AbsentNameError(fault, "", lambda: _advice(owner, name))
 
 
 def _advice(owner: PublicObject, name: str) -> str:
-    names = [member for member in dir(owner) if member[0] != "_"]
-    near = did_you_mean(name, names)
-    general = f"use an attribute that exists{near}" if near else f"use one of {listing(names)}"
+    near = did_you_mean(name, _members(owner))
+    general = f"use an attribute that exists{near}" if near else _listed(owner)
     return owner._advice_for(name) or general
+
+
+def _shown(kind: type[PublicObject]) -> str:
+    return kind._public_name or kind.__name__
+
+
+def _members(owner: PublicObject) -> list[str]:
+    return [member for member in dir(owner) if member[0] != "_"]
+
+
+def _listed(owner: PublicObject) -> str:
+    return f"use one of {listing(_members(owner))}"
 
 
 def advice_elsewhere(name: str, places: Iterable[tuple[object, str]]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import te_sched
 from scripts.names import CLASSES
 from te_sched import arith, nd, relax, te, tir
-from te_sched.errors import AbsentNameError
+from te_sched.errors import AbsentNameError, OperandError
 from te_sched.public_members import PublicObject
 
 A = te.placeholder((8,), name="A")
@@ -142,3 +145,30 @@ def test_dir_shows_no_private_names() -> None:
     shown = (schedule, schedule[B], tir.Schedule(function()), A, tir.Schedule, te.Stage)
     private = [name for one in shown for name in dir(one) if name[0] == "_" and name[:2] != "__"]
     assert private == []
+
+
+ITEMS = [
+    (lambda: tir.Schedule(function()), "tir.Schedule", r"use sch.get\(handle\)"),
+    (lambda: tir.Schedule(function()).get_block("B"), "BlockRV", r"use sch.get\(block\)"),
+    (lambda: tir.Schedule(function()).get_loops("B")[0], "LoopRV", r"use sch.get\(loop\)"),
+    (lambda: te.create_schedule(B)[B], "Stage", "leaf_iter_vars"),
+    (lambda: te.create_schedule(B).trace, "Trace", "trace.entries"),
+    (lambda: B.op, "ComputeOp", "its tensors are outputs"),
+    (Counter, "Counter", "use one of count"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "help"), ITEMS)
+def test_objects_without_items_refuse_indices(make: Any, kind: str, help: str) -> None:
+    with pytest.raises(OperandError, match=rf"^{kind!r} object cannot be indexed") as caught:
+        make()[0]
+    assert re.search(help, caught.value.help)
+    assert caught.value.about[-1].file == __file__
+    assert isinstance(caught.value, TypeError)
+
+
+def test_objects_without_items_are_not_iterable() -> None:
+    assert not isinstance(Counter(), Iterable)
+    with pytest.raises(OperandError, match="cannot be indexed or iterated"):
+        list(Counter())
+    assert np.array(Counter()).shape == ()

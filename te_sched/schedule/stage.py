@@ -35,6 +35,7 @@ class Stage(
         *("attach_spec", "copy_from", "draft", "fates", "is_rolling", "launched_threads"),
         *("layouts", "lengths", "schedule"),
     )
+    _advice_for_items = "its loops are leaf_iter_vars, the axes of its operation op.axis"
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same stage.

@@ -51,6 +51,7 @@ class BlockRV(PublicObject):
 
     __slots__ = ("key", "name")
     _internal_members = ("key",)
+    _advice_for_items = "use sch.get(block) for the block, sch.get_loops(block) for its loops"
 
     def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
         _check_key(key, BlockKey, "block")
@@ -77,6 +78,7 @@ class LoopRV(PublicObject):
 
     __slots__ = ("key",)
     _internal_members = ("key",)
+    _advice_for_items = "it is one loop: use sch.get(loop) for its statement"
 
     def __init__(self, key: Var | None = None) -> None:
         _check_key(key, Var, "loop")

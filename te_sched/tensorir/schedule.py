@@ -112,6 +112,9 @@ class BlockSchedule(
 
     __slots__ = ()
     _public_name = "tir.Schedule"
+    _advice_for_items = (
+        "use sch.get(handle) for a block or loop, sch.get_block(name) for its handle"
+    )
     _internal_members = (
         *("around", "block", "block_key", "blocks_below", "blocks_in", "blocks_of", "blocks_rv"),
         *("buffer_place", "changes", "declared", "draft", "fates", "function_named"),

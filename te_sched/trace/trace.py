@@ -32,6 +32,7 @@ class Trace(Shown):
     """
 
     __slots__ = ("entries", "handles", "known")
+    _advice_for_items = "its entries are trace.entries"
 
     def __init__(self, handles: Handles) -> None:
         self.handles = handles
