@@ -351,20 +351,28 @@ def _reduced_output(block: Block) -> str:
     return ""
 
 
-def why_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> str:
-    """The reason why some blocks are not all complete or reductions, among themselves; "" if they
-    are.
+def advice_to_initialize(index: BlockIndex, key: BlockKey, other: str) -> str:
+    """The help for a block that is not a reduction: to write T.init, if this is what a reduction
+    lacks; or other advice.
     """
+    block = index.block(key)
+    is_reduced = any(axis.kind == "CommReduce" for axis in block.iter_vars)
+    if block.init is not None or not is_reduced or len(block.writes) != 1:
+        return other
+    return f"write `with T.init(): {block.writes[0].buffer.name}[...] = ...` in block {key.name}"
+
+
+def first_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> tuple[BlockKey, str] | None:
+    """The first of some blocks that is not complete and not a reduction among them, and why."""
     for key in keys:
         complete = why_not_complete(index, key, keys)
         if not complete:
             continue
         reduction = why_not_reduction(index, key, keys)
         if reduction:
-            return (
-                f"block {key.name} is neither complete ({complete}) nor a reduction ({reduction})"
-            )
-    return ""
+            text = f"neither complete ({complete}) nor a reduction ({reduction})"
+            return key, f"block {key.name} is {text}"
+    return None
 
 
 def bound_kinds(realize: BlockRealize, var: Var) -> list[tuple[Any, str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from te_sched.errors import HandleError, Subject, repr_of
+from te_sched.errors import HandleError, Subject
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
@@ -295,12 +295,15 @@ def sequence(*statements: Stmt | None) -> Stmt:
 
 
 def missing(index: BlockIndex, key: Key, name: str, what: str) -> HandleError:
-    """The error for a handle whose loop or block is gone."""
-    fate = index.fates.get(key, "")
+    """The error for a handle whose loop or block is gone, or is of another schedule."""
+    found = "sch.get_block(name)" if what == "block" else "sch.get_loops(block)"
+    if key not in index.fates:
+        fault = f"{what} {name} belongs to another schedule"
+        help = f"take the handle from this schedule: {found}"
+        return HandleError(fault, "handles are valid in one schedule and its copies", help)
     return HandleError(
         f"{what} {name} is no longer in the program",
-        fate or f"it is {what} of another schedule, or {repr_of(name)} was removed",
-        "take the handles from the primitive that made the present loops, or from get_block and "
-        "get_loops",
+        index.fates[key] or "a primitive removed it",
+        f"take the handle from the primitive that removed it, or from {found}",
         Subject(what, name),
     )

@@ -100,6 +100,17 @@ def _foreign(sch: Any) -> Any:
     return sch.get_loops(Schedule(program(MATMUL)).get_block("C"))
 
 
+def _foreign_loop(sch: Any) -> Any:
+    other = Schedule(program(MATMUL))
+    return sch.parallel(other.split(loops(other, "C")[0], [None, 4])[0])
+
+
+def _foreign_sample(sch: Any) -> Any:
+    other = Schedule(program(MATMUL))
+    factors = other.sample_perfect_tile(loops(other, "C")[0], 2)
+    return sch.split(loops(sch, "C")[0], factors)
+
+
 def _same_names(sch: Any) -> Any:
     block = sch.get(sch.get_block("B"))
     one, other = [region.buffer for region in block.reads]
@@ -212,7 +223,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.get_loops(3), "get_loops needs a block, got an int"),
     (MATMUL, _removed, "the handle of block C was removed"),
     (MATMUL, _gone, r"loop i is no longer in the program(.|\n)*it was split into i_0, i_1"),
-    (MATMUL, _foreign, "block C is no longer in the program"),
+    (MATMUL, _foreign, r"block C belongs to another schedule(.|\n)*sch.get_block\(name\)"),
+    (MATMUL, _foreign_loop, r"loop i_0 belongs to another schedule(.|\n)*sch.get_loops\(block\)"),
+    (
+        MATMUL,
+        _foreign_sample,
+        r"split factor of loop i uses v, which is not a(.|\n)*was sampled by",
+    ),
     (MATMUL, lambda s: s.get(tir.Var("v")), "v is not a sampled integer of this schedule"),
     (MATMUL, lambda s: s.get_sref(program(MATMUL).body.block), "is not in the program of this"),
     (MATMUL, lambda s: Schedule(3), "a schedule is of a function or module, got an int"),
@@ -271,7 +288,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         OTHERS["begun elsewhere"],
         lambda s: s.vectorize(loops(s, "B")[0]),
-        "cannot vectorize loop i(.|\n)*B is neither complete(.|\n)*it has no T.init",
+        r"cannot vectorize loop i(.|\n)*, block B(.|\n)*B is neither complete(.|\n)*it has no T.init"
+        r"(.|\n)*write `with T.init\(\): B\[...\] = ...` in block B",
+    ),
+    (
+        OTHERS["begun elsewhere"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        r"it is not a reduction: it has no T.init(.|\n)*write `with T.init\(\): B\[...\]",
     ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
     (
@@ -939,8 +962,8 @@ def _error(match: str) -> type[TeSchedError]:
         return DeclarationError
     if "which function" in match:
         return FunctionError
-    is_gone = "no longer in the program" in match or "was removed" in match
-    return HandleError if is_gone else ScheduleError
+    gone = ("no longer in the program", "was removed", "belongs to another schedule")
+    return HandleError if any(text in match for text in gone) else ScheduleError
 
 
 enter(

@@ -13,10 +13,11 @@ from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import (
+    advice_to_initialize,
     bound_kinds,
+    first_not_compact,
     is_group,
     stated_blocks,
-    why_not_compact,
 )
 from te_sched.tensorir.dependences import mentioned
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
@@ -123,16 +124,13 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
     key = schedule.loop_key(loop, action)
     node = schedule.loop(key)
     _check_bindings(schedule, key, action, thread)
-    why = ""
     for blocks in _by_scope(schedule, schedule.blocks_of(key)):
-        why = why or why_not_compact(schedule, blocks)
-    if why:
-        raise ScheduleError(
-            f"cannot {action} loop {key.name}",
-            why,
-            "write every buffer in one block, which reads what is complete",
-            of_loop(key.name),
-        )
+        if found := first_not_compact(schedule, blocks):
+            block, why = found
+            other = "write every buffer in one block, which reads what is complete"
+            help = advice_to_initialize(schedule, block, other)
+            where = [of_loop(key.name), of_block(block.name)]
+            raise ScheduleError(f"cannot {action} loop {key.name}", why, help, where)
     bound = None
     if thread:
         bound = IterVar(None, Var(thread, node.loop_var.dtype), "ThreadIndex", thread)

@@ -20,6 +20,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
     accessed,
+    advice_to_initialize,
     buffers_of,
     consumers,
     loop_ranges,
@@ -183,7 +184,9 @@ class MovementPrimitives(ScheduleBase):
                 key,
                 target,
                 f"it is neither a complete block ({why}) nor a reduction",
-                "write every buffer in one block, and read it after that",
+                advice_to_initialize(
+                    self, key, "write every buffer in one block, and read it after that"
+                ),
             )
         why = why_not_exact(self, [key] if is_producer else producers(self, key))
         if why:

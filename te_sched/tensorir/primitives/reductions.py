@@ -17,6 +17,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
     accessed,
+    advice_to_initialize,
     bound_kinds,
     loops_around,
     run_once,
@@ -74,7 +75,7 @@ class ReductionPrimitives(ScheduleBase):
             raise ScheduleError(
                 f"cannot decompose block {key.name}",
                 f"it is not a reduction: {why}",
-                "use a block with T.init and reduction iterators",
+                advice_to_initialize(self, key, "use a block with T.init and reduction iterators"),
                 of_block(key.name),
             )
         outside = above[: above.index(before)]
@@ -159,7 +160,8 @@ class ReductionPrimitives(ScheduleBase):
             )
         why = why_not_reduction(self, key)
         if why:
-            raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
+            help = advice_to_initialize(self, key, "use a block with T.init")
+            raise refused(f"it is not a reduction: {why}", "", help)
         if why := why_outside(self, key):
             raise refused(f"it leaves its domain: {why}", "", WITHIN)
         update = update_of(realize.block, refused)
