@@ -20,6 +20,7 @@ from te_sched.errors import (
     Subject,
     TeSchedError,
     did_you_mean,
+    listing,
     place_of_error,
     repeating,
     repr_of,
@@ -130,9 +131,12 @@ class Source:
                 )
             elif isinstance(error, Exception):
                 text = str(error) or type(error).__name__
-                is_sentence = isinstance(error, NameError | AttributeError)
-                fault = text if is_sentence else f"cannot evaluate {_described(node)}"
-                why = "" if is_sentence else f"it raises {type(error).__name__}: {text}"
+                if isinstance(error, NameError | AttributeError) and " " in text:
+                    fault, *lines = text.splitlines()
+                    why = " ".join(lines)
+                else:  # an Enum's says the name alone
+                    fault = f"cannot evaluate {_described(node)}"
+                    why = f"it raises {type(error).__name__}: {text}"
                 found = ScriptError(fault, why, help or _nearest(error) or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")
@@ -165,8 +169,10 @@ def _nearest(error: Exception) -> str:
     """The advice for an attribute that an object does not have."""
     if not isinstance(error, AttributeError) or error.obj is None:
         return ""
-    meant = did_you_mean(error.name, [name for name in dir(error.obj) if name[0] != "_"])
-    return f"use an attribute that exists{meant}" if meant else ""
+    names = [name for name in dir(error.obj) if name[0] != "_"]
+    meant = did_you_mean(error.name, names)
+    listed = f"use one of {listing(names)}" if names else ""
+    return f"use an attribute that exists{meant}" if meant else listed
 
 
 def _described(node: Any) -> str:

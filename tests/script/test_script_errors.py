@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 
 import pytest
@@ -423,3 +424,35 @@ def test_a_block_that_uses_a_loop_is_shown() -> None:
     text += "            vi = T.axis.spatial(4, i)\n            A[vi, i] = 0.0\n"
     check(text, "function f is ill-formed, due to block b uses i", "with T.block('b'):")
     assert "vi = T.axis.spatial(extent, i)" in failed(text).help
+
+
+class Sizes:
+    rows, columns = 4, 8
+
+
+class Kind(enum.Enum):
+    ROW = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "fault", "help"),
+    [
+        ("Sizes.row", "type object 'Sizes' has no attribute 'row'", "(did you mean 'rows'?)"),
+        ("Sizes.height(A)", "type object 'Sizes' has no attribute 'height'", "columns, rows"),
+        ("Kind.LINE", "cannot evaluate Kind.LINE", "use one of ROW"),
+    ],
+)
+def test_attributes_of_the_users_objects_are_suggested(value: str, fault: str, help: str) -> None:
+    with pytest.raises(ScriptError, match=f"^{re.escape(fault)}\n") as caught:
+        from_source(f"{IN_FUNCTION}    T.evaluate({value})\n", {"Sizes": Sizes, "Kind": Kind})
+    assert help in caught.value.help
+    assert str(caught.value).count("did you mean") <= 1
+
+
+def test_an_error_of_several_lines_is_a_fault_and_its_reason() -> None:
+    def absent(name: str) -> None:
+        raise AttributeError(f"there is no {name}\nit was removed")
+
+    with pytest.raises(ScriptError, match=r"^there is no b\n") as caught:
+        from_source(f"{IN_FUNCTION}    T.evaluate(absent('b'))\n", {"absent": absent})
+    assert caught.value.why == "it was removed"
