@@ -107,14 +107,29 @@ def _listed(found: Sequence[Found]) -> str:
     return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
 
 
+class _ProgramOutput:
+    """A stream that notes whether a program has written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self.is_written = stream, False
+
+    def write(self, text: str) -> int:
+        self.is_written = True
+        written: int = self._stream.write(text)
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def execute(
     path: str,
     arguments: Sequence[str] = (),
     quiet: bool = False,
     needs_schedules: bool = True,
 ) -> UserProgram:
-    """Execute a program and record its schedules; its output goes to stderr, or is discarded if
-    `quiet`.
+    """Execute a program and record its schedules; its output goes to stderr, with a line after it,
+    or is discarded if `quiet`.
 
     Where there is no GPU, its cuda(0) is the emulated device. If it fails, its traceback is shown,
     and the schedules made before are returned.
@@ -127,7 +142,7 @@ def execute(
     recorder = ScheduleRecorder()
     emulate = config.current().emulate or not cuda(0).exist
     error: BaseException | None = None
-    output = StringIO() if quiet else sys.stderr
+    output: Any = StringIO() if quiet else _ProgramOutput(sys.stderr)
     with observed_by(recorder), redirect_stdout(output), config.scoped(emulate=emulate):
         module = ModuleType("__main__")
         try:
@@ -139,6 +154,8 @@ def execute(
         except BaseException as failure:
             error = failure
             show_failure(failure, path)
+    if not quiet and output.is_written:
+        click.echo(f"--- end of the output of {path} (omitted with -q) ---", err=True)
     recorder.defined(vars(module), path)
     found = recorder.found
     if not found and needs_schedules:

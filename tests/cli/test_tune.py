@@ -154,7 +154,7 @@ def test_progress_is_shown_at_once(te_sched_command, program):
     assert any(line.startswith("tuning C: 2 of 2, best ") for line in lines)
     with te_sched.config(progress=False):
         done = te_sched_command("tune", "--space", "space", "--trials", 1, path)
-    assert done.stderr.startswith("a line of the program\n ID |")
+    assert done.stderr.startswith("a line of the program\n--- end of the output")
 
 
 def test_progress_is_shown_before_the_search_is_loaded():
