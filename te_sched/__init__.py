@@ -102,8 +102,7 @@ _LATE = {
     "transform": "te_sched.transform",
     "tune": "te_sched.meta_schedule.tuning:tune",
 }
-_MODULE = sys.modules[__name__]
-lazy_loading.set_lazy_names(_MODULE, _LATE, _signatures.bind_late(_MODULE))
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 
 
 def _tell_of_absent_names(module: types.ModuleType) -> None:
@@ -119,5 +118,5 @@ _MODULES = (
     "transform",
 )
 _FUNCTIONS = ("Range", "build", "lower")
-public_names.list_names(_MODULE, *_MODULES, *_FUNCTIONS, late=_LATE)
-_signatures.bind_functions(_MODULE)
+public_names.list_names(sys.modules[__name__], *_MODULES, *_FUNCTIONS, late=_LATE)
+_signatures.bind_functions(sys.modules[__name__])

@@ -227,12 +227,12 @@ def refuse_separate(
         more = list(zip(args, kinds, strict=False))[number + 1 :]
         count = sum(1 for _ in takewhile(partial(_is_of_list, kind, value), more))
         if count:
-            given = args[number : number + 1 + count]
-            texts = listing([getattr(one, "name", "") or repr_of(one) for one in given])
+            parts = args[number : number + 1 + count]
+            texts = listing([getattr(part, "name", "") or repr_of(part) for part in parts])
             before = "..., " if number > (by_place[0][0] == "self") else ""
             after = ", ..." if named or len(more) > count else ""
             raise ParameterError(
-                f"argument {name} of {shown} must be a list, got {len(given)} arguments: {texts}",
+                f"argument {name} of {shown} must be a list, got {len(parts)} arguments: {texts}",
                 "",
                 f"pass them as a list: {shown}({before}[{texts}]{after})",
             ) from None
@@ -245,7 +245,7 @@ def _is_of_list(expected: ParameterKind, first: Any, pair: tuple[Any, ParameterK
     if _fits(kind, value) or not _fits(expected, [first, value]):
         return False
     has_kind = not _fits(expected, [object()])
-    operands = all(is_index(one) or hasattr(one, "dtype") for one in (first, value))
+    operands = all(is_index(part) or hasattr(part, "dtype") for part in (first, value))
     return has_kind or operands or type(first) is type(value)
 
 
@@ -294,23 +294,11 @@ def _name_meant(
 
 def bind_functions(module: ModuleType) -> None:
     """Replace the public functions of a module by `bound` ones."""
-    for name in module.__all__:
-        if name in vars(module):
-            setattr(module, name, _bound_value(module, vars(module)[name], name))
-
-
-def bind_late(module: ModuleType) -> Callable[[Any], Any]:
-    """The conversion to `bound` functions of what a module loads at its first use."""
-    return partial(_bound_value, module)
-
-
-def _bound_value(module: ModuleType, value: Any, name: str = "") -> Any:
-    """The `bound` version of a public function of a module, or another value."""
-    if not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
-        return value
     face = module.__name__.removeprefix("te_sched").removeprefix(".")
-    name = name or value.__name__
-    return bound(value, f"{face}.{name}" if face else name)
+    for name in module.__all__:
+        value = vars(module).get(name)
+        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
+            setattr(module, name, bound(value, f"{face}.{name}" if face else name))
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:

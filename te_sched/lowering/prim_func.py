@@ -35,7 +35,7 @@ from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
 from te_sched.lowering.statements import sequence
-from te_sched.signatures import is_sequence
+from te_sched.signatures import bound, is_sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor
 
@@ -44,6 +44,7 @@ _DROPPED = ("workload", "const_matrix", "auto_scheduler_simplify_const_tensor_in
 _FREE_LAYOUT = "layout_free_placeholders"
 
 
+@bound
 def create_prim_func(
     ops: Sequence[Tensor | Var] | Tensor, index_dtype_override: str | None = None
 ) -> PrimFunc:

@@ -45,7 +45,7 @@ from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import cpu_count
 from te_sched.notebook_display import Shown
 from te_sched.schedule.schedule import Schedule as TensorSchedule
-from te_sched.signatures import is_index, is_sequence
+from te_sched.signatures import bound, is_index, is_sequence
 from te_sched.te.operation import PlaceholderOp
 from te_sched.te.tensor import Tensor
 from te_sched.tir.schedule import Schedule, Trace
@@ -259,6 +259,7 @@ def _without_comments(text: str) -> str:
     return "\n".join(lines)
 
 
+@bound
 def tune(
     f: Any,
     args: Sequence[Any] | None = None,

@@ -10,6 +10,7 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Sequence
+from enum import EnumMeta
 from types import FunctionType
 from typing import Any
 
@@ -131,12 +132,12 @@ class Source:
                 )
             elif isinstance(error, Exception):
                 text = str(error) or type(error).__name__
-                if isinstance(error, NameError | AttributeError) and " " in text:
-                    fault, *lines = text.splitlines()
-                    why = " ".join(lines)
-                else:  # an Enum's says the name alone
-                    fault = f"cannot evaluate {_described(node)}"
-                    why = f"it raises {type(error).__name__}: {text}"
+                is_sentence = isinstance(error, NameError | AttributeError) and not isinstance(
+                    getattr(error, "obj", None),
+                    EnumMeta,  # whose text is the name alone
+                )
+                fault = text if is_sentence else f"cannot evaluate {_described(node)}"
+                why = "" if is_sentence else f"it raises {type(error).__name__}: {text}"
                 found = ScriptError(fault, why, help or _nearest(error) or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")

@@ -24,6 +24,7 @@ from te_sched.lowering.statements import binds_threads
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import bound
 from te_sched.story.compiling import StepCompiler, from_error, wrong_result
 from te_sched.story.machine import caches, peak_gigaflops
 from te_sched.story.model import StoryData, StoryStep, Timing
@@ -48,6 +49,7 @@ from te_sched.views.loop_tree import default_args
 Explained = Schedule | BlockSchedule | PrimFunc | IRModule
 
 
+@bound
 def explain(
     schedule: Explained,
     args: Sequence[Any] | None = None,

@@ -129,10 +129,9 @@ _LATE = {
     "hybrid": "te_sched.te.hybrid",
 }
 _ADVICE = "te_sched.schedule.schedule:advice_for_declaration"
-_MODULE = sys.modules[__name__]
-lazy_loading.set_lazy_names(_MODULE, _LATE, _signatures.bind_late(_MODULE))
-public_names.list_names(_MODULE, late=_LATE)
-_signatures.bind_functions(_MODULE)
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+public_names.list_names(sys.modules[__name__], late=_LATE)
+_signatures.bind_functions(sys.modules[__name__])
 
 for _kind in (Tensor, Operation):
     setattr(_kind, "_advice_for", lazy_loading.lazy_function(_ADVICE))  # noqa: B010

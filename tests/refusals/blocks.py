@@ -288,7 +288,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         OTHERS["begun elsewhere"],
         lambda s: s.vectorize(loops(s, "B")[0]),
-        r"cannot vectorize loop i(.|\n)*, block B(.|\n)*B is neither complete(.|\n)*it has no T.init"
+        r"cannot vectorize loop i(.|\n)*, block B(.|\n)*B is neither complete(.|\n)*has no T.init"
         r"(.|\n)*write `with T.init\(\): B\[...\] = ...` in block B",
     ),
     (

@@ -447,12 +447,3 @@ def test_attributes_of_the_users_objects_are_suggested(value: str, fault: str, h
         from_source(f"{IN_FUNCTION}    T.evaluate({value})\n", {"Sizes": Sizes, "Kind": Kind})
     assert help in caught.value.help
     assert str(caught.value).count("did you mean") <= 1
-
-
-def test_an_error_of_several_lines_is_a_fault_and_its_reason() -> None:
-    def absent(name: str) -> None:
-        raise AttributeError(f"there is no {name}\nit was removed")
-
-    with pytest.raises(ScriptError, match=r"^there is no b\n") as caught:
-        from_source(f"{IN_FUNCTION}    T.evaluate(absent('b'))\n", {"absent": absent})
-    assert caught.value.why == "it was removed"

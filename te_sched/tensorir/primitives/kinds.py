@@ -125,8 +125,8 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
     node = schedule.loop(key)
     _check_bindings(schedule, key, action, thread)
     for blocks in _by_scope(schedule, schedule.blocks_of(key)):
-        if found := first_not_compact(schedule, blocks):
-            block, why = found
+        if refuted := first_not_compact(schedule, blocks):
+            block, why = refuted
             other = "write every buffer in one block, which reads what is complete"
             help = advice_to_initialize(schedule, block, other)
             where = [of_loop(key.name), of_block(block.name)]

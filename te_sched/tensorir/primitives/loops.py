@@ -255,18 +255,17 @@ def _check_repeated(schedule: ScheduleBase, key: Var) -> None:
 def _check_defined(schedule: ScheduleBase, factors: Sequence[Expr], name: str) -> None:
     """Refuse variables that the program does not have, such as samples of other schedules."""
     functions = schedule.functions.values() if factors else ()
-    shapes = [size for func in functions for one in func.buffer_map.values() for size in one.shape]
-    parts = [*shapes, *(part for func in functions for part in (func.body, *func.params))]
-    defined = {variable for part in parts for variable in variables_of(part)}
-    for variable in [variable for one in factors for variable in variables_of(one)]:
-        if variable not in defined:
-            raise ScheduleError(
-                f"split factor of loop {name} uses {variable.name}, which is not a variable of the "
-                "program",
-                "it was sampled by another schedule, or is not declared",
-                "give an int, a size of the program, or what sample_ of this schedule returned",
-                of_loop(name),
-            )
+    buffers = [buffer for func in functions for buffer in func.buffer_map.values()]
+    parts = [part for func in functions for part in (func.body, *func.params)]
+    parts += [size for buffer in buffers for size in buffer.shape]
+    for variable in variables_of(*factors) - variables_of(*parts):  # one of them is named
+        raise ScheduleError(
+            f"split factor of loop {name} uses {variable.name}, which is not a variable of the "
+            "program",
+            "it was sampled by another schedule, or is not declared",
+            "give an int, a size of the program, or what sample_ of this schedule returned",
+            of_loop(name),
+        )
 
 
 def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
@@ -282,7 +281,7 @@ def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
         None if one is None else schedule.value_of(one, f"split factor of loop {name}")
         for one in factors
     ]
-    _check_defined(schedule, [one for one in values if isinstance(one, Expr)], name)
+    _check_defined(schedule, [value for value in values if isinstance(value, Expr)], name)
     unknown = [place for place, one in enumerate(values) if one is None or _is(one, -1)]
     if len(unknown) > 1:
         raise ScheduleError(
