@@ -347,7 +347,9 @@ def raise_unbound(
         shown = getattr(args[0], "__name__", shown)
     refuse_separate(function, shown, args, named)
     public = [name for name in parameters if name != "self"]
-    stars = [one for one in parameters.values() if one.kind is Parameter.VAR_KEYWORD]
+    stars = [
+        parameter for parameter in parameters.values() if parameter.kind is Parameter.VAR_KEYWORD
+    ]
     unknown = [name for name in named if name not in parameters]
     help = f"its parameters are {', '.join(public)}" if public else "it has no parameters"
     if unknown and not stars:
@@ -365,7 +367,9 @@ def raise_unbound(
 def _most(parameters: Mapping[str, Parameter]) -> int:
     """How many arguments a function takes by position, besides `self`."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in by_place for name, one in parameters.items() if name != "self")
+    return sum(
+        parameter.kind in by_place for name, parameter in parameters.items() if name != "self"
+    )
 
 
 def _missing(
