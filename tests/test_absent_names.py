@@ -80,5 +80,5 @@ def test_capitals_tell_similar_names_apart(name: str, nearest: str) -> None:
     ],
 )
 def test_names_of_another_module_lead_there(module: object, name: str, owner: str) -> None:
-    with pytest.raises(AbsentNameError, match=f"help: use {owner}.{name}$"):
+    with pytest.raises(AbsentNameError, match=rf"help: use {owner}\.{name}(;|$)"):
         getattr(module, name)

@@ -224,13 +224,15 @@ def _help(module: str, name: str, known: Iterable[str]) -> str:
         replacement = _replacement(inside, name) if is_of_tvm else ""
         return "; ".join(filter(None, (replacement, ABSENT[path])))
     if is_of_tvm:
-        return _replacement(inside, name) or _elsewhere(module, name) or _INSTALLED.format(path)
+        own = _replacement(inside, name) or _elsewhere(module, name)
+        return f"{own}; {_KEPT}" if own else _INSTALLED.format(path)
     if elsewhere := _elsewhere(module, name):
         return elsewhere
     near = did_you_mean(name, known)
     return f"use a name that exists{near}" if near else advice(path)
 
 
+_KEPT = "te_sched.compat.install() gives it to `import tvm`"
 _INSTALLED = (
     "keep `import tvm`, which has it as tvm.{}: run the program with `te-sched run PROGRAM.py`, or "
     "call te_sched.compat.install() first"
@@ -272,8 +274,13 @@ def _replacement(module: str, name: str) -> str:
 
 
 def _is_public(source: str) -> bool:
-    """Whether programs that do not say `import tvm` use a module, or a name of it."""
-    return not source.startswith("te_sched.compat")
+    """Whether a module, or that of a name, is shown to programs that do not say `import tvm`."""
+    package, *parts = source.partition(":")[0].split(".")
+    for part in parts:
+        if part not in _names_of(package) or part == "compat":
+            return False
+        package = f"{package}.{part}"
+    return True
 
 
 # Modules whose names are taken for each other's.
