@@ -179,3 +179,9 @@ def test_json_of_programs_is_listed_and_loaded_late():
         "print({*ir.__all__} <= {*dir(ir)}, all(hasattr(ir, name) for name in ir.__all__))"
     )
     assert output_of(code) == ["True", "True"]
+
+
+def test_packages_load_their_modules_when_they_are_asked_for() -> None:
+    """In a process of its own: other tests import the modules."""
+    code = "import te_sched; te_sched.relax.backend.contrib.cublas.partition_for_cublas"
+    subprocess.run([sys.executable, "-c", code], check=True)
