@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -26,6 +26,7 @@ from te_sched.public_members import PublicObject
 from te_sched.signatures import checked, is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry, HandleReference
+from te_sched.trace.handles import Signature
 from te_sched.trace.primitive import DECISION, ArgumentKind, Primitive, primitive
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -383,8 +384,8 @@ class BlockHandles:
 
     reserved = ("sch",)
     references: ClassVar[Mapping[str, Callable[[Any], HandleReference]]] = {}
-    roots = ()
-    signature = None
+    roots: ClassVar[Sequence[object]] = ()
+    signature: ClassVar[Signature] = ()
     indent = "  "
     empty = "pass"
     is_named = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from te_sched.errors import SourceLocation
 
@@ -31,7 +31,7 @@ class Draft:
 
     __slots__ = ("__dict__", "changes", "origin")
 
-    def __init__(self, origin: Any, changes: Changes) -> None:
+    def __init__(self, origin: object, changes: Changes) -> None:
         self.origin, self.changes = origin, changes
 
     def __init_subclass__(cls) -> None:
@@ -44,6 +44,15 @@ class Draft:
             setattr(self.origin, name, value)
 
 
+_D = TypeVar("_D", bound=Draft)
+
+
+class Drafting(Protocol):
+    """A schedule, while a primitive of it computes drafts."""
+
+    changes: Changes | None
+
+
 class Changes:
     """What one call of a primitive changes: drafts of objects, and the value that it sampled.
 
@@ -53,10 +62,10 @@ class Changes:
 
     __slots__ = ("_around", "_drafts", "_schedule", "decision", "place")
 
-    def __init__(self, schedule: Any, place: SourceLocation) -> None:
+    def __init__(self, schedule: Drafting, place: SourceLocation) -> None:
         self._schedule, self.place = schedule, place
-        self._drafts: dict[Any, Draft] = {}
-        self.decision: Any = None
+        self._drafts: dict[object, Any] = {}
+        self.decision: object = None
 
     def __enter__(self) -> Changes:
         self._around = self._schedule.changes
@@ -69,9 +78,9 @@ class Changes:
             for draft in self._drafts.values():
                 draft.commit()
 
-    def draft(self, origin: Any, kind: type[Draft]) -> Any:
+    def draft(self, origin: object, kind: type[_D]) -> _D:
         """The draft of an object, the same on each call."""
-        drafts = self._drafts
-        if origin not in drafts:
-            drafts[origin] = kind(origin, self)
-        return drafts[origin]
+        draft: _D | None = self._drafts.get(origin)
+        if draft is None:
+            draft = self._drafts[origin] = kind(origin, self)
+        return draft

@@ -24,7 +24,7 @@ class HandleReference:
     __slots__ = ()
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> object:
         """The handle."""
         raise NotImplementedError
 
@@ -37,7 +37,7 @@ class HandleReference:
         """The value in a program where the handle has a name."""
         raise NotImplementedError
 
-    def resolve(self, schedule: Any, handle: Any) -> Any:
+    def resolve(self, schedule: object, handle: object) -> object:
         """The value in a schedule, by the handle there."""
         raise NotImplementedError
 
@@ -49,11 +49,11 @@ class Entry(Shown):
     """
 
     primitive: Primitive
-    target: Any
+    target: object
     arguments: Mapping[str, Any]
-    results: tuple[Any, ...]
+    results: tuple[object, ...]
     place: SourceLocation = NOWHERE
-    decision: Any = None
+    decision: object = None
 
     @property
     def method(self) -> str:

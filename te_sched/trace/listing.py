@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError
@@ -15,6 +15,7 @@ from te_sched.ir.visitor import substitute, variables_of
 from te_sched.trace.entries import Entry, HandleReference
 from te_sched.trace.handles import Handles
 
+_N = TypeVar("_N", bound=Node)
 _OPERATORS = {
     E.Add: "{} + {}",
     E.Sub: "{} - {}",
@@ -37,9 +38,9 @@ class Listing:
 
     @walks_deeply("list a trace", ScheduleError)
     def __init__(self, handles: Handles, entries: Iterable[Entry]) -> None:
-        self.needed: dict[str, Any] = {}
+        self.needed: dict[str, object] = {}
         self._handles = handles
-        self._labels: dict[Any, str] = {}
+        self._labels: dict[object, str] = {}
         self._taken = {*handles.reserved, *keyword.kwlist}
         for root in handles.roots:
             if (wish := handles.name_of(root, 0)) is not None:
@@ -49,7 +50,7 @@ class Listing:
         lines = self.calls or [handles.empty] * bool(handles.empty)
         self.text = "\n".join(head + [handles.indent + line for line in lines])
 
-    def label(self, value: Any) -> str:
+    def label(self, value: object) -> str:
         """The name of a value in the program."""
         return self._need(value, self._wish(value) or "expression")
 
@@ -63,21 +64,21 @@ class Listing:
         self._taken.add(name)
         return name
 
-    def _define(self, item: Any, wish: str) -> str:
+    def _define(self, item: object, wish: str) -> str:
         name = self._labels[item] = self._name(wish) if self._handles.is_named else "_"
         variable = self._handles.variable_of(item)
         if variable is not None and variable is not item:
             self._labels[variable] = f"{name}.var"
         return name
 
-    def _result(self, item: Any) -> str:
+    def _result(self, item: object) -> str:
         """The name of a result; a result that is None is named `_`, and counts."""
         if item is None:
             self._labels[object()] = "_"
             return "_"
         return self._define(item, self._wish(item) or "x")
 
-    def _need(self, item: Any, wish: str) -> str:
+    def _need(self, item: object, wish: str) -> str:
         if item not in self._labels:
             self.needed[self._define(item, wish)] = item
         return self._labels[item]
@@ -91,10 +92,10 @@ class Listing:
         named = [self._result(item) for item in entry.results]
         return f"{self._handles.results_text(named, primitive.gives_tuple)} = {call}"
 
-    def _wish(self, value: Any) -> str | None:
+    def _wish(self, value: object) -> str | None:
         return self._handles.name_of(value, len(self._labels))
 
-    def _value(self, value: Any) -> str:
+    def _value(self, value: object) -> str:
         if isinstance(value, HandleReference):
             return value.text(self.label(value.handle))
         if isinstance(value, list):
@@ -108,7 +109,7 @@ class Listing:
             return self._expression(value)
         return self._handles.literal(self.renamed(value) if isinstance(value, Node) else value)
 
-    def renamed(self, node: Any) -> Any:
+    def renamed(self, node: _N) -> _N:
         """A node whose variables have the names of the program."""
         known = {var for var in variables_of(node) if var in self._labels}
         return substitute(node, {var: Var(self._labels[var], var.dtype) for var in known})

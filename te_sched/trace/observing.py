@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from te_sched.errors import SourceLocation
+from te_sched.ir.stmt import IRModule
 
 
 class Observer:
     """Notified of each call with its arguments before its effect; does nothing by default."""
 
-    def created(self, schedule: Any, place: SourceLocation) -> None:
+    def created(self, schedule: object, place: SourceLocation) -> None:
         """A schedule was made, by a call on a line of the user."""
 
-    def lowering(self, inputs: Any, **options: Any) -> None:
+    def lowering(self, inputs: object, **options: object) -> None:
         """A program is about to be lowered, with these options of `lower`."""
 
-    def lowered(self, inputs: Any, module: Any) -> None:
+    def lowered(self, inputs: object, module: IRModule) -> None:
         """A program was lowered to a module."""
 
-    def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
+    def building(self, inputs: object, place: SourceLocation, **options: object) -> None:
         """A program is about to be built, with these options of `build`, called in the line
         `place` of the user.
         """

@@ -19,7 +19,7 @@ from te_sched.signatures import raise_unbound
 from te_sched.trace.drafts import Changes
 from te_sched.trace.entries import Entry
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 _REQUIRED = PythonParameter.empty
 DECISION = "decision"  # the parameter of primitives that sample; the entry has its value
 
@@ -32,13 +32,13 @@ class ArgumentKind(NamedTuple):
     as an input, and others as `width` values: `packed` makes them, `unpacked` the argument.
     """
 
-    record: Callable[[Any, Any], Any] | None = None
+    record: Callable[[Any, Any], object] | None = None
     is_attribute: bool = False
     by_name: bool = False
     is_always_shown: bool = False
     is_flat: bool = False
-    packed: Callable[[Any], list[Any]] | None = None
-    unpacked: Callable[[list[Any]], Any] | None = None
+    packed: Callable[[Any], Sequence[object]] | None = None
+    unpacked: Callable[[list[Any]], object] | None = None
     width: int = 1
 
 
@@ -50,10 +50,10 @@ class PrimitiveParameter(NamedTuple):
 
     name: str
     kind: ArgumentKind
-    default: Any
+    default: object
     is_variadic: bool
 
-    def is_shown(self, value: Any) -> bool:
+    def is_shown(self, value: object) -> bool:
         """Whether an argument is written in programs."""
         if self.default is _REQUIRED or self.kind.is_always_shown:
             return True
@@ -102,7 +102,7 @@ class Primitive:
         self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
         self._recorded = [(one.name, one.kind.record) for one in parameters if one.kind.record]
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Primitive], tuple[str, ...]]:
         """Pickle writes where it is declared."""
         return _declared_at, self.origin
 
@@ -117,8 +117,8 @@ class Primitive:
         return " ".join(self.text.strip().partition("\n\n")[0].split())
 
     def recorded(
-        self, schedule: Any, args: Sequence[Any], options: Mapping[str, Any]
-    ) -> dict[str, Any]:
+        self, schedule: object, args: Sequence[object], options: Mapping[str, object]
+    ) -> dict[str, object]:
         """The arguments of a call by name, as the trace stores them."""
         given = self._defaults.copy()
         given.update(zip(self._by_place, args, strict=False))
@@ -131,40 +131,42 @@ class Primitive:
             given[name] = record(schedule, given[name])
         return given
 
-    def divided(self, arguments: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    def divided(self, arguments: Mapping[str, Any]) -> tuple[list[object], list[object]]:
         """The inputs and the attributes of a call, as instructions in JSON have them."""
-        inputs: list[Any] = []
-        attributes: list[Any] = []
-        for one in self.parameters:
-            value = arguments[one.name]
-            target = attributes if one.kind.is_attribute else inputs
-            if one.kind.packed is not None:
-                target += one.kind.packed(value)
-            elif one.is_variadic or one.kind.is_flat:
+        inputs: list[object] = []
+        attributes: list[object] = []
+        for parameter in self.parameters:
+            value = arguments[parameter.name]
+            target = attributes if parameter.kind.is_attribute else inputs
+            if parameter.kind.packed is not None:
+                target += parameter.kind.packed(value)
+            elif parameter.is_variadic or parameter.kind.is_flat:
                 target += value or ()
             else:
                 target.append(value)
         return inputs, attributes
 
-    def joined(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> dict[str, Any]:
+    def joined(self, inputs: Sequence[object], attributes: Sequence[object]) -> dict[str, object]:
         """The arguments by name, of what `divided` gave."""
-        values, constants, found = [*inputs], [*attributes], {}
-        for one in self.parameters:
-            source = constants if one.kind.is_attribute else values
-            if one.is_variadic or one.kind.is_flat:
-                found[one.name], values = tuple(values) if one.is_variadic else values, []
-            elif one.kind.unpacked is not None:
-                width = one.kind.width
-                found[one.name] = one.kind.unpacked(source[:width])
+        values, constants = [*inputs], [*attributes]
+        arguments: dict[str, object] = {}
+        for parameter in self.parameters:
+            source = constants if parameter.kind.is_attribute else values
+            if parameter.is_variadic or parameter.kind.is_flat:
+                rest = tuple(values) if parameter.is_variadic else values
+                arguments[parameter.name], values = rest, []
+            elif parameter.kind.unpacked is not None:
+                width = parameter.kind.width
+                arguments[parameter.name] = parameter.kind.unpacked(source[:width])
                 del source[:width]
             else:
-                found[one.name] = source.pop(0)
-        return found
+                arguments[parameter.name] = source.pop(0)
+        return arguments
 
-    def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
+    def shown(self, entry: Entry) -> tuple[list[object], dict[str, object]]:
         """The positional and keyword arguments in a program."""
-        by_place: list[Any] = []
-        by_name: dict[str, Any] = {}
+        by_place: list[object] = []
+        by_name: dict[str, object] = {}
         for one in self.parameters:
             value = entry.arguments[one.name]
             if one.is_variadic:
@@ -178,14 +180,14 @@ class Primitive:
             by_name[DECISION] = entry.decision
         return by_place, by_name
 
-    def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
+    def call_text(self, owner: str, entry: Entry, text_of: Callable[[object], str]) -> str:
         """A call in a program."""
         by_place, by_name = self.shown(entry)
         given = [text_of(value) for value in by_place]
         given += [f"{name}={text_of(value)}" for name, value in by_name.items()]
         return f"{owner}.{self.name}({', '.join(given)})"
 
-    def call(self, owner: Any, entry: Entry) -> Any:
+    def call(self, owner: object, entry: Entry) -> object:
         """Apply an entry."""
         by_place, by_name = self.shown(entry)
         return getattr(owner, self.name)(*by_place, **by_name)
@@ -219,7 +221,7 @@ def primitive(
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 
         @wraps(body)
-        def call(self: Any, *args: Any, **options: Any) -> Any:
+        def call(self: Any, *args: object, **options: object) -> object:
             schedule = self.schedule if has_target else self
             handles = schedule.trace.handles
             with Changes(schedule, user_place()) as changes:
@@ -246,13 +248,14 @@ def primitive(
     return declare
 
 
-def _declared_at(module: str, path: str) -> Any:
+def _declared_at(module: str, path: str) -> Primitive:
     """The primitive that a module declares, by its path there."""
-    return attrgetter(path)(importlib.import_module(module)).declared
+    declared: Primitive = attrgetter(path)(importlib.import_module(module)).declared
+    return declared
 
 
 def _parameters(
-    body: Callable[..., Any], kinds: Mapping[str, ArgumentKind]
+    body: Callable[..., object], kinds: Mapping[str, ArgumentKind]
 ) -> tuple[PrimitiveParameter, ...]:
     given = list(signature(body).parameters.values())[1:]
     return tuple(
@@ -266,7 +269,7 @@ def _parameters(
     )
 
 
-def as_results(made: Any) -> tuple[Any, ...]:
+def as_results(made: object) -> tuple[object, ...]:
     """The handles among the results of a primitive."""
     if made is None:
         return ()

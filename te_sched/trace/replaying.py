@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import Expr, Node, Var
 from te_sched.ir.visitor import substitute
 from te_sched.trace.entries import Entry, HandleReference
-from te_sched.trace.handles import Handles
+from te_sched.trace.handles import Handles, Signature, Traced
 from te_sched.trace.primitive import as_results
 
 
@@ -17,18 +16,18 @@ class Replay:
     """Replays a trace on another schedule, entry by entry; `twins` maps its objects."""
 
     def __init__(
-        self, handles: Handles, schedule: Any, decide: Callable[..., Any] | None = None
+        self, handles: Handles, schedule: Traced, decide: Callable[..., object] | None = None
     ) -> None:
         target = schedule.trace.handles
         check_signature(handles.signature, target.signature)
         self.schedule, self._decide = schedule, decide
-        self.twins: dict[Any, Any] = {}
+        self.twins: dict[object, object] = {}
         self._variables: dict[Var, Expr] = {}
         self._handles = handles
         for old, new in zip(handles.roots, target.roots, strict=True):
             self._pair(old, new)
 
-    def _pair(self, old: Any, new: Any) -> None:
+    def _pair(self, old: object, new: object) -> None:
         self.twins[old] = new
         variable, other = self._handles.variable_of(old), self._handles.variable_of(new)
         if variable is not None and other is not None:
@@ -46,7 +45,7 @@ class Replay:
         for old, new in zip(entry.results, as_results(made), strict=False):
             self._pair(old, new)
 
-    def find(self, value: Any) -> Any:
+    def find(self, value: object) -> object:
         """The value on this schedule that corresponds to one of the trace."""
         if isinstance(value, HandleReference):
             return value.resolve(self.schedule, self.twins[value.handle])
@@ -59,12 +58,15 @@ class Replay:
         return substitute(value, self._variables) if isinstance(value, Node) else value
 
 
-def check_signature(signature: Any, target: Any) -> None:
+def check_signature(signature: Signature, target: Signature) -> None:
     """Refuse to apply a trace to a schedule of other declarations."""
     if signature != target:
         raise ScheduleError(
-            f"cannot replay a trace of {', '.join(name for name, *_ in signature)} on a schedule "
-            f"of {', '.join(name for name, *_ in target)}",
+            f"cannot replay a trace of {_names(signature)} on a schedule of {_names(target)}",
             "the operations must have the same names, kinds and ranks",
             "replay it on a schedule of the same declarations",
         )
+
+
+def _names(signature: Signature) -> str:
+    return ", ".join([name for name, *_ in signature]) or "blocks"

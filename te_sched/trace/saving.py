@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,14 +25,14 @@ from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import check_fields
 from te_sched.trace.entries import Entry, HandleReference
-from te_sched.trace.handles import Handles
+from te_sched.trace.handles import Handles, Traced
 from te_sched.trace.listing import Listing
 from te_sched.trace.primitive import Primitive, as_results
 from te_sched.trace.replaying import check_signature
 
 _ROOT = "create_schedule"
 _NONE = "None"
-_NODES = {
+_NODES: dict[str, Callable[..., Node]] = {
     name: kind
     for name, kind in vars(E).items()
     if isinstance(kind, type) and issubclass(kind, (Expr, E.Range)) and kind is not Var
@@ -40,7 +40,7 @@ _NODES = {
 
 
 @walks_deeply("save a trace", ScheduleError)
-def as_json(handles: Handles, entries: Iterable[Entry]) -> list[Any]:
+def as_json(handles: Handles, entries: Iterable[Entry]) -> list[object]:
     """A trace as lists, dicts, numbers and texts."""
     return _Writer(handles, list(entries)).data
 
@@ -48,7 +48,7 @@ def as_json(handles: Handles, entries: Iterable[Entry]) -> list[Any]:
 class _Writer:
     """Names handles as the trace's program does."""
 
-    data: list[Any]
+    data: list[object]
 
     def __init__(self, handles: Handles, entries: list[Entry]) -> None:
         self._handles = handles
@@ -64,11 +64,11 @@ class _Writer:
         ]
         self.data = json.loads(json.dumps([instructions, decisions]))
 
-    def _root(self, value: Any) -> str | None:
+    def _root(self, value: object) -> str | None:
         is_constant = self._handles.name_of(value, 0) is None and not isinstance(value, Var)
         return None if is_constant else self._named(value)
 
-    def _named(self, handle: Any) -> str:
+    def _named(self, handle: object) -> str:
         if handle is None:
             return "_"
         label = self._listing.label(handle)
@@ -77,7 +77,7 @@ class _Writer:
             self._variables[variable] = label
         return label
 
-    def _instruction(self, entry: Entry) -> list[Any]:
+    def _instruction(self, entry: Entry) -> list[object]:
         given, attributes = entry.primitive.divided(entry.arguments)
         target = [entry.target] if entry.primitive.has_target else []
         inputs = [self._value(one) for one in (*target, *given)]
@@ -85,7 +85,7 @@ class _Writer:
         name = self._handles.instruction_name(entry.method)
         return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> object:
         if value is None:
             return _NONE
         if isinstance(value, (bool, int, float)):
@@ -109,7 +109,7 @@ class _Writer:
         return {type(node).__name__: [self._value(getattr(node, name)) for name in fields]}
 
 
-def apply_json(data: Any, schedule: Any, names: Mapping[str, Any]) -> None:
+def apply_json(data: list[Any], schedule: Traced, names: Mapping[str, object]) -> None:
     """Apply a saved trace; `names` has the handles that are not declared with the schedule."""
     with _malformed():
         instructions, decisions = data
@@ -138,23 +138,25 @@ def _malformed() -> Iterator[None]:
 class _Reader:
     """Resolves the names in the JSON of a trace on a schedule."""
 
-    def __init__(self, schedule: Any, names: Mapping[str, Any]) -> None:
+    def __init__(self, schedule: Traced, names: Mapping[str, object]) -> None:
         self._schedule, self._handles = schedule, schedule.trace.handles
         self.known = dict(names)
 
     def read_roots(self, instructions: list[Any]) -> int:
-        """Name the tensors that the schedule was created of, if the kind of schedule has such
-        handles; returns the number of instructions for them.
+        """Name the tensors that the schedule was created of, if its kind has such handles; returns
+        the number of instructions for them.
         """
         roots = self._handles.roots
-        if not roots:
+        declares = bool(instructions) and instructions[0][0] == _ROOT
+        if not (declares or roots):
             return 0
         _, _, signature, labels = instructions[0]
-        check_signature(signature, json.loads(json.dumps(self._handles.signature)))
+        expected = json.loads(json.dumps(self._handles.signature))
+        check_signature(signature if declares else [], expected)
         self.known.update(zip(labels, roots, strict=True))
         return 1
 
-    def read(self, instruction: Any, decision: Any) -> tuple[Any, Entry, list[str]]:
+    def read(self, instruction: Any, decision: object) -> tuple[object, Entry, list[str]]:
         """The target of an instruction's primitive, the call, and the names of its results."""
         name, inputs, attributes, labels = instruction
         if not all(isinstance(one, str) for one in labels):
@@ -169,7 +171,7 @@ class _Reader:
         arguments = primitive.joined(values, constants)
         return owner, Entry(primitive, None, arguments, (), decision=decision), labels
 
-    def _value(self, data: Any) -> Any:
+    def _value(self, data: object) -> object:
         if isinstance(data, str):
             if data.startswith('"'):
                 return json.loads(data)
@@ -196,13 +198,13 @@ class _Reader:
         check_fields(made)
         return made
 
-    def _named(self, node: Any) -> Any:
-        """A node with the variables that have names of the trace."""
+    def _named(self, node: IndexMap) -> IndexMap:
+        """An index map with the variables that have names of the trace."""
         names = {var: var.name for var in variables_of(node)}
         known = {var: self.known[name] for var, name in names.items() if name in self.known}
         return substitute(node, {var: one for var, one in known.items() if isinstance(one, Expr)})
 
-    def _find(self, name: str) -> Any:
+    def _find(self, name: str) -> object:
         if name not in self.known:
             raise ScheduleError(
                 f"trace needs {name}, which is not in the schedule",

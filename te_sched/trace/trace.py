@@ -14,12 +14,12 @@ from te_sched.errors import ScheduleError, kind_of
 from te_sched.notebook_display import Shown
 from te_sched.signatures import checked_as
 from te_sched.trace.entries import Entry
-from te_sched.trace.handles import Handles
+from te_sched.trace.handles import Handles, Traced
 from te_sched.trace.listing import Listing
 from te_sched.trace.replaying import Replay
 from te_sched.trace.saving import apply_json, as_json
 
-_S = TypeVar("_S")
+_S = TypeVar("_S", bound=Traced)
 _POSTPROC = "enter_postproc"
 
 
@@ -37,7 +37,7 @@ class Trace(Shown):
     def __init__(self, handles: Handles) -> None:
         self.handles = handles
         self.entries: list[Entry] = []
-        self.known: set[Any] = set()
+        self.known: set[object] = set()
 
     def copy(self) -> Trace:
         """A copy of the trace."""
@@ -79,9 +79,9 @@ class Trace(Shown):
 
     def apply_to_schedule(
         self,
-        sch: Any,
+        sch: Traced,
         remove_postproc: bool,
-        decision_provider: Callable[..., Any] | None = None,
+        decision_provider: Callable[..., object] | None = None,
     ) -> None:
         """Apply the trace to a schedule, possibly with other decisions.
 
@@ -105,7 +105,7 @@ class Trace(Shown):
         ends = removes is True and _POSTPROC in methods
         return self.entries[: methods.index(_POSTPROC)] if ends else list(self.entries)
 
-    def as_json(self, remove_postproc: bool = False) -> list[Any]:
+    def as_json(self, remove_postproc: bool = False) -> list[object]:
         """The trace as JSON, `[instructions, decisions]`: for `apply_json_to_schedule`, also of
         another process.
         """
@@ -114,7 +114,7 @@ class Trace(Shown):
     @staticmethod
     @checked_as(ScheduleError, ("json_obj",))
     def apply_json_to_schedule(
-        json_obj: list[Any], sch: Any, names: Mapping[str, Any] | None = None
+        json_obj: list[Any], sch: Any, names: Mapping[str, object] | None = None
     ) -> None:
         """Apply the JSON of a trace (`as_json`) to a schedule of the same declarations.
 
@@ -128,13 +128,13 @@ class Trace(Shown):
         check_schedule(sch, "apply_json_to_schedule")
         apply_json(json_obj, sch, {} if names is None else names)
 
-    def names(self) -> dict[str, Any]:
+    def names(self) -> dict[str, object]:
         """The globals for `exec(str(trace), ...)`: the declared tensors, symbolic extents, tensor
         intrinsics.
         """
         return self._listing().needed
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, str | int]]:
         """One record per entry, for pandas.DataFrame.
 
         "number", "stage" (its name, or "" for the schedule), "method", "code" (its line of
@@ -170,7 +170,7 @@ class Trace(Shown):
         return f"<trace of {len(self.entries)} entries>"
 
 
-def check_schedule(schedule: Any, what: str) -> None:
+def check_schedule(schedule: object, what: str) -> None:
     """Refuse what is not a schedule."""
     if not isinstance(getattr(schedule, "trace", None), Trace):
         raise ScheduleError(

@@ -11,11 +11,14 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.errors import ScheduleError
 from te_sched.ir.structural import structural_equal
 from te_sched.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.trace import Trace
 from tests.golden.corpus import Program, programs, text_of
 from tests.schedule.programs import chain, product
+from tests.tensorir.programs import MATMUL, program
 
 
 def assert_equal(a: Schedule, b: Schedule) -> None:
@@ -65,6 +68,19 @@ def test_trace_replays_on_the_same_declarations_made_again() -> None:
 
     first, second = scheduled(product), product()
     assert_equal(first.s.trace.replay(second.s), first.s)
+
+
+def test_replay_rejects_schedules_of_another_kind() -> None:
+    s, blocks = chain().s, BlockSchedule(program(MATMUL))
+    with pytest.raises(ScheduleError, match="replay a trace of A, B, C, D on a schedule of blocks"):
+        s.trace.replay(blocks)
+    with pytest.raises(ScheduleError, match="replay a trace of blocks on a schedule of A, B, C, D"):
+        blocks.trace.replay(s)
+    with pytest.raises(ScheduleError, match="replay a trace of A, B, C, D on a schedule of blocks"):
+        Trace.apply_json_to_schedule(s.trace.as_json(), blocks)
+    blocks.get_block("C")
+    with pytest.raises(ScheduleError, match="replay a trace of blocks on a schedule of A, B, C, D"):
+        Trace.apply_json_to_schedule(blocks.trace.as_json(), s)
 
 
 def test_text_of_a_trace() -> None:
