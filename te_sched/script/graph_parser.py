@@ -73,7 +73,8 @@ class GraphParser(StatementReader):
         super().__init__(source, names, is_trusted)
         self.symbols: dict[str, Var] = {}
         self.is_macro, self.returned = False, None
-        self.places: dict[GraphVar, Any] = {}  # the statements that bind variables
+        # Where variables are bound or declared, and results of functions declared.
+        self.places: dict[Any, Any] = {}
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
         self.lines = SourceLines()  # of the function that is read
         self._inner: set[str] = set()  # names of dataflow blocks that are not outputs
@@ -103,6 +104,7 @@ class GraphParser(StatementReader):
         finally:
             self.symbols, self.lines = outside, lines
         assert frame.made is not None
+        self.places[frame.made] = node.returns or header_of(node)
         return frame.made
 
     def declaration(self, node: ast.FunctionDef) -> FuncStructInfo:
@@ -135,6 +137,7 @@ class GraphParser(StatementReader):
             var = GraphVar(one.arg, info)
             frame.add_parameter(var)
             self.define(one, one.arg, var)
+            self.places[var] = one
         return result
 
     def _types(self, node: ast.FunctionDef) -> tuple[list[StructInfo], StructInfo | None]:
@@ -191,6 +194,9 @@ class GraphParser(StatementReader):
         self.scopes.append(dict(self.symbols))
         try:
             return self.value(tree)
+        except ScriptError as error:
+            error.excerpt = ""  # that of the annotation is shown
+            raise
         finally:
             self.scopes.pop()
 

@@ -34,7 +34,7 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
-from te_sched.ir.graph import ExternFunc, GraphFunction, GraphVar
+from te_sched.ir.graph import ExternFunc, GraphFunction
 from te_sched.ir.serialization import load_json
 from te_sched.ir.source_lines import SourceLines
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
@@ -84,7 +84,8 @@ class Parser(StatementReader):
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
-        self.places: dict[GraphVar, Any] = {}  # the statements that bind variables of graphs
+        # Where variables of graphs are bound or declared, and results of functions declared.
+        self.places: dict[Any, Any] = {}
         self.lines = SourceLines()  # of the function that is read
         self.returned = None  # by the statements of a macro: nothing
 
@@ -214,22 +215,24 @@ class Parser(StatementReader):
         try:
             check_well_formed(checked)
         except DeclarationError as error:
-            raise self.source.error(self._block_in(error, checked, node), error) from None
+            raise self.source.error(self._place_in(error, checked, node), error) from None
         graphs = {name for name, one in functions.items() if isinstance(one, GraphFunction)}
         found = first_fault(made) if graphs and not graphs & self.unchecked else None
         if found is not None:
-            fault, var = found
-            place = header_of(node) if var is None else self.places.get(var, header_of(node))
-            raise self.source.error(place, fault)
+            fault, part = found
+            raise self.source.error(self.places.get(part, header_of(node)), fault)
 
-    def _block_in(
+    def _place_in(
         self, error: DeclarationError, functions: Sequence[PrimFunc], node: Any
     ) -> ast.Pass:
-        """The first line of the block that an error names, or that of the definition."""
+        """The first line of the block or function that an error names, or of the definition."""
         lines = SourceLines(*[func.lines for func in functions])
         for name in error.names("block"):
             for line in lines.of("block", name):
                 return self.source.line(line.line)
+        members = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        for name in error.names("function"):
+            node = members.get(name, node)
         return header_of(node)
 
     def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:

@@ -470,6 +470,52 @@ class Module:
     assert from_source(unchecked)["main"].ret_struct_info.ndim == 1
 
 
+FUNCTION = """
+@I.ir_module
+class Module:
+    @R.function
+    def first(x: R.Tensor((4,), "float32")):
+        return x
+
+"""
+# Errors of whole functions, with what carets are below.
+UNDER = {
+    """    @R.function
+    def main(x: R.Tensor((8, 16), "float32")) -> R.Tensor((4, 4), "float32"):
+        return R.add(x, x)
+""": ("the result of function main is", 'R.Tensor((4, 4), "float32")'),
+    """    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor(("n",), "float32"):
+        return x
+""": ("undefined variable n", 'R.Tensor(("n",), "float32")'),
+    """    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        @R.function
+        def inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "int32"):
+            return R.exp(y)
+        return inner(x)
+""": ("the result of function inner is", 'R.Tensor((4,), "int32")'),
+    """    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        R.func_attr({"global_symbol": "other"})
+        return x
+""": ("function main has the global symbol 'other'", "def main(x: "),
+    """    @T.prim_func
+    def loops(A: T.Buffer((4,), "float32")):
+        A[outer] = T.float32(1)
+""": ("function loops is ill-formed", "def loops(A: "),
+}
+
+
+@pytest.mark.parametrize("function", UNDER)
+def test_errors_of_functions_in_modules_are_at_the_function(function: str) -> None:
+    fault, under = UNDER[function]
+    with pytest.raises(ScriptError, match=fault) as caught:
+        from_source(FUNCTION + function, {"outer": tir.Var("outer", "int32")})
+    line, carets = caught.value.excerpt.splitlines()[1:3]
+    assert line[carets.index("^") :].startswith(under)
+
+
 HELPS = {
     "return R.add(image, 1.0)": 'relax.const(1.0, "float32")',
     "return R.relu(image)": "use R.nn.relu",

@@ -79,9 +79,9 @@ def check_well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = T
 
 def first_fault(
     obj: IRModule | GraphFunction, check_struct_info: bool = True
-) -> tuple[GraphError, GraphVar | None] | None:
-    """The first error of a module or a function, with the variable in whose binding it is, if it
-    is in one; None if it is well formed.
+) -> tuple[GraphError, GraphVar | GraphFunction | None] | None:
+    """The first error of a module or a function, with the variable in whose binding or declaration
+    it is, or the function; None if it is well formed.
     """
     checker = _Checker(obj if isinstance(obj, IRModule) else None, check_struct_info)
     try:
@@ -96,6 +96,7 @@ def first_fault(
 
 def _check_module(checker: _Checker, obj: IRModule) -> None:
     for name, func in obj.functions.items():
+        checker.current = func if isinstance(func, GraphFunction) else None
         symbol = func.attrs.get("global_symbol")
         if symbol is not None and str(symbol) != name:
             raise _malformed(
@@ -105,6 +106,7 @@ def _check_module(checker: _Checker, obj: IRModule) -> None:
             )
         if isinstance(func, GraphFunction):
             checker.function(func, name)
+        checker.current = None
 
 
 def _malformed(fault: str, why: str = "", help: str = "") -> GraphError:
@@ -132,13 +134,15 @@ class _Checker:
         self._outermost: GraphFunction | None = None
         self._is_dataflow = False
         self._is_pure = True
-        self.current: GraphVar | None = None  # the variable whose binding is checked
+        # The variable whose binding is checked, or the function.
+        self.current: GraphVar | GraphFunction | None = None
 
     # Functions
 
     def function(self, func: GraphFunction, name: str) -> None:
         """Check a function."""
         before = (self._visible, self._sizes, self._is_dataflow, self._is_pure, self._outermost)
+        outer, self.current = self.current, func
         self._visible, self._sizes = set(self._visible), set(self._sizes)
         self._outermost = self._outermost or func
         self._is_dataflow = False
@@ -157,9 +161,11 @@ class _Checker:
             self._sequence(func.body)
         self._result(func, name)
         self._visible, self._sizes, self._is_dataflow, self._is_pure, self._outermost = before
+        self.current = outer
 
     def _parameters(self, func: GraphFunction) -> None:
         for param in func.params:
+            self.current = param
             if isinstance(param, DataflowVar):
                 raise _malformed(f"parameter {param.name_hint} is a DataflowVar")
             if param.struct_info_ is None:
@@ -167,7 +173,9 @@ class _Checker:
             self._define(param)
             self._define_sizes(param.struct_info_)
         for param in func.params:
+            self.current = param
             self._info(param.struct_info_, f"parameter {param.name_hint}")
+        self.current = func
 
     def _result(self, func: GraphFunction, name: str) -> None:
         ret = func.ret_struct_info
@@ -235,6 +243,7 @@ class _Checker:
 
     def _sequence(self, seq: SeqExpr) -> None:
         inside: set[GraphVar] = set()
+        around = self.current
         for block in seq.blocks:
             is_dataflow = isinstance(block, DataflowBlock)
             outer, self._is_dataflow = self._is_dataflow, is_dataflow
@@ -243,7 +252,7 @@ class _Checker:
             self._is_dataflow = outer
             inside |= {one.var for one in block.bindings if isinstance(one.var, DataflowVar)}
             self._visible -= inside
-        self.current = None
+        self.current = around
         self._leaf(seq.body, "the result of a sequence")
         self._known(seq)
 
