@@ -335,6 +335,8 @@ class GraphError(DeclarationError):
     te_sched.errors.GraphTypeError: argument 1 of relax.add is R.Object...
     """
 
+    call: Any = None  # the call of an operator that is refused
+
 
 class GraphTypeError(GraphError, TypeError):
     """A value of a kind or dtype that an operator of graphs does not take.

@@ -560,6 +560,7 @@ class BlockBuilder(PublicClass, PublicObject):
         return expr
 
     def _normalize_call(self, call: GraphCall) -> Any:
+        written = call
         op = call.op if isinstance(call.op, Op) else self._normalized_argument(call.op)
         args = self._arguments(call.args)
         if op is not call.op or any(
@@ -574,7 +575,11 @@ class BlockBuilder(PublicClass, PublicObject):
                 if new is not call:
                     return self._normalized(new)
             if call.struct_info_ is None:
-                update_struct_info(call, operator.infer(call, self))
+                try:
+                    update_struct_info(call, operator.infer(call, self))
+                except GraphError as error:
+                    error.call = written
+                    raise
         elif call.struct_info_ is None:
             known = getattr(op, "struct_info_", None) or ObjectStructInfo()
             update_struct_info(call, derive_call(call, known, self))

@@ -69,6 +69,7 @@ _OPEN = (
     "te_sched.script.relax",
 )
 _OPERATORS = "te_sched.relax.op"  # and the groups of operators in it
+_OF_GRAPHS = (_OPEN[-1], _OPERATORS)
 # What is a word: instances of te_sched's classes, functions of these modules, and these classes.
 _HOMES = (
     *("te_sched.script.words", "te_sched.script.graph_words", "te_sched.script.decorators"),
@@ -141,20 +142,33 @@ def _absent_word(text: str, name: str, module: Any) -> ScriptError:
     home = sys.modules[_own_name(module)]
     words = {word: getattr(home, word, None) for word in dir(home) if word[0] != "_"}
     known = [word for word, value in words.items() if value is not None and _is_word(value)]
-    groups = [
-        word
-        for word, value in words.items()
-        if isinstance(value, ModuleType) and _own_name(value).startswith(_OPERATORS)
-    ]
-    inside = [f"{group}.{name}" for group in groups if hasattr(words[group], name)]
-    if inside:
-        advice = f"use {text.partition('.')[0]}.{inside[0]}"
+    elsewhere = word_of_graphs(name) if _own_name(module).startswith(_OF_GRAPHS) else ""
+    if elsewhere:
+        advice = f"use {text.partition('.')[0]}.{elsewhere}"
     owner, near = text.rpartition(".")[0], did_you_mean(name, known)
     return ScriptError(
         f"scripts have no {text}",
         "it is of an older version of TVMScript" if name in _REMOVED else "",
         advice or (f"use a name that exists{near}" if near else f"dir({owner}) lists the words"),
     )
+
+
+def word_of_graphs(name: str) -> str:
+    """An operator of a name as scripts of graphs write it after `R.`, or "".
+
+    >>> word_of_graphs("relu"), word_of_graphs("exp"), word_of_graphs("dense")
+    ('nn.relu', 'exp', '')
+    """
+    words = sys.modules[_OPEN[-1]]
+    if _is_word(getattr(words, name, None)):
+        return name
+    groups = [
+        word
+        for word, value in vars(words).items()
+        if isinstance(value, ModuleType) and _own_name(value).startswith(_OPERATORS)
+    ]
+    holders = [group for group in groups if hasattr(getattr(words, group), name)]
+    return f"{holders[0]}.{name}" if holders else ""
 
 
 def _own_name(module: ModuleType) -> str:

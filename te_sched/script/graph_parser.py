@@ -8,8 +8,8 @@ body is the same variable.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from te_sched.errors import ScriptError, did_you_mean, repr_of
 from te_sched.ir.expr import Operand, Var
@@ -48,6 +48,7 @@ from te_sched.script.annotations import (
     new_size,
     struct_info_of,
 )
+from te_sched.script.evaluate import word_of_graphs
 from te_sched.script.frames import Frame, ScriptBuilder, rename
 from te_sched.script.graph_frames import (
     BranchFrame,
@@ -67,7 +68,20 @@ _GRAPH_VALUES = (GraphExpr, ShapeExpr, Op, GlobalVar, MatchCastValue)
 class GraphParser(StatementReader):
     """Executes the statements of a function of a graph."""
 
+    kind_of_scripts = "an R.function"
     known_statements = "assignments, with R.dataflow(), if, return and calls"
+    advice_on_statements: ClassVar[Mapping[type, tuple[str, str]]] = {
+        ast.For: (
+            "each statement of a graph is one binding",
+            "write a statement for each iteration, or emit them in a loop of Python with a "
+            "relax.BlockBuilder; loops over elements are those of a T.prim_func (R.call_tir)",
+        ),
+        ast.While: (
+            "each statement of a graph is one binding",
+            "let a function of the module call itself in a branch of an if",
+        ),
+        ast.AugAssign: ("values of graphs do not change", "assign to a name: x = x + y"),
+    }
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
@@ -77,6 +91,7 @@ class GraphParser(StatementReader):
         self.places: dict[Any, Any] = {}
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
         self.lines = SourceLines()  # of the function that is read
+        self.written: dict[GraphCall, Any] = {}  # calls of operators, and their expressions
         self._inner: set[str] = set()  # names of dataflow blocks that are not outputs
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> GraphParser:
@@ -287,14 +302,24 @@ class GraphParser(StatementReader):
         if isinstance(function, GlobalVar):
             return GraphCall(function, tuple([as_expr(one) for one in resolved]))
         arguments = {key: self._argument(one) for key, one in named.items()}
-        return super().call(function, resolved, arguments)
+        try:
+            return super().call(function, resolved, arguments)
+        except TypeError as error:
+            if getattr(function, "__module__", "") != self.names.get("__name__"):
+                _refuse_values_of_graphs(function, [*resolved, *arguments.values()], error)
+            raise
 
     def value(self, node: Any) -> Any:
         """The value of an expression; the lines of calls of operators are noted."""
         value = super().value(node)
         if type(value) is GraphCall and isinstance(value.op, Op):
             self.lines.add("operator", str(value.op), self.source.place(node))
+            self.written[value] = node
         return value
+
+    def node_of(self, error: Exception, node: Any) -> Any:
+        """The call that an error of inference is about."""
+        return self.written.get(getattr(error, "call", None), node)  # type: ignore[arg-type]
 
     def _argument(self, value: Any) -> Any:
         """An argument: struct infos with names of sizes as struct infos."""
@@ -463,6 +488,24 @@ class ModuleFunctions:
 
     def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
         self.functions = functions
+
+
+def _refuse_values_of_graphs(function: Any, values: Sequence[Any], error: TypeError) -> None:
+    """Refuse a call of a function of another library with values of a graph."""
+    value = next((value for value in values if isinstance(value, GraphExpr)), None)
+    name = getattr(function, "__name__", "")
+    home = str(getattr(function, "__module__", None) or type(function).__module__)
+    library = home.partition(".")[0].lstrip("_")
+    if value is None or not name or library == "te_sched":
+        return
+    what = value.name_hint if isinstance(value, GraphVar) else "a value of a graph"
+    word = word_of_graphs(name)
+    advice = f"use R.{word}" if word else "use operators: dir(R) and dir(R.nn) list them"
+    raise ScriptError(
+        f"function {name} of {library} cannot be called with {what}",
+        f"values of a graph are known when it runs: {type(error).__name__}: {error}",
+        f"{advice}; R.call_pure_packed calls a registered function of Python",
+    ) from None
 
 
 def is_graph_function(reader: StatementReader, node: Any) -> bool:

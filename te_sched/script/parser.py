@@ -78,6 +78,7 @@ observers: list[Callable[[ScriptError], None]] = []
 class Parser(StatementReader):
     """Executes the statements of one script: those of loops and blocks."""
 
+    kind_of_scripts = "a T.prim_func"
     known_statements = "assignments, for, while, if, with, assert, return and calls"
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:

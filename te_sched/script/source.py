@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 import textwrap
 from collections.abc import Sequence
 from enum import EnumMeta
@@ -124,9 +125,9 @@ class Source:
         with repeating(self.place(node)):
             if isinstance(error, TeSchedError):
                 found = ScriptError(
-                    error.fault,
-                    error.why,
-                    error.advice,
+                    _in_scripts(error.fault),
+                    _in_scripts(error.why),
+                    _in_scripts(error.advice),
                     [one for one in error.about if not isinstance(one, SourceLocation)],
                     in_tvm=error.in_tvm,
                 )
@@ -164,6 +165,15 @@ class Source:
         carets = "^" * max(end - start, 1)
         gap = " " * len(shown)
         return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def _in_scripts(text: str) -> str:
+    """A message with operators and constants of graphs as scripts write them.
+
+    >>> _in_scripts("use relax.op.nn.relu(x), or relax.const(1)")
+    'use R.nn.relu(x), or R.const(1)'
+    """
+    return re.sub(r"(?<!\.)\brelax\.(?:op\.|(?=const\b))", "R.", text)
 
 
 def _nearest(error: Exception) -> str:

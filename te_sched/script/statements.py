@@ -19,7 +19,10 @@ class StatementReader(ScriptEvaluator):
     """Executes the statements of one script."""
 
     statements: ClassVar[Mapping[type, Callable[[Any, Any], None]]]  # by class of the tree
+    kind_of_scripts: ClassVar[str]
     known_statements: ClassVar[str]
+    # Advice on other statements: why there are none, and what to write.
+    advice_on_statements: ClassVar[Mapping[type, tuple[str, str]]] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -79,12 +82,22 @@ class StatementReader(ScriptEvaluator):
         """Execute a statement."""
         method = self.statements.get(type(node))
         if method is None:
+            why, help = self.advice_on_statements.get(type(node), ("", ""))
+            name = _STATEMENTS.get(type(node), type(node).__name__.lower())
             raise self.source.error(
                 node,
-                f"{type(node).__name__} is not a statement of scripts",
-                f"use {self.known_statements}",
+                ScriptError(
+                    f"{name!r} cannot stand in {self.kind_of_scripts}",
+                    why,
+                    help or f"use {self.known_statements}",
+                ),
             )
         method(self, node)
+
+    def node_of(self, error: Exception, node: Any) -> Any:
+        """The part of a node that an error is about, or the node."""
+        del error
+        return node
 
     def _checked(self, node: Any, action: Callable[..., Any], *args: Any) -> Any:
         """Do something that may fail; the error shows the node."""
@@ -97,7 +110,15 @@ class StatementReader(ScriptEvaluator):
                 raise
             raise self.source.error(node, error) from None
         except Exception as error:
-            raise self.source.error(node, error) from None
+            raise self.source.error(self.node_of(error, node), error) from None
+
+
+# Python's words for statements that are not the names of their classes.
+_STATEMENTS: dict[type, str] = {
+    **{ast.AugAssign: "+=", ast.AnnAssign: "=", ast.FunctionDef: "def", ast.ClassDef: "class"},
+    **{ast.AsyncFunctionDef: "async def", ast.AsyncFor: "async for", ast.AsyncWith: "async with"},
+    **{ast.ImportFrom: "import", ast.TryStar: "try", ast.Delete: "del"},
+}
 
 
 def header_of(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:

@@ -343,7 +343,7 @@ STATEMENTS = {
     "return x\n    return x": "function f returns twice",
     "return": "a return has no value",
     "pass": "function f has no result",
-    "for i in range(4):\n        pass": "For is not a statement of scripts",
+    "for i in range(4):\n        pass": "'for' cannot stand in an R.function",
     "R.output(x)": "R.output stands outside of a dataflow block",
     "with R.dataflow(), R.dataflow():\n        pass": "a with has two frames",
     "with x:\n        pass": "x opens nothing",
@@ -517,8 +517,16 @@ def test_errors_of_functions_in_modules_are_at_the_function(function: str) -> No
 
 
 HELPS = {
-    "return R.add(image, 1.0)": 'relax.const(1.0, "float32")',
+    "return R.add(image, 1.0)": 'R.const(1.0, "float32")',
+    "return R.matmul(image, R.zeros((4, 3), 'float16'))": "R.astype(value, dtype)",
     "return R.relu(image)": "use R.nn.relu",
+    "return R.nn.linear(image)": "use R.linear",
+    "return R.linear(image)": "its parameters are data, weight",
+    "return numpy.exp(image)": "use R.exp; ",
+    "return len(image)": "use operators: dir(R)",
+    "for i in range(3): image = R.exp(image)": "write a statement for each iteration",
+    "while image: pass": "let a function of the module call itself",
+    "image += image": "assign to a name",
     "return R.concatt(image)": "did you mean 'concat'",
     "return imag": "did you mean 'image'",
     "return Module.f(image)": "use one of main",
@@ -535,9 +543,49 @@ class Module:
         {statement}
 """
     with pytest.raises(ScriptError) as caught:
-        from_source(text)
+        from_source(text, {"numpy": np})
     assert HELPS[statement] in caught.value.help
     assert caught.value.line == 6
+
+
+# What carets are below if inference fails.
+CALLS = {
+    "y = R.matmul(x, w)": "R.matmul(x, w)",
+    "y = R.exp(R.matmul(x, w))": "R.matmul(x, w)",
+    "y = R.matmul(R.exp(x), w)": "R.matmul(R.exp(x), w)",
+    "y = x @ w": "x @ w",
+    "return R.matmul(x, w)": "R.matmul(x, w)",
+    "y: R.Object = R.matmul(x, w)": "R.matmul(x, w)",
+}
+
+
+@pytest.mark.parametrize("statement", CALLS)
+def test_errors_of_operators_are_at_the_call(statement: str) -> None:
+    text = f"""
+@R.function
+def main(x: R.Tensor((8, 16), "float32"), w: R.Tensor((4, 16), "float32")):
+    {statement}
+    return x
+"""
+    with pytest.raises(ScriptError, match=r"summed sizes of relax\.matmul differ") as caught:
+        from_source(text)
+    line, carets = caught.value.excerpt.splitlines()[1:3]
+    start = carets.index("^")
+    assert line[start : start + carets.count("^")] == CALLS[statement]
+    assert caught.value.help == "transpose the second argument: R.permute_dims(x2)"
+
+
+def test_a_function_of_the_program_shows_the_line_that_raises() -> None:
+    def shape_of(x: object) -> int:
+        return len(x)  # type: ignore[arg-type]
+
+    with pytest.raises(ScriptError, match=r"cannot evaluate shape_of\(x\)") as caught:
+
+        @R.function
+        def main(x: R.Tensor((8,), "float32")):
+            return shape_of(x)
+
+    assert "raised at" in caught.value.where
 
 
 def test_a_graph_without_its_decorator() -> None:

@@ -88,7 +88,7 @@ STATEMENTS = [
     ("return T.evaluate(0)", "the returned expression has no value", None),
     ("def g():\n        pass", "a function stands inside of a function", None),
     ("A", "A is not a statement|.*is not a statement", "A"),
-    ("import numpy", "Import is not a statement of scripts", "import numpy"),
+    ("import numpy", "'import' cannot stand in a T.prim_func", "import numpy"),
     ("x = y = 1", "one statement assigns twice", None),
     ("A.shape = 1", "an attribute cannot be assigned", "A.shape"),
     ("x = T.alloc_buffer((4,))\n    x = T.alloc_buffer((4,))", "x is defined twice", None),

@@ -100,7 +100,7 @@ def _():
 @mistake(
     "A number of another type",
     ScriptError,
-    r"relax\.add have dtypes float32, int32\n(.|\n)*relax\.const\(1, \"float32\"\)",
+    r"relax\.add have dtypes float32, int32\n(.|\n)*R\.const\(1, \"float32\"\)",
 )
 def number_of_another_type():
     @R.function
@@ -671,7 +671,7 @@ def _():
 @mistake(
     "A condition for each element",
     ScriptError,
-    r"a condition is R\.Tensor\(\(4, 4\).*expected one value\n(.|\n)*relax\.op\.where",
+    r"a condition is R\.Tensor\(\(4, 4\).*expected one value\n(.|\n)*R\.where",
 )
 def condition_for_each_element():
     @R.function
