@@ -235,6 +235,7 @@ class BlockBuilder(PublicClass, PublicObject):
         if block.bindings:
             opened.blocks.append(block)
         sequence = self.normalize(SeqExpr(tuple(opened.blocks), body))
+        _check_outputs(sequence)
         func = GraphFunction(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
         func = self.normalize(func)
         self._begin_binding_block()
@@ -770,6 +771,25 @@ def _sizes_in(nodes: Any) -> set[Var]:
         for var in walk(info)
         if type(var) is Var
     }
+
+
+def _check_outputs(sequence: SeqExpr) -> None:
+    """Refuse variables of dataflow blocks that are used outside of their block."""
+    blocks = {
+        binding.var: block
+        for block in sequence.blocks
+        for binding in block.bindings
+        if isinstance(binding.var, DataflowVar)
+    }
+    for part in (*sequence.blocks, sequence.body) if blocks else ():
+        for var in walk(part):
+            if type(var) is DataflowVar and blocks.get(var, part) is not part:
+                raise GraphError(
+                    f"variable {var.name_hint} is used outside of its dataflow block",
+                    "it is not an output of the block",
+                    f"make it one, in `with builder.dataflow():`: builder.emit_output("
+                    f"{var.name_hint})",
+                )
 
 
 def _check_condition(cond: Any) -> None:

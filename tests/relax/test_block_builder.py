@@ -258,6 +258,23 @@ def test_faults(message: str) -> None:
         FAULTS[message]()
 
 
+def without_an_output(is_returned: bool) -> None:
+    x = variable()
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            inner = builder.emit(relax.op.add(x, x))
+        builder.emit_func_output(inner if is_returned else builder.emit(relax.op.exp(inner)))
+
+
+@pytest.mark.parametrize("is_returned", [True, False])
+def test_values_of_dataflow_blocks_are_used_inside(is_returned: bool) -> None:
+    fault = r"variable lv is used outside of its dataflow block\n(.|\n)*not an output of the block"
+    with pytest.raises(GraphError, match=fault) as caught:
+        without_an_output(is_returned)
+    assert caught.value.help.endswith("builder.emit_output(lv)")
+
+
 def test_scopes_for_tests() -> None:
     builder = relax.BlockBuilder()
     with builder.testing_scope([N]):
