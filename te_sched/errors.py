@@ -794,14 +794,16 @@ def why_no_text(value: object) -> str | None:
 
 
 def repr_of(value: object, most: int = 80) -> str:
-    """The text of a value in a message: its repr, or its kind if that is long or fails."""
+    """The text of a value in a message: its repr, or its kind if that is long, has several lines,
+    or fails.
+    """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an int of {value.bit_length()} bits"
     try:
         text = repr(value)
     except Exception:  # of the user's class, of nested lists, of very long integers
         return kind_of(value)
-    return text if len(text) <= most else kind_of(value)
+    return text if len(text) <= most and "\n" not in text else kind_of(value)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -821,7 +823,7 @@ def listing(names: Collection[str], most: int = 8) -> str:
 
 def with_article(name: str) -> str:
     """A name after "a" or "an"; uint8 is pronounced like "you", ndarray like "end"."""
-    return f"{'an' if name[0] in 'AEIOaeio' or name == 'ndarray' else 'a'} {name}"
+    return f"{'an' if name[0] in 'AEIOaeio' or name.lower() == 'ndarray' else 'a'} {name}"
 
 
 def did_you_mean(given: object, legal: Iterable[str]) -> str:

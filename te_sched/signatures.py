@@ -40,11 +40,14 @@ _T = TypeVar("_T")
 
 
 class ParameterKind(NamedTuple):
-    """The values that a parameter accepts: a predicate, its description, and perhaps advice."""
+    """The values that a parameter accepts: a predicate, its description, and perhaps advice, and
+    the kind of the elements of lists.
+    """
 
     fits: Callable[[Any], bool]
     words: str
     help: str = ""
+    element: ParameterKind | None = None
 
 
 def is_index(value: Any) -> bool:
@@ -498,8 +501,9 @@ def _kind_of(hint: Any) -> ParameterKind:
         tests = [one.fits for one in kinds]
         words = " or ".join(one.words for one in kinds)
         help = next((one.help for one in kinds if one.help), "")
+        element = next((kind.element for kind in kinds if kind.element), None)
         return ParameterKind(
-            lambda value: any(map(operator.call, tests, repeat(value))), words, help
+            lambda value: any(map(operator.call, tests, repeat(value))), words, help, element
         )
     if outer is Annotated:
         return next((one for one in inner if isinstance(one, ParameterKind)), _ANYTHING)
@@ -522,7 +526,7 @@ def _kind_of_several(outer: Any, part: ParameterKind) -> ParameterKind:
             return isinstance(value, Iterable) and not isinstance(value, str | bytes)
         return is_sequence(value) and all(map(part.fits, value))
 
-    return ParameterKind(fits, f"a list or tuple{of}")
+    return ParameterKind(fits, f"a list or tuple{of}", element=part)
 
 
 def scores_of(
@@ -554,9 +558,15 @@ def scores_of(
 def unfit(
     error: type[TeSchedError], function: str, name: str, value: Any, expected: ParameterKind
 ) -> TeSchedError:
-    """The error for an argument of the wrong kind."""
+    """The error for an argument of the wrong kind, or for an element of a list."""
+    what = f"argument {name} of {function}"
+    if expected.element is not None and is_sequence(value):
+        fits = expected.element.fits
+        number = next((k for k, element in enumerate(value) if not fits(element)), None)
+        if number is not None:
+            what, value, expected = f"element {number} of {what}", value[number], expected.element
     return error(
-        f"argument {name} of {function} is {repr_of(value)}, expected {expected.words}",
+        f"{what} is {repr_of(value)}, expected {expected.words}",
         "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",
         expected.help or f"give {expected.words}",
     )

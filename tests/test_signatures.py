@@ -15,7 +15,14 @@ import te_sched
 from te_sched import meta_schedule as ms
 from te_sched import nd, relax, te, tir, topi
 from te_sched.compat import arith
-from te_sched.errors import DeclarationError, ElementError, ParameterError, TeSchedError, repr_of
+from te_sched.errors import (
+    DeclarationError,
+    ElementError,
+    GraphTypeError,
+    ParameterError,
+    TeSchedError,
+    repr_of,
+)
 from te_sched.signatures import (
     ParameterKind,
     bound,
@@ -59,7 +66,8 @@ def test_checked_takes_what_annotations_say() -> None:
         ({"count": 1.5}, r"argument count of taken is 1\.5, expected an int"),
         ({"count": 10**5000}, r"count of taken is an int of 16610 bits"),
         ({"text": 3}, "text of taken is 3, expected a str or None"),
-        ({"tensors": [A, 3]}, "expected a list or tuple, each a Tensor"),
+        ({"tensors": [A, 3]}, "element 1 of argument tensors of taken is 3, expected a Tensor"),
+        ({"tensors": [A] * 99 + [[A]]}, r"element 99 of argument .* is \[.*, expected a Tensor"),
         ({"tensors": A}, "expected a list or tuple"),
         ({"even": 3}, "expected an even number"),
         ({"flag": np.zeros(3)}, "expected True or False"),
@@ -110,6 +118,18 @@ def test_long_values_are_named_by_their_kind() -> None:
         inner = [inner]
     assert repr_of(inner) == "a list"
     assert repr_of("x" * 1000) == "a str"
+    assert repr_of(np.ones((2, 2))) == "an ndarray"
+    assert repr_of(nd.array(np.ones((2, 2)))) == "an NDArray"
+    assert repr_of(np.ones(2)) == "array([1., 1.])"
+
+
+def test_elements_of_lists_of_values_are_named() -> None:
+    x = relax.Var("x", relax.TensorStructInfo((2, 2), "float32"))
+    with pytest.raises(GraphTypeError) as caught:
+        relax.op.concat([x, np.ones((2, 2))])
+    what = "element 1 of argument tensors of relax.op.concat"
+    assert caught.value.fault == f"{what} is an ndarray, expected a value of a graph"
+    assert caught.value.help.endswith("or a constant: relax.const(value)")
 
 
 def deep(depth: int) -> Any:

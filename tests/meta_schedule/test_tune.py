@@ -168,8 +168,8 @@ def test_wrong_arguments_are_refused(tmp_path, options, message):
 @pytest.mark.parametrize(
     ("tasks", "weights", "message"),
     [
-        ([3], [1.0], "argument tasks of tune_tasks is .*each a TuneContext"),
-        ("task", ["x"], "argument task_weights of tune_tasks is .*each a number"),
+        ([3], [1.0], "element 0 of argument tasks of tune_tasks is 3, expected a TuneContext"),
+        ("task", ["x"], "element 0 of argument task_weights of .* is 'x', expected a number"),
         ("task", [math.nan], "the weight of a task is nan"),
         ("task", [-1], "the weight of a task is -1"),
     ],

@@ -59,22 +59,26 @@ def _is_numbers(value: Any) -> bool:
     return _is_size(value) or _is_shape(value)
 
 
-Value = Annotated[
-    Any,
-    ParameterKind(
-        is_value,
-        "a value of a graph",
-        "give a variable, a call of an operator, or a constant: relax.const(value)",
-    ),
-]
+_VALUE = ParameterKind(
+    is_value,
+    "a value of a graph",
+    "give a variable, a call of an operator, or a constant: relax.const(value)",
+)
+_ARGUMENT = ParameterKind(_is_argument, "a value of a graph, a str or a list")
+Value = Annotated[Any, _VALUE]
 Values = Annotated[
     Any,
     ParameterKind(
-        _is_several, "a list of values of a graph", "give them as a list: relax.op.concat([a, b])"
+        _is_several,
+        "a list of values of a graph",
+        "give them as a list: relax.op.concat([a, b])",
+        _VALUE,
     ),
 ]
-Argument = Annotated[Any, ParameterKind(_is_argument, "a value of a graph, a str or a list")]
-Arguments = Annotated[Any, ParameterKind(_is_arguments, "a list of values of a graph")]
+Argument = Annotated[Any, _ARGUMENT]
+Arguments = Annotated[
+    Any, ParameterKind(_is_arguments, "a list of values of a graph", "", _ARGUMENT)
+]
 Shape = Annotated[
     Any, ParameterKind(_is_shape, "a shape", "give a list or tuple of sizes, such as (4, 3)")
 ]
