@@ -187,6 +187,7 @@ class DeclarationError(TeSchedError, ValueError):
 
     # A value that is not a dtype, as messages show it; "" for a misspelled one.
     refused_dtype = ""
+    is_dtype: Callable[[str], bool] | None = None  # whether a text is one, for such a value
 
 
 class OperandError(DeclarationError, TypeError):

@@ -156,7 +156,7 @@ def checked(
             pass  # what follows has no frames of the overflow as its context
         except TeSchedError as refusal:
             if is_users(sys._getframe(1)):
-                _advise(refusal, function, shown, args, kwargs)
+                advise(refusal, function, shown, args, kwargs)
             raise
         except TypeError:
             raise_unbound(function, shown, args, kwargs)
@@ -187,7 +187,7 @@ def bound(function: Callable[_P, _T], shown: str = "") -> Callable[_P, _T]:
             return function(*args, **kwargs)
         except TeSchedError as refusal:
             if is_users(sys._getframe(1)):
-                _advise(refusal, function, name, args, kwargs)
+                advise(refusal, function, name, args, kwargs)
             raise
         except TypeError:
             raise_unbound(function, name, args, kwargs)
@@ -196,7 +196,7 @@ def bound(function: Callable[_P, _T], shown: str = "") -> Callable[_P, _T]:
     return call
 
 
-def _advise(
+def advise(
     error: TeSchedError,
     function: Callable[..., Any],
     shown: str,
@@ -274,13 +274,26 @@ def _advise_on_dtype(
     for number, (name, value) in enumerate(zip(names, args, strict=False)):
         if name in _LEFT and repr_of(value) == error.refused_dtype:
             order = number + (names[0] != "self")
+            swapped = _swapped(error, number, args)
             if names[0] == "shape" and number == 1 and is_sequence(value):
                 text = f"give the shape first, {shown}({repr_of(value)}, ...)"
+            elif swapped and "name" not in names[number:]:
+                text = f"write {shown}({swapped})"
             else:
                 is_named = _name_meant(names, number, args, named)
                 text = ", or ".join(filter(None, (is_named, error.advice)))
             error.advice = f"argument {order} of {shown} is {name}: {text}"
             return
+
+
+def _swapped(error: DeclarationError, number: int, args: Sequence[Any]) -> str:
+    """The arguments with the dtype in its position, if another one is the name of a dtype."""
+    is_dtype, texts = error.is_dtype, [repr_of(value) for value in args]
+    for other, value in enumerate(args):
+        if is_dtype is not None and isinstance(value, str) and is_dtype(value):
+            texts[number], texts[other] = texts[other], texts[number]
+            return ", ".join(texts)
+    return ""
 
 
 def _name_meant(

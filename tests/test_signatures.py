@@ -338,6 +338,13 @@ SLIPS = [
     (lambda: nd.empty(4, 5), r"pass them as a list: nd.empty\(\[4, 5\]\)"),
     (lambda: nd.empty(4, 5, "int8"), r"as a list: nd.empty\(\[4, 5\], \.\.\.\)"),
     (lambda: te.placeholder(te.var("n"), 4), r"te.placeholder\(\[n, 4\]\)"),
+    (
+        lambda: tir.Var("int32", "x"),
+        r"argument 2 of tir.Var is dtype: write tir.Var\('x', 'int32'\)",
+    ),
+    (lambda: tir.SizeVar("int64", "x"), r"write tir.SizeVar\('x', 'int64'\)"),
+    (lambda: tir.Cast(te.var("n"), "int64"), r"1 of tir.Cast .* write tir.Cast\('int64', n\)"),
+    (lambda: tir.const("int32", 3), r"write tir.const\(3, 'int32'\)"),
     (lambda: te.var("n", "m"), "argument 2 of te.var is dtype: use one of bool"),
     (lambda: relax.op.zeros((4,), "x"), "argument 2 of relax.op.zeros is dtype: use one of bool"),
     (lambda: nd.array([1.0], "float32"), "write dtype='float32'"),
@@ -407,3 +414,16 @@ def test_other_wrong_arguments_are_not_taken_for_lists(call):
 def test_functions_that_are_loaded_late_refuse_unknown_parameters(function):
     with pytest.raises(ParameterError, match="has no parameter threads"):
         function(s, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tir.Cast("int32"), "^tir.Cast is called without value\n"),
+        (lambda: tir.BufferLoad(buffer, [0, 0], index=0), "^tir.BufferLoad has no parameter index"),
+        (lambda: tir.SeqStmt(), "^tir.SeqStmt is called without seq\n"),
+    ],
+)
+def test_constructors_of_nodes_name_their_parameters(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call()

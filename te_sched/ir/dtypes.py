@@ -143,7 +143,7 @@ def _unknown(dtype: Any) -> DeclarationError:
         "",
         f"use one of {LEGAL}, with xN for N lanes{near}",
     )
-    error.refused_dtype = "" if near else repr_of(dtype)
+    error.refused_dtype, error.is_dtype = "" if near else repr_of(dtype), is_name
     return error
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import ParameterError, ScriptError, did_you_mean
+from te_sched.errors import DeclarationError, ScriptError, did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Buffer,
@@ -52,7 +52,7 @@ from te_sched.python_expressions import (
     check_public,
 )
 from te_sched.script.source import Source
-from te_sched.signatures import raise_unbound
+from te_sched.signatures import advise, raise_unbound
 from te_sched.tir.kinds import CallEffectKind, ForKind
 
 _CONDITIONS: dict[type, Callable[[Any, Any], Any]] = {
@@ -301,8 +301,12 @@ class ScriptEvaluator(ExpressionEvaluator):
         args, named = self.arguments(node)
         try:
             return self.call(function, args, named)
-        except TypeError as error:
-            if not isinstance(error, ParameterError) and inspect.isroutine(function):
+        except DeclarationError as error:
+            if inspect.isroutine(function):
+                advise(error, function, ast.unparse(node.func), args, named)
+            raise
+        except TypeError:
+            if inspect.isroutine(function):
                 raise_unbound(function, ast.unparse(node.func), args, named)
             raise
 

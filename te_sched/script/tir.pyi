@@ -217,9 +217,9 @@ def Assert(condition: _Any, message: _Any = "") -> _Wrapper:
     """Stop the program with a message unless a condition holds."""
 def Broadcast(value: _Any, lanes: _Any) -> _Expr:
     """The vector of several copies of a value."""
-def BufferLoad(*args: _Any, **kwargs: _Any) -> _BufferLoad:
+def BufferLoad(buffer: _Any, indices: _Any, predicate: _Any = None, *, span: _Any = None) -> _BufferLoad:
     """An element of a buffer; a vector of elements if the last index is a vector."""
-def Call(*args: _Any, **kwargs: _Any) -> _Expr:
+def Call(dtype: _Any, op: _Any, args: _Any, *, span: _Any = None) -> _Expr:
     """Call of an intrinsic such as "tir.exp", "tir.if_then_else", "tir.call_extern" (see"""
 def Cast(dtype: _Any, value: _Any) -> _Expr:
     """A conversion, even where none is needed."""
@@ -267,7 +267,7 @@ def Not(a: _Any) -> _Expr:
     """not a"""
 def Or(a: _Any, b: _Any, span: _object = None) -> _Or:
     """a or b, of bools; b is evaluated only if a is false."""
-def ProducerLoad(*args: _Any, **kwargs: _Any) -> _ProducerLoad:
+def ProducerLoad(producer: _Any, indices: _Any, *, span: _Any = None) -> _ProducerLoad:
     """An element of a tensor without a buffer."""
 def Ramp(base: _Any, stride: _Any, lanes: _Any) -> _Expr:
     """The vector base, base + stride, ..."""
@@ -277,11 +277,11 @@ def Reduce(combiner: _CommReducer, src: _Sequence[_Any], rdom: _Sequence[_IterVa
     """Component `value_index` of the reduction of `source` over the values of `axis` for which"""
 def Select(condition: _Any, true_value: _Any, false_value: _Any, span: _object = None) -> _Select:
     """true_value if condition holds, otherwise false_value; both may be evaluated."""
-def Shuffle(*args: _Any, **kwargs: _Any) -> _Shuffle:
+def Shuffle(vectors: _Any, indices: _Any, *, span: _Any = None) -> _Shuffle:
     """Lanes `indices` of the concatenation of `vectors`."""
 def SizeVar(name: _str, dtype: _str = "int32", span: _object = None) -> _Var:
     """A variable, identified by the object, not by its name. `is_size` implies a value >= 0."""
-def StringImm(*args: _Any, **kwargs: _Any) -> _StringImm:
+def StringImm(value: _Any, dtype: _Any = "handle", *, span: _Any = None) -> _StringImm:
     """A string constant: an argument of an intrinsic or the value of an attribute."""
 def Sub(a: _Any, b: _Any, span: _object = None) -> _Sub:
     """a - b"""

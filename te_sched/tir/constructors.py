@@ -11,10 +11,11 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
 from itertools import chain
 from typing import Any
 
-from te_sched.errors import DeclarationError, did_you_mean, repr_of
+from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.buffer import check_predicate
 from te_sched.ir.builder import BufferVar
@@ -22,6 +23,7 @@ from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
 from te_sched.lowering.statements import without_evaluations_of_0
 from te_sched.signatures import (
+    advise,
     checked,
     is_index,
     is_sequence,
@@ -34,16 +36,21 @@ from te_sched.tir.node_examples import example_of
 class Constructor:
     """A node class whose constructor converts its arguments."""
 
-    def __init__(self, kind: type[Any], build: Callable[..., Any]) -> None:
-        self.kind, self._build = kind, checked(build, shown=f"tir.{kind.__name__}")
+    def __init__(self, kind: type[Any], build: Callable[..., Any], name: str = "") -> None:
         self.__name__ = kind.__name__
+        self._shown = f"tir.{name or kind.__name__}"
+        self.kind, self._build = kind, checked(build, shown=self._shown)
         self.__doc__ = f"{inspect.getdoc(kind)}\n\n{example_of(kind.__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._build(*args, **kwargs)
+        try:
+            return self._build(*args, **kwargs)
+        except TeSchedError as refusal:
+            advise(refusal, self._build, self._shown, args, kwargs)
+            raise
 
     @property
-    def __signature__(self) -> inspect.Signature:
+    def __signature__(self) -> Signature:
         return inspect.signature(self._build)
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -85,7 +92,26 @@ def _by_fields(kind: type[Any]) -> Constructor:
                 values[field.name] = _field(kind, field.name, str(field.type), values[field.name])
         return kind(**values)
 
+    parameters = [
+        Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, default=_default(field))
+        for field in fields
+    ]
+    parameters.append(Parameter("span", Parameter.KEYWORD_ONLY, default=None))
+    build.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return Constructor(kind, build)
+
+
+def _with_parameters_of(plain: Constructor, build: Callable[..., Any]) -> Constructor:
+    """A constructor with another function, and the parameters of a plain one."""
+    build.__signature__ = plain.__signature__  # type: ignore[attr-defined]
+    return Constructor(plain.kind, build)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """The default of a parameter for a field."""
+    if field.default_factory is not dataclasses.MISSING:
+        return None
+    return Parameter.empty if field.default is dataclasses.MISSING else field.default
 
 
 def _field(kind: type[Any], name: str, annotation: str, value: Any) -> Any:
@@ -124,7 +150,7 @@ def _attribute() -> Constructor:
         stmt.check_attribute(made.node, made.key)
         return made
 
-    return Constructor(stmt.AttrStmt, build)
+    return _with_parameters_of(plain, build)
 
 
 Add, Sub, Mul, Div, Mod = map(_of_two, (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Mod))
@@ -154,7 +180,7 @@ def _access(kind: type[Any], access: str) -> Constructor:
         check_predicate(made.predicate, dtype, made.buffer, access)
         return made
 
-    return Constructor(kind, build)
+    return _with_parameters_of(plain, build)
 
 
 BufferLoad, BufferStore = _access(expr.BufferLoad, "load"), _access(stmt.BufferStore, "store")
@@ -171,7 +197,7 @@ def _sequence() -> Constructor:
         parts = [one.seq if type(one) is stmt.SeqStmt else (one,) for one in made.seq]
         return stmt.SeqStmt(tuple(without_evaluations_of_0(chain.from_iterable(parts))))
 
-    return Constructor(stmt.SeqStmt, build)
+    return _with_parameters_of(plain, build)
 
 
 SeqStmt = _sequence()
@@ -318,7 +344,7 @@ Ramp, Broadcast = Constructor(expr.Ramp, _ramp), Constructor(expr.Broadcast, _br
 Select = Constructor(expr.Select, _select)
 Let = Constructor(expr.Let, _let)
 Var = Constructor(expr.Var, _var)
-SizeVar = Constructor(expr.Var, _size_var)
+SizeVar = Constructor(expr.Var, _size_var, "SizeVar")
 IntImm = Constructor(expr.IntImm, _int_imm)
 FloatImm = Constructor(expr.FloatImm, _float_imm)
 For = Constructor(stmt.For, _for)

@@ -37,6 +37,11 @@ STATEMENTS = [
         None,
     ),
     ("T.evalute(0)", "scripts have no T.evalute", "T.evalute"),
+    (
+        "T.evaluate(T.Cast(A[0, 0], 'int32'))",
+        r"unknown data type A\[0, 0\]\n(.*\n)*.*write T.Cast\('int32', A\[0, 0\]\)",
+        "T.Cast(A[0, 0], 'int32')",
+    ),
     ("T.store(A.data, 0, 1.0)", "scripts have no T.store", "T.store"),
     ("T.axis.spatia(4, 0)", r"T.axis has no spatia\n(.*\n)*.*mean 'spatial'", "T.axis.spatia"),
     ("with T.block(3):\n        pass", "the name of a block is 3", "T.block(3)"),
