@@ -56,7 +56,10 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
             r"not a shape and a dtype(.|\n)*Var\('x', relax.TensorStructInfo\(\(1, 4\), 'int8'\)\)",
         ),
         (lambda: relax.Var("x", X.struct_info, "int8"), r"Var\('x', R.Tensor\("),
-        (lambda: relax.TensorStructInfo(4, 3), "argument shape of relax.TensorStructInfo must be a list"),
+        (
+            lambda: relax.TensorStructInfo(4, 3),
+            "argument shape of relax.TensorStructInfo must be a list",
+        ),
         (lambda: relax.Constant(3), "the data of a constant is 3"),
         (lambda: relax.TupleGetItem(relax.Tuple((X,)), 1), "a tuple of 1 value has no element 1"),
         (lambda: relax.Call(X, [X]), "which is not a function"),
