@@ -359,7 +359,10 @@ def advice_to_initialize(index: BlockIndex, key: BlockKey, other: str) -> str:
     is_reduced = any(axis.kind == "CommReduce" for axis in block.iter_vars)
     if block.init is not None or not is_reduced or len(block.writes) != 1:
         return other
-    return f"write `with T.init(): {block.writes[0].buffer.name}[...] = ...` in block {key.name}"
+    buffer = block.writes[0].buffer
+    is_begun = any(one is not key for one in writers(index, key, buffer))
+    earlier = ", or apply this before decompose_reduction" if is_begun else ""
+    return f"write `with T.init(): {buffer.name}[...] = ...` in block {key.name}{earlier}"
 
 
 def first_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> tuple[BlockKey, str] | None:

@@ -79,6 +79,12 @@ def _gone(sch: Any) -> Any:
     return sch.parallel(i)
 
 
+def _decomposed(sch: Any) -> Any:
+    i, *_ = loops(sch, "C")
+    sch.decompose_reduction("C", i)
+    return sch.parallel(loops(sch, "C_update")[0])
+
+
 def _two_functions(sch: Any) -> Any:
     both = tir.Schedule(from_source(GIVEN + OTHERS["two functions"]))
     return both.get_block("B")
@@ -258,6 +264,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         OTHERS["updated by a loop"],
         lambda s: s.split(loops(s, "B")[0], [2, 2], disable_predication=True),
         "cannot split loop j into more iterations: they repeat block B",
+    ),
+    (
+        MATMUL,
+        _decomposed,
+        r"has no T.init(.|\n)*in block C, or apply this before decompose_reduction",
     ),
     (MATMUL, lambda s: s.fuse(), "fuse needs a loop, got none"),
     (MATMUL, lambda s: s.fuse(*loops(s, "C")[1::-1]), "cannot fuse loops j and i"),
