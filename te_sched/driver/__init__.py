@@ -17,11 +17,11 @@ from te_sched.driver.plan import Step, StepTimer, Work, functions_in, run_plan
 from te_sched.driver.steps import PLAN, PREPARING
 from te_sched.errors import BuildError, user_place
 from te_sched.ir.expr import Buffer
-from te_sched.ir.source_lines import adding_lines_of
+from te_sched.ir.source_lines import About, adding_lines, lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.show_passes import shown
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.source_locations import adding_places
+from te_sched.schedule.source_locations import with_places
 from te_sched.signatures import checked_as
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import observers
@@ -158,14 +158,18 @@ def _work(
 
 
 def _take(steps: Sequence[Step], work: Work) -> None:
-    """Run steps, and add the lines of the user's program to errors."""
+    """Run steps, and add the lines of the user's program to errors: of them, and of calls."""
     inputs = work.inputs
-    if isinstance(inputs, Schedule):
-        adding = adding_places(inputs)
-    else:
-        adding = adding_lines_of(lambda: functions_in(inputs))
-    with adding:
+
+    def locate(about: About) -> About:
+        if isinstance(inputs, Schedule):
+            return with_places(about, inputs)
+        return lines_of(functions_in(inputs)).located(about)
+
+    with adding_lines(locate):
         run_plan(steps, work)
+    if work.module is not None:
+        work.module.add_lines(locate)
 
 
 __all__ = ["build"]

@@ -9,7 +9,7 @@ looks up its lines. Must not know statements.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from te_sched.errors import SourceLocation, Subject, TeSchedError
@@ -118,8 +118,3 @@ def adding_lines(locate: Callable[[About], About]) -> Iterator[None]:
 def lines_of(functions: Iterable[Any]) -> SourceLines:
     """The lines of all functions that have some."""
     return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions])
-
-
-def adding_lines_of(functions: Callable[[], Iterable[Any]]) -> AbstractContextManager[None]:
-    """Add to errors the lines that functions have for the subjects that they name."""
-    return adding_lines(lambda about: lines_of(functions()).located(about))

@@ -27,7 +27,7 @@ def report_access(site: str, *numbers: int) -> None:
     what, why, help = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
     kind, name = known.get("memory", "stage"), known.get("stage", "")  # older files have neither
     stage = Subject(kind, name, known["where"])
-    raise AccessError(what, why, help, stage if stage.text else ())
+    raise AccessError(what, why, help, stage if name or stage.text else ())
 
 
 def _where(values: Mapping[str, int]) -> str:

@@ -28,6 +28,7 @@ from te_sched.errors import CallError, repr_of
 from te_sched.ir.argument_sizes import ATTRIBUTE as SIZES
 from te_sched.ir.kernel import HOST_ONLY, is_kernel
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
+from te_sched.ir.source_lines import About
 from te_sched.ir.stmt import IRModule
 from te_sched.locks import new_lock
 from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
@@ -54,7 +55,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
     `imported_modules[0]` is the device's part, with `get_source()` for the CUDA source.
     """
 
-    _internal_members = ("data", "objects")
+    _internal_members = ("add_lines", "data", "objects")
 
     type_key = "cuda"
 
@@ -67,6 +68,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
         self.imported_modules = [DeviceCode(self)] if self.kernels else []
         self._hosts: dict[int | str, Module] = {}
         self._launchers: list[Launcher] = []
+        self._locate: Callable[[About], About] | None = None
         self._lock = new_lock()
 
     @property
@@ -121,7 +123,13 @@ class CudaModule(ModuleOf["CudaFunction"]):
         with self._lock:
             if key not in self._hosts:
                 self._hosts[key] = self._emulated() if device is None else self._on(device)
+                if self._locate is not None:
+                    self._hosts[key].add_lines(self._locate)
             return self._hosts[key]
+
+    def add_lines(self, locate: Callable[[About], About]) -> None:
+        """Let errors of calls have the lines of the user's program that `locate` adds."""
+        self._locate = locate
 
     @property
     def _watched(self) -> IRModule:

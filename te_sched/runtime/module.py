@@ -21,8 +21,9 @@ from te_sched import files
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.llvm.compile import CompiledObject
 from te_sched.codegen.signature import FunctionParameter, Signature
-from te_sched.errors import CallError, Subject, did_you_mean, repr_of
+from te_sched.errors import AccessError, CallError, Subject, did_you_mean, repr_of
 from te_sched.ir import dtypes
+from te_sched.ir.source_lines import About
 from te_sched.notebook_display import Shown
 from te_sched.public_members import PublicMembers
 from te_sched.runtime import interrupts, registry, threads
@@ -71,7 +72,7 @@ class Function(Unpicklable, PublicMembers):
     array([0., 2., 4., 6.], dtype=float32)
     """
 
-    _internal_members = ("expect", "run_repeatedly")
+    _internal_members = ("expect", "locate", "run_repeatedly")
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
@@ -92,6 +93,7 @@ class Function(Unpicklable, PublicMembers):
         self._repeat = ctypes.CFUNCTYPE(code_type, *types)(repeat)
         self._good: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._misaligned = _widest(signature) - 1
+        self.locate: Callable[[About], About] | None = None  # adds lines to subjects of errors
 
     def expect(self, memory: int, device_id: int, alignments: Mapping[int, int]) -> None:
         """Take arrays of a memory, with addresses that are multiples of `alignments`, by number."""
@@ -234,6 +236,8 @@ class Function(Unpicklable, PublicMembers):
         error, memory = registry.take_exception(code)
         for one in filter(None, memory):  # views of it reach the arguments, or constants
             weakref.finalize(one, _nothing, self, args).atexit = False
+        if isinstance(error, AccessError) and self.locate is not None:
+            error.about = tuple(self.locate(error.about))
         return error
 
     @checked_as(CallError)
@@ -406,7 +410,7 @@ class Module(ModuleOf[Function]):
     ('main',)
     """
 
-    _internal_members = ("link_memory", "objects")
+    _internal_members = ("add_lines", "link_memory", "objects")
 
     type_key = "llvm"
 
@@ -419,6 +423,11 @@ class Module(ModuleOf[Function]):
         self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
         super().__init__({one.name: Function(code, one) for one in code.signatures})
         self.imported_modules: list[Module] = []
+
+    def add_lines(self, locate: Callable[[About], About]) -> None:
+        """Let errors of calls have the lines of the user's program that `locate` adds."""
+        for function in self._functions.values():
+            function.locate = locate
 
     def link_memory(self, name: str, array: NDArray) -> None:
         """Let functions that call linked_memory(name) use the memory of an array."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import linecache
 import os
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import pytest
 import te_sched
 from te_sched import config, te
 from te_sched.driver import steps
+from te_sched.errors import AccessError
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.runtime import compiled_objects, registry
 from te_sched.runtime.fingerprint import environment
+from te_sched.script import tir as T
 
 
 @pytest.fixture(autouse=True)
@@ -215,3 +218,36 @@ def test_code_from_a_file_is_read_each_time(tmp_path, compiled):
 
     assert [built("2.0"), built("3.0"), built("3.0")] == [2.0, 3.0, 3.0]
     assert len(compiled) == 2
+
+
+GATHER = """
+A, I = te.placeholder((8,), name="A"), te.placeholder((8,), "int32", name="I")
+B = te.compute((8,), lambda i: A[I[i]], name="B")
+built = te_sched.build(te.create_schedule(B.op), [A, I, B], "llvm")
+"""
+LOOPS = """
+@T.prim_func
+def gather(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[I[vi]]
+
+
+built = te_sched.build(gather, target="llvm")
+"""
+
+
+@pytest.mark.parametrize(("source", "line"), [(GATHER, 3), (LOOPS, 3)])
+def test_errors_of_calls_have_the_lines_of_today(source, line, compiled, tmp_path):
+    arrays = [np.zeros(8, "float32"), np.full(8, 9, "int32"), np.zeros(8, "float32")]
+    file = tmp_path / "program.py"
+    for above in (0, 5):
+        file.write_text("\n" * above + source)
+        linecache.checkcache()
+        names = {"te": te, "te_sched": te_sched, "T": T, "__name__": "program"}
+        exec(compile(file.read_text(), str(file), "exec"), names)
+        with pytest.raises(AccessError, match="read A at 9 in dimension 0") as caught:
+            names["built"](*arrays)
+        assert f"program.py:{line + above}" in caught.value.where
+    assert len(compiled) == 1

@@ -234,14 +234,16 @@ class AccessContext:
     def site(
         self, kind: str, occurrence: Occurrence, named: Callable[[str], Subject], **more: Any
     ) -> dict[str, Any]:
-        """The description of an access for reports, as far as it is known at build time."""
+        """The description of an access for reports, as far as it is known at build time; without
+        lines of the user's program, which may differ when a kept program is found.
+        """
         stage = self.place_name()
         return {
             "kind": kind,
             "buffer": self.name_of(occurrence),
             "does": "read" if occurrence.reads else "write",
             "stage": stage,
-            "where": str(named(stage)) if stage else "",
+            "where": named(stage).text if stage else "",
             "memory": wording().memory,
             "guard": guard_of(self.name_of(occurrence), occurrence),
             "wide": wording().wide_sizes,

@@ -75,14 +75,14 @@ def build(
     found = find_graphs(name, wanted) if name is not None else None
     lines = lines_of(module.functions.values())
     if found is not None:
-        found.lines = lines
+        found.add_lines(lines)
         return found
     with garbage_kept():
         lowered = _lowered(module, params, pipeline, wanted)
         builder = ExecBuilder()
         rest = write_instructions(builder, lowered)
         made = link(builder, wanted, rest, name=name)
-    made.lines = lines
+    made.add_lines(lines)
     if name is not None:
         keep_graphs(name, made)
     return made

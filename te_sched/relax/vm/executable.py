@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from te_sched.errors import GraphError, repr_of
-from te_sched.ir.source_lines import NO_LINES
+from te_sched.ir.source_lines import NO_LINES, SourceLines
 from te_sched.public_members import PublicObject
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
@@ -20,6 +20,8 @@ class Executable(PublicObject):
     Run it with a VirtualMachine.
     """
 
+    _internal_members = ("add_lines",)
+
     def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
         """`plans` are those of functions that are native (`native.NativePlan`)."""
         self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
@@ -27,6 +29,12 @@ class Executable(PublicObject):
         for plan in plans.values():
             for number in plan.constants:
                 kernels.link_memory(constant_name(number), bytecode.constants[number])
+
+    def add_lines(self, lines: SourceLines) -> None:
+        """Let errors of calls have lines of the module that was built."""
+        self.lines = lines
+        if self.kernels is not None:
+            self.kernels.add_lines(lines.located)
 
     @property
     def mod(self) -> Executable:
