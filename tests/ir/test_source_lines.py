@@ -6,11 +6,12 @@ import copy
 import pickle
 import re
 
+import numpy as np
 import pytest
 
 import te_sched
 from te_sched import te, tir
-from te_sched.errors import BuildError, ScheduleError, SourceLocation, Subject
+from te_sched.errors import AccessError, BuildError, ScheduleError, SourceLocation, Subject
 from te_sched.ir import load_json, save_json, structural_equal, structural_hash
 from te_sched.ir.source_lines import SourceLines
 from te_sched.script import tir as T
@@ -34,6 +35,14 @@ def summed(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16,), "float32")):
                 B[vi] += C[vi, vk]
 
 
+@T.prim_func
+def gathered(P: T.Buffer((8,), "int32"), A: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("D"):
+            v = T.axis.spatial(8, i)
+            D[v] = A[P[v]]
+
+
 def line_of(text: str) -> int:
     """The line of this file that has a text."""
     with open(__file__, encoding="utf-8") as file:
@@ -47,6 +56,24 @@ def test_errors_of_a_script_name_the_lines_of_its_buffers_and_loops():
     where += rf"{stored + 1}\), loop k \(declared at {HERE}:{loop}\), {HERE}:"
     with pytest.raises(BuildError, match=where):
         te_sched.build(summed)
+
+
+@pytest.mark.parametrize(
+    ("options", "device"),
+    [({}, None), ({"sanitize": True}, None), ({"target": "cuda"}, te_sched.emulated_cuda(0))],
+)
+def test_errors_of_calls_name_the_lines_of_a_script(options, device):
+    """Also of a program that the cache has."""
+    schedule = tir.Schedule(gathered)
+    if device is not None:
+        schedule.bind(schedule.get_loops("D")[0], "threadIdx.x")
+    arrays = [te_sched.nd.array(np.full(8, 9, "int32"), device) for _ in range(3)]
+    first, assigned = line_of("def gathered"), line_of("D[v] = A[P[v]]")
+    where = rf"of buffer D \(declared at {HERE}:{first}, assigned in line {assigned}\), {HERE}:"
+    for _ in range(2):
+        module = te_sched.build(schedule.mod, **options)
+        with pytest.raises(AccessError, match=where):
+            module[module.function_names[0]](*arrays)
 
 
 def test_errors_of_schedules_of_blocks_name_the_lines_of_the_script():
