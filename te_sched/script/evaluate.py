@@ -302,7 +302,7 @@ class ScriptEvaluator(ExpressionEvaluator):
         try:
             return self.call(function, args, named)
         except DeclarationError as error:
-            if inspect.isroutine(function):
+            if inspect.isfunction(function):  # not written in C, which may have no signature
                 advise(error, function, ast.unparse(node.func), args, named)
             raise
         except TypeError:
