@@ -148,12 +148,11 @@ class _Accesses:
         found = [self._relaxed_range(one) for one in source.region[:first]]
         for one, own in zip(source.region[first:], region, strict=True):
             begin = self.relaxed(one.min)
-            known = None not in (begin.min, begin.max, own.min, own.max)
-            found.append(
-                IntervalSet(ops.add(begin.min, own.min), ops.add(begin.max, own.max))
-                if known
-                else self._relaxed_range(one)
-            )
+            if begin.min is None or begin.max is None or own.min is None or own.max is None:
+                found.append(self._relaxed_range(one))
+            else:
+                low, high = ops.add(begin.min, own.min), ops.add(begin.max, own.max)
+                found.append(IntervalSet(low, high))
         return found
 
     def relaxed(self, e: Expr) -> IntervalSet:

@@ -140,7 +140,7 @@ class UnknownExtent(metaclass=_IsNothing):
     __str__ = __repr__ = script
 
 
-def cast(src: object, dtype: str) -> E.Expr:
+def cast(src: E.ExprLike, dtype: str) -> E.Expr:
     """The value converted to another dtype."""
     return ops.cast(dtype, ops.convert(src))
 

@@ -7,12 +7,12 @@ Must not know passes or code generators.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Broadcast, Call, Cast, Expr, FloatImm, IntImm, Select
+from te_sched.ir.expr import Broadcast, Call, Cast, Expr, ExprLike, FloatImm, IntImm, Select
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.wording import wording
 
@@ -26,10 +26,10 @@ _LARGEST = {
 }
 
 
-def _float_function(name: str) -> Callable[[Any], Expr]:
+def _float_function(name: str) -> Callable[[ExprLike], Expr]:
     """A function of a float; calls with constants are not folded."""
 
-    def function(x: Any) -> Expr:
+    def function(x: ExprLike) -> Expr:
         value = ops.const(x, "float32") if type(x) is int else ops.convert(x)
         if not dtypes.is_float(value.dtype):
             raise DeclarationError(
@@ -67,12 +67,12 @@ acosh = _float_function("acosh")
 atanh = _float_function("atanh")
 
 
-def _rounding(name: str) -> Callable[[Any], Expr]:
+def _rounding(name: str) -> Callable[[ExprLike], Expr]:
     """A rounding function: integers are unchanged, float constants are folded, -0.5 to -0.0."""
     round_now = INTRINSICS[name].meaning
     assert round_now is not None
 
-    def function(x: Any) -> Expr:
+    def function(x: ExprLike) -> Expr:
         value = ops.convert(x)
         if not dtypes.is_float(value.dtype):
             return value
@@ -90,8 +90,8 @@ round = _rounding("round")
 nearbyint = _rounding("nearbyint")
 
 
-def _float_function_of_two(name: str) -> Callable[[Any, Any], Expr]:
-    def function(x: Any, y: Any) -> Expr:
+def _float_function_of_two(name: str) -> ops.BinaryFunction:
+    def function(x: ExprLike, y: ExprLike) -> Expr:
         a, b = ops.operands(x, y)
         if not dtypes.is_float(a.dtype):
             raise DeclarationError(
@@ -112,7 +112,7 @@ nextafter = _float_function_of_two("nextafter")
 copysign = _float_function_of_two("copysign")
 
 
-def ldexp(x: Any, exponent: Any) -> Expr:
+def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
     """x * 2**exponent, of a float and an integer.
 
     >>> te.ldexp(te.var("x", "float32"), 3)
@@ -128,7 +128,7 @@ def ldexp(x: Any, exponent: Any) -> Expr:
     return Call(value.dtype, "tir.ldexp", (value, shift))
 
 
-def abs(x: Any) -> Expr:
+def abs(x: ExprLike) -> Expr:
     """The absolute value of x.
 
     >>> te.abs(-2), te.abs(te.var("x", "float32"))
@@ -150,7 +150,7 @@ def abs(x: Any) -> Expr:
 fabs = abs
 
 
-def popcount(x: Any) -> Expr:
+def popcount(x: ExprLike) -> Expr:
     """The number of 1 bits of x.
 
     >>> te.popcount(te.var("n"))
@@ -160,7 +160,7 @@ def popcount(x: Any) -> Expr:
     return Call(value.dtype, "tir.popcount", (value,))
 
 
-def clz(x: Any) -> Expr:
+def clz(x: ExprLike) -> Expr:
     """The number of leading zero bits of x, as an int32.
 
     >>> te.clz(te.var("n"))
@@ -169,7 +169,7 @@ def clz(x: Any) -> Expr:
     return Call("int32", "tir.clz", (_of_integer("clz", x),))
 
 
-def _of_integer(name: str, x: Any) -> Expr:
+def _of_integer(name: str, x: ExprLike) -> Expr:
     value = ops.convert(x)
     if not dtypes.is_integral(value.dtype) and not dtypes.is_bool(value.dtype):
         raise DeclarationError(
@@ -180,7 +180,7 @@ def _of_integer(name: str, x: Any) -> Expr:
     return value
 
 
-def isnan(x: Any) -> Expr:
+def isnan(x: ExprLike) -> Expr:
     """Whether x is NaN.
 
     >>> te.isnan(te.var("x", "float32"))
@@ -196,7 +196,7 @@ def isnan(x: Any) -> Expr:
     return Call(_bool_like(value), "tir.isnan", (value,))
 
 
-def isinf(x: Any) -> Expr:
+def isinf(x: ExprLike) -> Expr:
     """Whether x is infinite.
 
     >>> te.isinf(te.const(float("inf")))
@@ -211,7 +211,7 @@ def isinf(x: Any) -> Expr:
     return ops.logical_and(ops.equal(abs(value), limit), ops.logical_not(isnan(value)))
 
 
-def isfinite(x: Any) -> Expr:
+def isfinite(x: ExprLike) -> Expr:
     """Whether x is neither infinite nor NaN.
 
     >>> te.isfinite(te.const(1.5))
@@ -275,7 +275,7 @@ def infinity(dtype: str) -> Expr:
     return FloatImm(math.inf, dtype)
 
 
-def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
+def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> Expr:
     """t if cond holds, otherwise f; only that value is evaluated, so cond can guard a load.
 
     >>> A = te.placeholder((4,), name="A")
@@ -290,7 +290,7 @@ def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
     return Call(a.dtype, "tir.if_then_else", (condition, a, b))
 
 
-def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
+def select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
     """true_value if condition holds, otherwise false_value; both may be evaluated.
 
     >>> n = te.var("n")
@@ -301,7 +301,7 @@ def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
     return Select(_condition(condition, "Select"), a, b)
 
 
-def _condition(value: Any, name: str) -> Expr:
+def _condition(value: ExprLike, name: str) -> Expr:
     condition = ops.convert(value)
     if not dtypes.is_bool(dtypes.element(condition.dtype)):
         raise DeclarationError(
@@ -312,7 +312,7 @@ def _condition(value: Any, name: str) -> Expr:
     return condition
 
 
-def all(*conditions: Any) -> Expr:
+def all(*conditions: ExprLike | Sequence[ExprLike]) -> Expr:
     """Whether all conditions hold; evaluation stops at the first that does not.
 
     >>> n = te.var("n")
@@ -322,7 +322,7 @@ def all(*conditions: Any) -> Expr:
     return _chain(ops.logical_and, conditions, "all")
 
 
-def any(*conditions: Any) -> Expr:
+def any(*conditions: ExprLike | Sequence[ExprLike]) -> Expr:
     """Whether any condition holds; evaluation stops at the first that does.
 
     >>> n = te.var("n")
@@ -332,7 +332,7 @@ def any(*conditions: Any) -> Expr:
     return _chain(ops.logical_or, conditions, "any")
 
 
-def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], name: str) -> Expr:
+def _chain(combine: ops.BinaryFunction, conditions: tuple[Any, ...], name: str) -> Expr:
     if len(conditions) == 1 and isinstance(conditions[0], list | tuple):
         conditions = tuple(conditions[0])
     if not conditions:
@@ -347,7 +347,7 @@ def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], nam
     return total
 
 
-def not_(condition: Any) -> Expr:
+def not_(condition: ExprLike) -> Expr:
     """Whether the condition does not hold.
 
     >>> te.not_(te.var("n") > 0)
@@ -356,7 +356,7 @@ def not_(condition: Any) -> Expr:
     return ops.logical_not(_condition(condition, "te.not_"))
 
 
-def likely(cond: Any) -> Expr:
+def likely(cond: ExprLike) -> Expr:
     """The condition, marked as almost always true.
 
     >>> te.likely(te.var("n") > 0)
@@ -366,7 +366,7 @@ def likely(cond: Any) -> Expr:
     return value if type(value) is IntImm else Call(value.dtype, "tir.likely", (value,))
 
 
-def reinterpret(dtype: str, x: Any) -> Expr:
+def reinterpret(dtype: str, x: ExprLike) -> Expr:
     """The bits of x as a value of another type of the same width.
 
     >>> te.reinterpret("int32", te.var("x", "float32"))
@@ -386,7 +386,7 @@ def reinterpret(dtype: str, x: Any) -> Expr:
     return Call(dtype, "tir.reinterpret", (value,))
 
 
-def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Expr:
+def q_multiply_shift(x: ExprLike, y: ExprLike, q: ExprLike, s: ExprLike) -> Expr:
     """round(x * y * 2**-s) of fixed-point int32 numbers with q fractional bits.
 
     >>> from te_sched import te
@@ -409,7 +409,7 @@ def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
     return Cast(x.dtype, Call(wide, "tir.shift_right", (product, total)))
 
 
-def ret(value: Any) -> Expr:
+def ret(value: ExprLike) -> Expr:
     """A call that returns a value from the function.
 
     >>> ret(0)

@@ -8,13 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from te_sched.errors import DeclarationError, OperandError, TruthError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, StringImm, Var
+from te_sched.ir.expr import (
+    EQ,
+    NE,
+    Cast,
+    DataProducer,
+    Expr,
+    ExprLike,
+    IterVar,
+    Operand,
+    StringImm,
+    Var,
+)
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.wording import wording
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
 # of two variables is a condition without a truth value.
@@ -23,7 +37,7 @@ declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", defa
 rounding_to_zero: ContextVar[bool] = ContextVar("rounding_to_zero", default=False)
 
 
-def _astype(self: Any, dtype: str) -> Expr:
+def _astype(self: Operand, dtype: str) -> Expr:
     """The value converted to a dtype as in C; constants are folded.
 
     >>> te.var("n").astype("float32")
@@ -32,25 +46,25 @@ def _astype(self: Any, dtype: str) -> Expr:
     return ops.cast(dtypes.spelled(dtype), self)
 
 
-def _equal(a: Any, b: Any) -> Any:
+def _equal(a: Operand, b: Any) -> Expr | bool:
     if b is None or type(a) is StringImm:
         return _is_text(a, b)
     return ops.equal(a, b)
 
 
-def _not_equal(a: Any, b: Any) -> Any:
+def _not_equal(a: Operand, b: Any) -> Expr | bool:
     if b is None or type(a) is StringImm:
         return not _is_text(a, b)
     return ops.not_equal(a, b)
 
 
-def _is_text(a: Any, b: Any) -> bool:
+def _is_text(a: Operand, b: object) -> bool:
     """Whether a string constant has the text of another one, or of a string."""
     text = b.value if type(b) is StringImm else b
-    return isinstance(text, str) and a.value == text
+    return isinstance(text, str) and isinstance(a, StringImm) and a.value == text
 
 
-def division(a: Any, b: Any) -> Expr:
+def division(a: ExprLike, b: ExprLike) -> Expr:
     """a / b; refused for two integers, because the rounding is ambiguous."""
     a, b = ops.convert(a), ops.convert(b)
     if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype) and not rounding_to_zero.get():
@@ -89,17 +103,19 @@ def _without_cast(e: Expr) -> Expr:
     return e.value if type(e) is Cast else e
 
 
-def _reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
+def _reflected(
+    function: ops.BinaryFunction,
+) -> ops.BinaryFunction:
     return lambda self, other: function(other, self)
 
 
-def _of_elements(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Any]:
+def _of_elements(function: ops.BinaryFunction) -> Callable[[Operand, ExprLike], Expr]:
     """An operator that leaves a whole tensor on the right to the operator of the tensor.
 
     The function of a te.compute returns elements, so there a whole tensor is refused.
     """
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: Operand, other: ExprLike) -> Any:
         if isinstance(other, DataProducer) and other.shape and declaring.get() is None:
             return NotImplemented
         return function(self, other)
@@ -108,7 +124,7 @@ def _of_elements(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], A
     return operator
 
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Expr]] = {
+_ARITHMETIC: dict[str, ops.BinaryFunction] = {
     "add": ops.add,
     "sub": ops.sub,
     "mul": ops.mul,
@@ -121,7 +137,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Expr]] = {
     "or": ops.bitwise_or,
     "xor": ops.bitwise_xor,
 }
-_OTHERS: dict[str, Any] = {
+_OTHERS: dict[str, Callable[..., Expr | bool]] = {
     "__lt__": ops.less,
     "__le__": ops.less_equal,
     "__gt__": ops.greater,
@@ -180,7 +196,9 @@ _UFUNCS = {
 _OTHER_NAMES = {"maximum": "max", "minimum": "min", "absolute": "abs", "dot": "sum"}
 
 
-def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+def _array_ufunc(
+    self: Operand, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+) -> Any:
     """An operator between a numpy value and an expression; other numpy functions are refused."""
     methods = _UFUNCS.get(ufunc.__name__)
     if methods is None or method != "__call__" or options:
@@ -189,11 +207,11 @@ def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: An
     return getattr(self, methods[0])(right) if left is self else getattr(self, methods[1])(left)
 
 
-def _array_function(self: Any, function: Any, *others: Any) -> Any:
+def _array_function(self: Operand, function: Callable[..., object], *others: object) -> NoReturn:
     _refuse_numpy(self, function)
 
 
-def _refuse_numpy(self: Operand, function: Any) -> NoReturn:
+def _refuse_numpy(self: Operand, function: Callable[..., object]) -> NoReturn:
     name, face = function.__name__, wording().module
     mine = _OTHER_NAMES.get(name, name.replace("arc", "a"))
     known = mine in INTRINSICS or mine in ("max", "min", "sum", "prod", "all", "any")
@@ -212,10 +230,10 @@ def _described(value: object) -> str:
     return text if len(text) <= _SHORT else "an expression"
 
 
-def refusal(what: str, help: str) -> Callable[..., Any]:
+def refusal(what: str, help: str) -> Callable[..., NoReturn]:
     """A special method that raises an OperandError."""
 
-    def refuse(self: object, *others: object, **options: object) -> Any:
+    def refuse(self: object, *others: object, **options: object) -> NoReturn:
         words = wording()
         raise OperandError(
             f"{what} {_described(self)}",
@@ -231,8 +249,8 @@ def _install() -> None:
         is_of_tensors = name in ("add", "sub", "mul", "truediv")
         setattr(Operand, f"__{name}__", _of_elements(function) if is_of_tensors else function)
         setattr(Operand, f"__r{name}__", _reflected(function))
-    for name, function in _OTHERS.items():
-        setattr(Operand, name, function)
+    for name, method in _OTHERS.items():
+        setattr(Operand, name, method)
     Operand.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
     Operand.__array_function__ = _array_function  # type: ignore[attr-defined]
     for name, (what, help) in _NOT_FOR_EXPRESSIONS.items():

@@ -12,7 +12,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, SupportsFloat, SupportsIndex, TypeVar
 
 from te_sched.errors import DeclarationError, kind_of, repr_of, with_article
 from te_sched.ir import dtypes
@@ -31,8 +31,10 @@ from te_sched.ir.expr import (
     BufferRegion,
     Call,
     Cast,
+    CompareOp,
     Div,
     Expr,
+    ExprLike,
     FloatImm,
     FloorDiv,
     FloorMod,
@@ -101,7 +103,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     return scalar if count == 1 else Broadcast(scalar, count)
 
 
-def _as_float(value: Any, dtype: str) -> float:
+def _as_float(value: SupportsFloat | SupportsIndex, dtype: str) -> float:
     try:
         return float(value)
     except (OverflowError, ValueError, TypeError):
@@ -164,7 +166,7 @@ def int_limits(dtype: str) -> tuple[int, int]:
     return 0, (1 << kind.bits) - 1
 
 
-def convert(value: Any) -> Expr:
+def convert(value: ExprLike) -> Expr:
     """The expression for a value.
 
     Accepts expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32),
@@ -196,7 +198,8 @@ def convert(value: Any) -> Expr:
         if (found := conversion(value)) is not None:
             return found
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return const(value.item())
+        scalar: Any = value
+        return const(scalar.item())
     raise DeclarationError(
         f"{kind_of(value)} cannot be used in an expression",
         "",
@@ -224,10 +227,11 @@ class _NumpyFloating(metaclass=_FloatingMeta):
     pass
 
 
-_Binary = Callable[[Any, Any], Expr]
+BinaryFunction = Callable[[ExprLike, ExprLike], Expr]
+_OfNumbers = Callable[[Any, Any], Any]  # folds the values of two constants
 
 
-def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
+def operands(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands of an operation as expressions of one dtype."""
     if not isinstance(a, Expr):
         a = convert(a)
@@ -276,7 +280,7 @@ def _rank(kind: dtypes.DType) -> tuple[int, int, int]:
     return is_float, kind.bits, int(kind.code != "int")
 
 
-def cast(dtype: str, value: Any) -> Expr:
+def cast(dtype: str, value: ExprLike) -> Expr:
     """Convert to a dtype; constants are folded, lanes are broadcast."""
     source = convert(value)
     if type(dtype) is not str:
@@ -318,7 +322,7 @@ def wrapped(value: int, dtype: str) -> IntImm:
     return IntImm(value, dtype)
 
 
-def _folded(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr | None:
+def _folded(function: _OfNumbers, a: Expr, b: Expr) -> Expr | None:
     """The result for two constants: integers wrap around, float32 rounds. None for other types."""
     if type(a) is IntImm and type(b) is IntImm:
         return wrapped(function(a.value, b.value), a.dtype)
@@ -335,14 +339,14 @@ def _is(value: Any, number: int) -> bool:
     return type(value) in _CONSTANTS and bool(value.value == number)
 
 
-def _is_zero(value: Any, sign: float) -> bool:
+def _is_zero(value: Expr, sign: float) -> bool:
     """Whether a value is the integer 0, or the float 0 with a given sign."""
     if type(value) is IntImm:
         return value.value == 0
     return type(value) is FloatImm and value.value == 0 and math.copysign(1.0, value.value) == sign
 
 
-def add(a: Any, b: Any) -> Expr:
+def add(a: ExprLike, b: ExprLike) -> Expr:
     """a + b
 
     >>> te.add(te.var("n"), 1)
@@ -357,7 +361,7 @@ def add(a: Any, b: Any) -> Expr:
     return x if type(y) in _CONSTANTS and _is_zero(y, -1.0) else Add(x, y)
 
 
-def subtract(a: Any, b: Any) -> Expr:
+def subtract(a: ExprLike, b: ExprLike) -> Expr:
     """a - b
 
     >>> te.subtract(te.var("n"), 1)
@@ -372,7 +376,7 @@ def subtract(a: Any, b: Any) -> Expr:
     return Sub(x, y)
 
 
-def multiply(a: Any, b: Any) -> Expr:
+def multiply(a: ExprLike, b: ExprLike) -> Expr:
     """a * b
 
     >>> te.multiply(te.var("n"), 2)
@@ -397,7 +401,7 @@ def multiply(a: Any, b: Any) -> Expr:
 sub, mul = subtract, multiply
 
 
-def negative(a: Any) -> Expr:
+def negative(a: ExprLike) -> Expr:
     """-a"""
     a = convert(a)
     if dtypes.parse(a.dtype).code in ("uint", "bool"):
@@ -409,7 +413,7 @@ def negative(a: Any) -> Expr:
     return mul(a, const(-1, a.dtype))
 
 
-def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
+def _divisible(a: ExprLike, b: ExprLike, name: str) -> tuple[Expr, Expr]:
     a, b = operands(a, b)
     if not dtypes.is_integral(a.dtype) and not dtypes.is_bool(a.dtype):
         raise DeclarationError(
@@ -421,7 +425,7 @@ def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
     return a, b
 
 
-def _check_divisor(b: Any) -> None:
+def _check_divisor(b: Expr) -> None:
     if _is(b, 0):
         raise DeclarationError(
             "division by zero", "the divisor is the constant 0", "divide by another number"
@@ -442,14 +446,14 @@ def _float_quotient(a: float, b: float) -> float:
     return math.nan if a == 0 or math.isnan(a) else sign * math.inf
 
 
-def div(a: Any, b: Any) -> Expr:
+def div(a: ExprLike, b: ExprLike) -> Expr:
     """a / b; integers round towards zero, floats may be divided by 0.0
 
     >>> te.div(-7, 2)
     -3
     """
     a, b = operands(a, b)
-    function: Callable[[Any, Any], Any] = _float_quotient
+    function: _OfNumbers = _float_quotient
     if not dtypes.is_float(a.dtype):
         _check_divisor(b)
         function = truncate_division
@@ -458,7 +462,7 @@ def div(a: Any, b: Any) -> Expr:
     return a if is_const(a, 0) or _is(b, 1) else Div(a, b)
 
 
-def truncdiv(a: Any, b: Any) -> Expr:
+def truncdiv(a: ExprLike, b: ExprLike) -> Expr:
     """a / b of integers, rounded towards zero
 
     >>> te.truncdiv(-7, 2)
@@ -467,7 +471,7 @@ def truncdiv(a: Any, b: Any) -> Expr:
     return div(*_divisible(a, b, "truncdiv"))
 
 
-def truncmod(a: Any, b: Any) -> Expr:
+def truncmod(a: ExprLike, b: ExprLike) -> Expr:
     """The remainder of truncdiv, with the sign of a
 
     >>> te.truncmod(-7, 2)
@@ -477,7 +481,7 @@ def truncmod(a: Any, b: Any) -> Expr:
     return _modulo(Mod, lambda x, y: x - y * truncate_division(x, y), a, b)
 
 
-def floordiv(a: Any, b: Any) -> Expr:
+def floordiv(a: ExprLike, b: ExprLike) -> Expr:
     """a / b of integers, rounded towards minus infinity
 
     >>> te.floordiv(-7, 2)
@@ -489,7 +493,7 @@ def floordiv(a: Any, b: Any) -> Expr:
     return a if _is(a, 0) or _is(b, 1) else FloorDiv(a, b)
 
 
-def floormod(a: Any, b: Any) -> Expr:
+def floormod(a: ExprLike, b: ExprLike) -> Expr:
     """The remainder of floordiv, with the sign of b
 
     >>> te.floormod(-7, 2)
@@ -498,14 +502,14 @@ def floormod(a: Any, b: Any) -> Expr:
     return _modulo(FloorMod, operator.mod, *_divisible(a, b, "floormod"))
 
 
-def _modulo(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+def _modulo(kind: type[BinaryOp], function: _OfNumbers, a: Expr, b: Expr) -> Expr:
     if not dtypes.is_float(a.dtype):
         _check_divisor(b)
     if is_index_type(a.dtype):
-        if type(a) is IntImm and (a.value == 0 or type(b) is IntImm):
-            return IntImm(function(a.value, b.value) if a.value else 0, a.dtype)
-        if _is(b, 1):
+        if _is(a, 0) or _is(b, 1):
             return IntImm(0, a.dtype)
+        if type(a) is IntImm and type(b) is IntImm:
+            return IntImm(function(a.value, b.value), a.dtype)
     return kind(a, b)
 
 
@@ -514,7 +518,7 @@ def is_index_type(dtype: str) -> bool:
     return dtype in ("int32", "int64")
 
 
-def ceildiv(a: Any, b: Any) -> Expr:
+def ceildiv(a: ExprLike, b: ExprLike) -> Expr:
     """a / b of integers, rounded towards infinity
 
     Of sizes and indices it is (a + b - 1) // b, as in TVM; of other values, whose sum with b may
@@ -543,17 +547,17 @@ def _is_index(e: Expr) -> bool:
     return isinstance(e, Var | IntImm)
 
 
-def minimum(a: Any, b: Any) -> Expr:
+def minimum(a: ExprLike, b: ExprLike) -> Expr:
     """The smaller of a and b"""
     return _extremum(Min, min, a, b)
 
 
-def maximum(a: Any, b: Any) -> Expr:
+def maximum(a: ExprLike, b: ExprLike) -> Expr:
     """The larger of a and b"""
     return _extremum(Max, max, a, b)
 
 
-def _extremum(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
+def _extremum(kind: type[BinaryOp], function: _OfNumbers, a: ExprLike, b: ExprLike) -> Expr:
     x, y = operands(a, b)
     if (
         isinstance(x, _CONSTANTS)
@@ -568,9 +572,7 @@ def _is_vscale(value: Expr) -> bool:
     return type(value) is Call and value.op == "tir.vscale"
 
 
-def _comparison(
-    kind: _Binary, function: Callable[[Any, Any], bool], sign: str
-) -> Callable[[Any, Any], Expr]:
+def _comparison(kind: type[CompareOp], function: _OfNumbers, sign: str) -> BinaryFunction:
     def compare(a: Any, b: Any) -> Expr:
         a, b = operands(a, b)
         if type(a) in _CONSTANTS and type(b) in _CONSTANTS:
@@ -595,7 +597,7 @@ greater = _comparison(GT, operator.gt, ">")
 greater_equal = _comparison(GE, operator.ge, ">=")
 
 
-def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
+def _conditions(a: ExprLike, b: ExprLike, name: str) -> tuple[Expr, Expr]:
     first, second = convert(a), convert(b)
     a, b = operands(first, second)
     if not dtypes.is_bool(dtypes.element(a.dtype)):
@@ -607,7 +609,7 @@ def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     return a, b
 
 
-def logical_and(a: Any, b: Any) -> Expr:
+def logical_and(a: ExprLike, b: ExprLike) -> Expr:
     """a and b"""
     a, b = _conditions(a, b, "and")
     for one, other in ((a, b), (b, a)):
@@ -616,7 +618,7 @@ def logical_and(a: Any, b: Any) -> Expr:
     return And(a, b)
 
 
-def logical_or(a: Any, b: Any) -> Expr:
+def logical_or(a: ExprLike, b: ExprLike) -> Expr:
     """a or b"""
     a, b = _conditions(a, b, "or")
     for one, other in ((a, b), (b, a)):
@@ -625,13 +627,13 @@ def logical_or(a: Any, b: Any) -> Expr:
     return Or(a, b)
 
 
-def logical_not(a: Any) -> Expr:
+def logical_not(a: ExprLike) -> Expr:
     """not a"""
     a, _ = _conditions(a, TRUE, "not")
     return IntImm(1 - a.value, "bool") if type(a) is IntImm else Not(a)
 
 
-def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
+def _bit_operands(a: ExprLike, b: ExprLike, name: str) -> tuple[Expr, Expr]:
     """The operands, where a Python number takes the type of the other one."""
     if isinstance(b, numbers.Integral) and not isinstance(a, numbers.Integral):
         a = convert(a)
@@ -647,11 +649,11 @@ def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     return a, b
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 
-def _bitwise(name: str, function: Callable[[Any, Any], int]) -> _Binary:
-    def build(a: Any, b: Any) -> Expr:
+def _bitwise(name: str, function: _OfNumbers) -> BinaryFunction:
+    def build(a: ExprLike, b: ExprLike) -> Expr:
         a, b = _bit_operands(a, b, name)
         if type(a) is IntImm and type(b) is IntImm and is_index_type(a.dtype):
             return IntImm(function(a.value, b.value), a.dtype)
@@ -660,8 +662,8 @@ def _bitwise(name: str, function: Callable[[Any, Any], int]) -> _Binary:
     return named(build, name)
 
 
-def _shift(name: str, function: Callable[[Any, Any], int]) -> _Binary:
-    def build(a: Any, b: Any) -> Expr:
+def _shift(name: str, function: _OfNumbers) -> BinaryFunction:
+    def build(a: ExprLike, b: ExprLike) -> Expr:
         x, y = _bit_operands(a, b, name)
         if type(y) is IntImm and is_index_type(x.dtype):
             if not 0 <= y.value < dtypes.bits(x.dtype):
@@ -698,7 +700,7 @@ shift_left = _shift("shift_left", operator.lshift)
 shift_right = _shift("shift_right", operator.rshift)
 
 
-def bitwise_not(a: Any) -> Expr:
+def bitwise_not(a: ExprLike) -> Expr:
     """~a
 
     >>> te.bitwise_not(te.var("n"))
@@ -728,7 +730,7 @@ def of_reals(kind: type, a: Expr, b: Expr) -> Expr | None:
 
 
 # The function that builds each class of binary nodes.
-BUILDERS: dict[type[Expr], _Binary] = {
+BUILDERS: dict[type[Expr], BinaryFunction] = {
     Add: add,
     Sub: sub,
     Mul: mul,
@@ -748,6 +750,6 @@ BUILDERS: dict[type[Expr], _Binary] = {
 }
 
 
-def is_const(value: Any, constant: int) -> bool:
+def is_const(value: object, constant: int) -> bool:
     """Whether an expression is a given integer constant."""
     return type(value) is IntImm and value.value == constant

@@ -663,10 +663,6 @@ def grid(*extents: Any) -> ForFrame:
 
 def evaluate(value: Any) -> None:
     """Evaluate an expression for its effect."""
-    if isinstance(value, str):
-        value = _E.StringImm(value)
-    if isinstance(value, _E.BufferRegion | Node) and not isinstance(value, Expr):
-        value = _ops.convert(value)
     ScriptBuilder.current().add(_S.Evaluate(_ops.convert(value)))
 
 

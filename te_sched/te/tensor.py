@@ -158,13 +158,13 @@ class Tensor(DataProducer, Operand, PublicObject):
             )
         return self()
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: Any) -> Any:
         """Whether this is the same tensor; with a number, a condition on the element."""
         if isinstance(other, Tensor) or other is None:
             return self is other
         return ops.equal(self, other)
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: Any) -> Any:
         """The opposite of `==`."""
         if isinstance(other, Tensor) or other is None:
             return self is not other

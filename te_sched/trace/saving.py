@@ -85,7 +85,7 @@ class _Writer:
         name = self._handles.instruction_name(entry.method)
         return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 
-    def _value(self, value: object) -> object:
+    def _value(self, value: Any) -> object:
         if value is None:
             return _NONE
         if isinstance(value, (bool, int, float)):

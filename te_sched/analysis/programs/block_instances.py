@@ -391,8 +391,8 @@ def _starts(index: BlockIndex, key: BlockKey) -> bool:
     analyzer = Analyzer()
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         low = eval_set(value, loops).min
-        is_reduced = axis.kind == "CommReduce" and axis.dom is not None and low is not None
-        if is_reduced and analyzer.can_prove(low > axis.dom.min):  # type: ignore[union-attr]
+        domain = axis.dom if axis.kind == "CommReduce" else None
+        if domain is not None and low is not None and analyzer.can_prove(low > domain.min):
             return False
     return True
 
