@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, NoReturn
 
 from te_sched.errors import (
     DeclarationError,
@@ -28,11 +28,14 @@ from te_sched.ir.expr import (
     BufferRegion,
     Call,
     Expr,
+    ExprLike,
+    Indices,
     IntImm,
     Mul,
     PointerType,
     Ramp,
     Range,
+    Shape,
     Var,
     lanes_of,
 )
@@ -45,12 +48,12 @@ _BUFFER_TYPES = {"": "", "default": "", "auto_broadcast": "auto_broadcast"}
 
 @checked
 def decl_buffer(
-    shape: Any,
+    shape: Shape,
     dtype: str | None = None,
     name: str = "buffer",
     data: Any = None,
-    strides: Sequence[Any] | None = None,
-    elem_offset: Any = None,
+    strides: Sequence[ExprLike] | None = None,
+    elem_offset: ExprLike | None = None,
     scope: str = "",
     data_alignment: int = -1,
     offset_factor: int = 0,
@@ -100,7 +103,7 @@ def decl_buffer(
     )
 
 
-def _check_data(name: str, data: Any) -> None:
+def _check_data(name: str, data: object) -> None:
     if (why := why_no_text(name)) is not None:
         raise DeclarationError(
             f"the name of a buffer is {repr_of(name)}, expected a string", why, "give a str"
@@ -115,7 +118,7 @@ def _check_data(name: str, data: Any) -> None:
         )
 
 
-def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
+def _separators(given: object, dimensions: int, name: str) -> tuple[int, ...]:
     separators = () if given is None else given
     if not isinstance(separators, list | tuple) or not all(
         isinstance(one, int | IntImm) and 0 <= int(one) <= dimensions for one in separators
@@ -130,12 +133,12 @@ def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
     return tuple([int(one) for one in separators])
 
 
-def _extents(shape: Any, name: str) -> tuple[Expr, ...]:
-    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+def _extents(shape: Shape, name: str) -> tuple[Expr, ...]:
+    sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     return tuple([_integer(size, name, "an extent") for size in sizes])
 
 
-def _integer(value: Any, name: str, what: str) -> Expr:
+def _integer(value: ExprLike, name: str, what: str) -> Expr:
     number, where = ops.convert(value), Subject("buffer", name)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
         raise DeclarationError(
@@ -155,7 +158,7 @@ def _integer(value: Any, name: str, what: str) -> Expr:
 
 
 def _strides(
-    strides: Sequence[Any] | None, shape: tuple[Expr, ...], buffer_type: str, name: str
+    strides: Sequence[ExprLike] | None, shape: tuple[Expr, ...], buffer_type: str, name: str
 ) -> tuple[Expr, ...]:
     if strides is None or not len(strides):
         if buffer_type == "auto_broadcast":
@@ -174,7 +177,7 @@ def _strides(
     return tuple([_integer(stride, name, "a stride") for stride in strides])
 
 
-def _offset(offset: Any, factor: int, shape: tuple[Expr, ...], name: str) -> Expr:
+def _offset(offset: ExprLike | None, factor: int, shape: tuple[Expr, ...], name: str) -> Expr:
     if offset is not None:
         return _integer(offset, name, "an offset")
     if factor:
@@ -194,8 +197,8 @@ def access_ptr(
     access_mask: str | int,
     ptr_type: str = "handle",
     content_lanes: int = 1,
-    offset: Any = 0,
-    extent: Any = None,
+    offset: ExprLike = 0,
+    extent: ExprLike | None = None,
 ) -> Call:
     """A pointer into the buffer, as an argument of a function.
 
@@ -241,7 +244,7 @@ def _product(extents: tuple[Expr, ...]) -> Expr:
     return reduce(ops.mul, extents)
 
 
-def element_offset(buffer: Buffer, indices: Any) -> Expr:
+def element_offset(buffer: Buffer, indices: Indices) -> Expr:
     """The offset of an element from the data pointer, in elements."""
     checked = checked_indices(buffer, indices)
     offset: Expr | None = None
@@ -278,7 +281,7 @@ def get_flattened_buffer(self: Buffer) -> Buffer:
     )
 
 
-def _check_rank(buffer: Buffer, given: tuple[Any, ...]) -> None:
+def _check_rank(buffer: Buffer, given: Sequence[object]) -> None:
     if len(given) != len(buffer.shape):
         raise DeclarationError(
             f"buffer {buffer.name} has {counted(len(buffer.shape), 'dimension')} but "
@@ -289,13 +292,13 @@ def _check_rank(buffer: Buffer, given: tuple[Any, ...]) -> None:
         )
 
 
-def checked_indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
-    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+def checked_indices(buffer: Buffer, indices: Indices) -> tuple[Expr, ...]:
+    given: tuple[Any, ...] = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
     _check_rank(buffer, given)
     return tuple([_index(index, buffer) for index in given])
 
 
-def _index(index: Any, buffer: Buffer) -> Expr:
+def _index(index: ExprLike | slice, buffer: Buffer) -> Expr:
     if not isinstance(index, slice):
         return _integer(index, buffer.name, "an index")
     start = 0 if index.start is None else index.start
@@ -316,7 +319,9 @@ def _index(index: Any, buffer: Buffer) -> Expr:
 
 
 @checked
-def vload(self: Buffer, begin: Any, dtype: str | None = None, predicate: Any = None) -> BufferLoad:
+def vload(
+    self: Buffer, begin: Indices, dtype: str | None = None, predicate: ExprLike | None = None
+) -> BufferLoad:
     """The vector of type `dtype` that starts at `begin`; by default a single element.
 
     Lanes for which `predicate`, a vector of bools, is false are 0.
@@ -326,7 +331,9 @@ def vload(self: Buffer, begin: Any, dtype: str | None = None, predicate: Any = N
     return load
 
 
-def vstore(self: Buffer, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
+def vstore(
+    self: Buffer, begin: Indices, value: ExprLike, predicate: ExprLike | None = None
+) -> BufferStore:
     """Store a value, or a vector that starts at `begin`; only lanes for which `predicate` holds."""
     stored = ops.convert(value)
     if stored.dtype != self.dtype:
@@ -338,7 +345,7 @@ def vstore(self: Buffer, begin: Any, value: Any, predicate: Any = None) -> Buffe
     return store
 
 
-def _condition(predicate: Any) -> Expr | None:
+def _condition(predicate: ExprLike | None) -> Expr | None:
     return None if predicate is None else ops.convert(predicate)
 
 
@@ -373,7 +380,7 @@ def check_predicate(predicate: Expr | None, dtype: str, buffer: Buffer, access: 
     )
 
 
-def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr, ...]:
+def _vector_indices(buffer: Buffer, begin: Indices, dtype: str | None) -> tuple[Expr, ...]:
     indices = checked_indices(buffer, begin)
     if dtype is None:
         return indices
@@ -392,9 +399,9 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
     return (*indices[:-1], Ramp(indices[-1], ops.const(1, indices[-1].dtype), count))
 
 
-def element(self: Buffer, indices: Any) -> BufferLoad | BufferRegion:
+def element(self: Buffer, indices: Indices) -> BufferLoad | BufferRegion:
     """`buffer[i, j]`; with slices a region, whose value is a vector."""
-    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    given: tuple[Any, ...] = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
     if any(isinstance(one, slice) and one.step is None for one in given):
         _check_rank(self, given)
         return BufferRegion(
@@ -421,7 +428,7 @@ def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
     return Range(low, ops.sub(high, low))
 
 
-def buffer_region(value: Any) -> BufferRegion:
+def buffer_region(value: object) -> BufferRegion:
     """The region of an element, a vector of elements or a region."""
     if isinstance(value, BufferRegion):
         return value
@@ -438,7 +445,7 @@ def _range_of(index: Expr) -> Range:
     return Range(index.base, ops.mul(index.stride, index.lanes))
 
 
-def store_in(buffer: Buffer, indices: Any, value: Any) -> BufferStore:
+def store_in(buffer: Buffer, indices: Indices, value: ExprLike) -> BufferStore:
     """A store of a value, converted to the dtype of the elements."""
     target = element(buffer, indices)
     places = target.indices
@@ -458,7 +465,7 @@ def store_in(buffer: Buffer, indices: Any, value: Any) -> BufferStore:
     return BufferStore(buffer, ops.cast(dtype, stored), places)
 
 
-def _no_iteration(self: Buffer) -> Any:
+def _no_iteration(self: Buffer) -> NoReturn:
     raise OperandError(
         f"cannot iterate over buffer {self.name}",
         "its elements are known only when the program runs",
@@ -467,7 +474,7 @@ def _no_iteration(self: Buffer) -> Any:
     )
 
 
-def _no_assignment(self: Buffer, indices: Any, value: Any) -> None:
+def _no_assignment(self: Buffer, indices: object, value: object) -> NoReturn:
     """For type checkers, which see it in scripts; they read the assignment themselves."""
     del indices, value
     raise OperandError(

@@ -81,6 +81,8 @@ class Node(DeeplyNested, PublicMembers):
 
 # What `ops.convert` makes an expression of. It refuses what is none, so that calls check nothing.
 ExprLike = Annotated["Operand | SupportsIndex | SupportsFloat | str", "what convert takes"]
+# A shape: a size for each dimension, or that of the only one.
+Shape = Annotated["ExprLike | Sequence[ExprLike]", "what declarations take"]
 # The indices of an access: one for each dimension, or that of the only one.
 Indices = Annotated["ExprLike | slice | Sequence[ExprLike | slice]", "what accesses take"]
 

@@ -12,6 +12,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, kind_of, repr_of
 
 _MISSING = "missing"
+Step = tuple[str, Any]  # its kind, and a name, an index or the key of a mapping
 
 
 class ObjectPath:
@@ -29,7 +30,7 @@ class ObjectPath:
 
     __slots__ = ("_steps",)
 
-    def __init__(self, steps: Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
         self._steps = tuple(steps)
 
     @staticmethod
@@ -57,7 +58,7 @@ class ObjectPath:
         """The path to an element that the sequence does not have."""
         return self._with("no element", _integer(index))
 
-    def map_value(self, key: Any) -> ObjectPath:
+    def map_value(self, key: object) -> ObjectPath:
         """The path to the value of a key."""
         return self._with("key", key)
 
@@ -65,7 +66,7 @@ class ObjectPath:
         """The path to an entry that the mapping does not have."""
         return self._with("no entry", _MISSING)
 
-    def _with(self, kind: str, what: Any) -> ObjectPath:
+    def _with(self, kind: str, what: object) -> ObjectPath:
         return ObjectPath((*self._steps, (kind, what)))
 
     @property
@@ -134,7 +135,7 @@ class ObjectPath:
         return f"<{name}>" + "".join([_shown(*step) for step in self._steps if step[0] != "root"])
 
 
-def _integer(value: Any) -> int:
+def _integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise DeclarationError(
             f"the position of a path is {repr_of(value)}, expected an int", "", "give an int"
@@ -142,12 +143,12 @@ def _integer(value: Any) -> int:
     return value
 
 
-def _are_same(one: Any, two: Any) -> bool:
+def _are_same(one: object, two: object) -> bool:
     """Whether two steps lead to the same part; expressions are keys by identity."""
     return one is two or (isinstance(one, str | int) and type(one) is type(two) and one == two)
 
 
-def _shown(kind: str, what: Any) -> str:
+def _shown(kind: str, what: object) -> str:
     if kind == "attr":
         return f".{what}" if what is not _MISSING else ".<unknown attribute>"
     if kind == "index":

@@ -6,14 +6,17 @@ since x may be NaN, infinite or -0.0; the printed text is that of the result of 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.expr import Node
 from te_sched.ir.visitor import Mapper
 
+_N = TypeVar("_N", bound=Node)
 
-def as_reals(node: Any) -> Any:
+
+def as_reals(node: _N) -> _N:
     """An expression, statement or function, folded as by TVM's operators."""
     return _Folder().visit(node)
 

@@ -27,7 +27,7 @@ CHILDREN = frozenset([Role.CHILD, Role.BODY, Role.HEADER, Role.REGION])
 EVERY_ROLE = frozenset(Role) - {Role.VALUE}
 
 
-def role(what: Role, *, default: Any = MISSING, default_factory: Any = MISSING) -> Any:
+def role(what: Role, *, default: object = MISSING, default_factory: Any = MISSING) -> Any:
     """A field of a node, with its role."""
     return field(default=default, default_factory=default_factory, metadata={"role": what})
 

@@ -11,7 +11,18 @@ from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from te_sched.errors import DeclarationError, OperandError, kind_of, repr_of
-from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node, node_of
+from te_sched.ir.expr import (
+    Buffer,
+    DataProducer,
+    Expr,
+    ExprLike,
+    IterVar,
+    Node,
+    Range,
+    Var,
+    node,
+    node_of,
+)
 from te_sched.ir.roles import Role, role
 from te_sched.ir.source_lines import NO_LINES, SourceLines
 from te_sched.public_members import PublicObject
@@ -29,6 +40,8 @@ class Stmt(Node):
     __slots__ = ()
 
 
+# Attributes or annotations by name: numbers, texts, nodes, and lists and mappings of them.
+Attributes = Mapping[str, Any]
 # The kinds of loops, in the order of their printed numbers.
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 
@@ -46,7 +59,7 @@ class For(Stmt):
     kind: str
     body: Stmt = role(Role.BODY)
     thread_binding: IterVar | None = role(Role.ANNOTATION, default=None)
-    annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    annotations: Attributes = role(Role.ANNOTATION, default_factory=dict)
     is_scalarized: bool = False
 
 
@@ -86,7 +99,7 @@ class AttrStmt(Stmt):
         return self.key
 
 
-def check_attribute(target: Any, key: str) -> None:
+def check_attribute(target: object, key: str) -> None:
     """Refuse a thread attribute of a node that is not an axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
@@ -165,7 +178,7 @@ class Allocate(Stmt):
     extents: tuple[Expr, ...] = role(Role.CHILD)
     condition: Expr = role(Role.CHILD)
     body: Stmt = role(Role.BODY)
-    annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    annotations: Attributes = role(Role.ANNOTATION, default_factory=dict)
 
 
 @node
@@ -214,9 +227,9 @@ class BaseFunc(Node):
     """Base class of functions of modules: they have attributes."""
 
     __slots__ = ()
-    attrs: Mapping[str, Any]
+    attrs: Attributes
 
-    def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> Self:
+    def with_attr(self, attr_key_or_dict: Any, attr_value: object = None) -> Self:
         """The function with an added attribute, or a mapping of added attributes.
 
         >>> from te_sched import tir
@@ -246,7 +259,7 @@ class BaseFunc(Node):
         """
         return self._with_attrs({key: one for key, one in self.attrs.items() if key != attr_key})
 
-    def _with_attrs(self, attrs: Mapping[str, Any]) -> Self:
+    def _with_attrs(self, attrs: Attributes) -> Self:
         new = copy(self)  # its other fields have been checked
         object.__setattr__(new, "attrs", attrs)
         return new
@@ -273,7 +286,7 @@ class PrimFunc(BaseFunc, PublicObject):
     params: tuple[Var, ...] = role(Role.DEFINITION)
     body: Stmt = role(Role.BODY)
     buffer_map: Mapping[Var, Buffer] = role(Role.BUFFER)
-    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    attrs: Attributes = role(Role.ANNOTATION, default_factory=dict)
     ret_type: str = "void"
     origin: str = ""
     written_name: str = ""
@@ -314,12 +327,14 @@ class PrimFunc(BaseFunc, PublicObject):
 
     if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
         # `tir.PrimFunc` is this class, with the parameters of TVM's.
-        def __init__(self, params: Sequence[Any], body: Any, *args: Any, **named: Any) -> None: ...
+        def __init__(
+            self, params: Sequence[object], body: object, *args: object, **named: object
+        ) -> None: ...
         @property
         def struct_info(self) -> Any: ...
         def astext(self) -> str: ...
         def show(self) -> None: ...
-        def specialize(self, param_map: Mapping[Var, Any]) -> PrimFunc: ...
+        def specialize(self, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc: ...
 
 
 class GlobalVar(str):
@@ -375,9 +390,9 @@ class IRModule(Node, PublicObject):
     _internal_members = (*("functions_of_loops", "with_exactly", "with_functions", "written_name"),)
 
     functions: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
-    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    attrs: Attributes = role(Role.ANNOTATION, default_factory=dict)
     written_name: str = ""
-    global_infos: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    global_infos: Attributes = role(Role.ANNOTATION, default_factory=dict)
 
     @property
     def __name__(self) -> str:
@@ -407,7 +422,7 @@ class IRModule(Node, PublicObject):
     def _advice_for(self, name: str) -> str:
         return f"use module[{name!r}]" if name in self.functions else ""
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: object) -> Any:
         found = self.functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise DeclarationError(
@@ -417,7 +432,7 @@ class IRModule(Node, PublicObject):
             )
         return found
 
-    def __contains__(self, name: Any) -> bool:
+    def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.functions
 
     def functions_items(self) -> list[tuple[str, Any]]:
@@ -431,7 +446,7 @@ class IRModule(Node, PublicObject):
         return sorted(self.functions.items(), key=lambda pair: str(pair[0]))
 
     @checked
-    def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
+    def update_global_info(self, name: str, global_info: Sequence[object]) -> None:
         """Set what is known of the module under a name: its devices ("vdevice"), ...
 
         >>> from te_sched.ir import VDevice
@@ -541,7 +556,7 @@ class IRModule(Node, PublicObject):
         return self if is_same else replace_fields(self, functions=functions)
 
     @checked
-    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+    def with_attr(self, attr_key: str, attr_value: object) -> IRModule:
         """A module with an added attribute.
 
         >>> IRModule().with_attr("version", 2).attrs
@@ -550,7 +565,7 @@ class IRModule(Node, PublicObject):
         return replace_fields(self, attrs={**self.attrs, attr_key: attr_value})
 
     @checked
-    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+    def with_attrs(self, attr_map: Attributes) -> IRModule:
         """A module with added attributes."""
         module = self
         for key, value in attr_map.items():

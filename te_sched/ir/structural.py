@@ -11,8 +11,8 @@ their fields.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from te_sched.errors import DeclarationError, StructuralDifference, TeSchedError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IntImm, IterVar, Node, StringImm, Var
 from te_sched.ir.graph import SIZE_RELATIONS, DataflowVar, GraphExpr, GraphVar
-from te_sched.ir.paths import ObjectPath
+from te_sched.ir.paths import ObjectPath, Step
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, fields_with, walk
 
@@ -41,6 +41,8 @@ COMPARED = {  # the compared fields, bodies last; of graphs in their order
 }
 
 
+_Variable = Var | GraphVar
+_K = TypeVar("_K")
 _ITEMS = (tuple, list)
 _PLAIN_TYPES = ("int32", "bool", "float32", "handle")  # of constants that Python's values become
 _CONSTANTS = frozenset((IntImm, StringImm))
@@ -48,7 +50,7 @@ _CONSTANTS = frozenset((IntImm, StringImm))
 _deeply = walks_deeply("compare two programs", DeclarationError)
 
 
-def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     """Whether two nodes are equal up to renaming of bound variables and buffers.
 
     With `map_free_vars`, free variables may be renamed too, consistently.
@@ -56,14 +58,14 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     return structural_difference(a, b, map_free_vars) is None
 
 
-def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | None:
+def structural_difference(a: object, b: object, map_free_vars: bool = False) -> str | None:
     """The first difference of two nodes as `path: left != right`, or None."""
     found = _first_difference(a, b, map_free_vars)
     return None if found is None else f"{found.paths[0]}: {found.text}"
 
 
 def get_first_structural_mismatch(
-    lhs: Any, rhs: Any, map_free_vars: bool = False
+    lhs: object, rhs: object, map_free_vars: bool = False
 ) -> tuple[ObjectPath, ObjectPath] | None:
     """The paths to the first difference of two programs, on both sides; None if they are equal.
 
@@ -76,7 +78,7 @@ def get_first_structural_mismatch(
 
 
 @_deeply
-def _first_difference(a: Any, b: Any, map_free_vars: bool) -> _Differ | None:
+def _first_difference(a: object, b: object, map_free_vars: bool) -> _Differ | None:
     walk_of_both = _Walk(map_free_vars)
     try:
         walk_of_both.compare(a, b)
@@ -90,7 +92,7 @@ def _first_difference(a: Any, b: Any, map_free_vars: bool) -> _Differ | None:
     return None
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
     """Raise, with the first difference, unless two programs have the same structure."""
     difference = structural_difference(lhs, rhs, map_free_vars)
     if difference is not None:
@@ -101,15 +103,12 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         )
 
 
-_Step = tuple[str, Any]
-
-
 class _Differ(Exception):
     """A difference; `ends` are last steps of the two paths, where one side has nothing."""
 
     paths: tuple[ObjectPath, ObjectPath]
 
-    def __init__(self, text: str, left: _Step | None = None, right: _Step | None = None) -> None:
+    def __init__(self, text: str, left: Step | None = None, right: Step | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.ends = (left, right)
@@ -122,17 +121,17 @@ class _Walk:
     With `tokens`, both are the same tree, and what is compared is appended there.
     """
 
-    def __init__(self, map_free_vars: bool, tokens: list[Any] | None = None) -> None:
+    def __init__(self, map_free_vars: bool, tokens: list[object] | None = None) -> None:
         self.map_free_vars = map_free_vars
         self.tokens = tokens
-        self.path: list[_Step] = []
+        self.path: list[Step] = []
         self.count = 0  # of definitions
-        self.left: dict[Any, int] = {}
-        self.right: dict[Any, int] = {} if tokens is None else self.left
+        self.left: dict[_Variable, int] = {}
+        self.right: dict[_Variable, int] = {} if tokens is None else self.left
         # The buffer that is known to be equal; with tokens, the digest of those of a buffer.
         self.buffers: dict[Buffer, Any] = {}
 
-    def compare(self, a: Any, b: Any) -> None:
+    def compare(self, a: object, b: Any) -> None:
         """Raise _Differ if a and b differ."""
         kind = type(a)
         if kind is not type(b) and (is_plain(a) or is_plain(b)):
@@ -157,13 +156,13 @@ class _Walk:
         elif a is not b and not _are_equal(a, b):
             raise _Differ(f"{repr_of(a)} != {repr_of(b)}")
 
-    def at(self, name: str, a: Any, b: Any) -> None:
+    def at(self, name: str, a: object, b: object) -> None:
         """Compare an attribute."""
         self.path.append(("attr", name))
         self.compare(a, b)
         self.path.pop()
 
-    def fields(self, a: Any, b: Any) -> None:
+    def fields(self, a: object, b: object) -> None:
         """Compare two nodes of a class by fields, definitions first."""
         kind = type(a)
         if self.tokens is not None:
@@ -180,7 +179,7 @@ class _Walk:
             if name not in binding:
                 self.at(name, getattr(a, name), getattr(b, name))
 
-    def items(self, a: Any, b: Any) -> None:
+    def items(self, a: Sequence[object], b: Sequence[object]) -> None:
         """Compare two sequences: what they share first."""
         if self.tokens is not None:
             self.tokens.append(len(a))
@@ -190,13 +189,13 @@ class _Walk:
             self.path.pop()
         _same_length(a, b, "items")
 
-    def mapping(self, a: Mapping[Any, Any], b: Mapping[Any, Any]) -> None:
+    def mapping(self, a: Mapping[object, object], b: Mapping[object, object]) -> None:
         """Compare two mappings with plain keys."""
         a, b = compared_items(a), compared_items(b)
         if set(a) != set(b):
             text = f"keys {sorted(map(str, a))} != {sorted(map(str, b))}"
             raise _Differ(text, *_missing_entry([*a], [*b]))
-        keys: Iterable[Any] = a
+        keys: Iterable[object] = a
         if self.tokens is not None:
             keys = sorted(a, key=str)
             self.tokens += map(str, keys)
@@ -205,7 +204,7 @@ class _Walk:
             self.compare(plain_of(a[key]), plain_of(b[key]))
             self.path.pop()
 
-    def bind(self, a: Any, b: Any) -> None:
+    def bind(self, a: object, b: Any) -> None:
         """Give variable a on the left and b on the right one number."""
         if type(a) is tuple and type(b) is tuple:
             if self.tokens is not None:
@@ -225,7 +224,7 @@ class _Walk:
         else:
             self.defined(a, b)
 
-    def number(self, a: Any, b: Any) -> None:
+    def number(self, a: _Variable, b: _Variable) -> None:
         """Give two variables the next number."""
         self.left[a] = self.right[b] = self.count
         self.count += 1
@@ -244,7 +243,7 @@ class _Walk:
         if self.tokens is not None:
             self.tokens.append(type(a).__name__)
 
-    def defined(self, a: Any, b: Any) -> None:
+    def defined(self, a: object, b: Any) -> None:
         """Number the variables that the axis or buffer a on the left and b on the right define."""
         if isinstance(a, Buffer):
             if a.data not in self.left:
@@ -269,7 +268,7 @@ class _Walk:
             if (left.element, left.scope or "global") != (right.element, right.scope or "global"):
                 raise _Differ(f"{a.name}: {left} != {b.name}: {right}")
 
-    def variable(self, a: Any, b: Any) -> None:
+    def variable(self, a: _Variable, b: _Variable) -> None:
         """Compare two uses of variables, also of graphs. The first use of a free one numbers it."""
         left = self.left.get(a)
         if self.tokens is not None:
@@ -376,7 +375,7 @@ class _Walk:
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
 
-def compared_items(attrs: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def compared_items(attrs: Mapping[_K, object]) -> Mapping[_K, object]:
     """Attributes without those that follow from the rest of a function."""
     if SIZE_RELATIONS not in attrs:
         return attrs
@@ -396,29 +395,29 @@ _METHODS: dict[type, Callable[[_Walk, Any, Any], None]] = {
 
 
 @walks_deeply("hash a program", DeclarationError)
-def tokens_of(node: Any, map_free_vars: bool = False) -> list[Any]:
+def tokens_of(node: object, map_free_vars: bool = False) -> list[object]:
     """What is compared of a node: equal nodes have equal tokens. Free variables count as
     themselves, or with `map_free_vars` by the order of their uses.
     """
-    tokens: list[Any] = []
+    tokens: list[object] = []
     _Walk(map_free_vars, tokens).compare(node, node)
     return tokens
 
 
-def digest_of(tokens: list[Any]) -> bytes:
+def digest_of(tokens: list[object]) -> bytes:
     """The digest of tokens, the same in every process."""
     import hashlib  # late: programs are compared more often than hashed
 
     return hashlib.blake2b(repr(tokens).encode(), digest_size=8).digest()
 
 
-def _constant_tokens(node: Any) -> tuple[Any, ...]:
+def _constant_tokens(node: Any) -> tuple[object, ...]:
     """The tokens of a constant: of a type that plain values have, those of the plain value."""
     value = _leaf_tokens(node.value)
     return value if node.dtype in _PLAIN_TYPES else (*value, node.dtype)
 
 
-def _leaf_tokens(value: Any) -> tuple[Any, ...]:
+def _leaf_tokens(value: Any) -> tuple[object, ...]:
     """The tokens of a value without parts."""
     if isinstance(value, str):
         return (str(value),)
@@ -438,31 +437,31 @@ def _leaf_tokens(value: Any) -> tuple[Any, ...]:
     return (repr(value),)
 
 
-def unboxed(value: Any) -> Any:
+def unboxed(value: object) -> object:
     """The plain value of a constant of a type that plain values have."""
     return plain_of(value) if getattr(value, "dtype", "") in _PLAIN_TYPES else value
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a value is a number or a text of Python."""
     return type(value) in (bool, int, float, str)
 
 
-def plain_of(value: Any) -> Any:
+def plain_of(value: Any) -> object:
     """The plain value of a constant, as which attributes have it too."""
     if type(value) is IntImm:
         return bool(value) if value.dtype == "bool" else value.value
     return value.value if type(value) in (FloatImm, StringImm) else value
 
 
-def _same_length(a: Any, b: Any, what: str) -> None:
+def _same_length(a: Sequence[object], b: Sequence[object], what: str) -> None:
     if len(a) != len(b):
         first = min(len(a), len(b))
         ends = [("index" if first < len(side) else "no element", first) for side in (a, b)]
         raise _Differ(f"{len(a)} {what} != {len(b)} {what}", *ends)
 
 
-def _missing_entry(a: list[Any], b: list[Any]) -> tuple[_Step, _Step]:
+def _missing_entry(a: Sequence[object], b: Sequence[object]) -> tuple[Step, Step]:
     """The last steps of the paths to an entry that one side does not have."""
     nothing = ("no entry", "missing")
     only = [key for key in a if key not in set(b)]
@@ -483,7 +482,7 @@ def symbols(buffer: Buffer) -> list[Var]:
     return variables_in(*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
-def _are_comparable(a: Any, b: Any) -> bool:
+def _are_comparable(a: object, b: object) -> bool:
     """Whether values of two types can be equal: sequences, numbers, and kinds of strings."""
     return any(
         isinstance(a, kinds) and isinstance(b, kinds) for kinds in (_ITEMS, str, (bool, int))
@@ -503,16 +502,16 @@ def _are_equal(a: Any, b: Any) -> bool:
         return False
 
 
-def _bits_of(array: Any) -> memoryview:
+def _bits_of(array: np.ndarray | np.generic) -> memoryview:
     """The bytes of an array."""
     return np.ascontiguousarray(array).reshape(-1).view("uint8").data
 
 
-def _name_of(variable: Var | GraphVar) -> str:
+def _name_of(variable: _Variable) -> str:
     return variable.name if isinstance(variable, Var) else variable.name_hint
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """A short text of a node, for messages."""
     if isinstance(value, (IntImm, FloatImm, StringImm)):
         return f"{value.value!r} ({value.dtype})"

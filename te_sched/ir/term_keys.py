@@ -9,7 +9,7 @@ defines is another notion (`ir.structural`). Must not know the meaning of expres
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -17,11 +17,11 @@ from te_sched.ir.expr import Expr, FloatImm, IntImm, Node, StringImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import CHILD_FIELDS, FIELD_ROLES, INIT_FIELDS
 
-_Key = Callable[[Any], Any]
+_Key = Callable[[Any], Hashable]
 _bits_of = struct.Struct("<d").pack
 
 
-def all_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+def all_same(a: Sequence[object], b: Sequence[object]) -> bool:
     """Whether two sequences of expressions are the same terms."""
     return len(a) == len(b) and all(map(same, a, b))
 
@@ -53,7 +53,7 @@ def same(a: Any, b: Any) -> bool:
     return True
 
 
-def own_key(node: Any) -> tuple[Any, ...]:
+def own_key(node: Node) -> tuple[object, ...]:
     """A hashable value for what a node has besides its parts, and for its class.
 
     Variables and buffers count by identity, so a key is valid while the expression exists.
@@ -63,7 +63,7 @@ def own_key(node: Any) -> tuple[Any, ...]:
     return (kind,) if own is None else (kind, own(node))
 
 
-def term_key(expr: Expr) -> Any:
+def term_key(expr: Expr) -> Hashable:
     """A hashable value, equal for the same terms. It is valid while the expression exists."""
     return _KEYS[type(expr)](expr)
 
@@ -71,7 +71,7 @@ def term_key(expr: Expr) -> Any:
 _IMMEDIATES = frozenset((IntImm, StringImm))  # compared without keys, as they are compared most
 
 
-def _own(value: Any) -> Any:
+def _own(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_own, value))
     return id(value) if isinstance(value, Node) else value
@@ -93,7 +93,7 @@ _OWN[Var] = id
 _OWN[FloatImm] = lambda node: (_bits_of(node.value), node.dtype)
 
 
-def _key_of(part: Any) -> Any:
+def _key_of(part: Any) -> Hashable:
     if type(part) is tuple:
         return tuple(map(_key_of, part))
     return None if part is None else _KEYS[type(part)](part)

@@ -51,7 +51,7 @@ PART_FIELDS = fields_with(Role.BODY)  # the parts of statements
 _PARTS_LAST_FIRST = {kind: fields[::-1] for kind, fields in PART_FIELDS.items()}
 
 
-def replace(node: _N, /, **changes: Any) -> _N:
+def replace(node: _N, /, **changes: object) -> _N:
     """A copy of a node with changed fields; the node itself if all values are the same.
 
     Tuples are compared by the identity of their items. Without fields, always returns a copy.
@@ -70,14 +70,14 @@ def replace(node: _N, /, **changes: Any) -> _N:
 _BY_VALUE = frozenset((tuple, str))
 
 
-def _is_kept(old: Any, new: Any) -> bool:
+def _is_kept(old: object, new: object) -> bool:
     """Whether a value of another identity is the same dtype or name, or has the same nodes."""
     if type(old) is tuple and type(new) is tuple and len(old) == len(new):
         return all(map(is_, old, new))
     return type(old) is str and old == new
 
 
-def children(node: Any) -> Iterator[Node]:
+def children(node: Node) -> Iterator[Node]:
     """The expressions, statements and ranges that are direct children of a node."""
     for name in CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
@@ -87,9 +87,9 @@ def children(node: Any) -> Iterator[Node]:
             yield value
 
 
-def parts_of(statement: S.Stmt) -> list[Any]:
+def parts_of(statement: S.Stmt) -> list[S.Stmt]:
     """The parts of a statement that are statements, in program order."""
-    found: list[Any] = []
+    found: list[S.Stmt] = []
     for name in PART_FIELDS[type(statement)]:
         part = getattr(statement, name)
         if type(part) is tuple:
@@ -99,7 +99,7 @@ def parts_of(statement: S.Stmt) -> list[Any]:
     return found
 
 
-def walk(node: Any) -> Iterator[Any]:
+def walk(node: Node | GlobalVar) -> Iterator[Any]:
     """The node and all nodes below it, parents first, in program order."""
     return _below(node, _LAST_FIRST)
 
@@ -109,7 +109,7 @@ def statements(root: S.Stmt) -> Iterator[Any]:
     return _below(root, _PARTS_LAST_FIRST)
 
 
-def _below(root: Any, last_first: Mapping[type, tuple[str, ...]]) -> Iterator[Any]:
+def _below(root: Node | GlobalVar, last_first: Mapping[type, tuple[str, ...]]) -> Iterator[Any]:
     """The node and all nodes below it in some fields of each class, which are listed last first."""
     stack = [root]
     while stack:
@@ -162,7 +162,7 @@ class Mapper:
     def visit(self, node: S.Stmt) -> S.Stmt: ...
     @overload
     def visit(self, node: _N) -> _N: ...
-    def visit(self, node: Any) -> Any:
+    def visit(self, node: Node) -> Any:
         """The mapped node."""
         return self._methods[type(node)](self, node)
 
@@ -189,20 +189,20 @@ for _kind in NODE_CLASSES:
         _KINDS.setdefault(f"visit_{_base.__name__}", []).append(_kind)
 
 
-def _map_definition(mapper: Any, old: Any) -> Any:
+def _map_definition(mapper: ReferenceMapper, old: Any) -> object:
     """Map a definition of a node: variables, also as part of an axis or a buffer."""
     if type(old) is Var:
         return mapper.define(old)
     return _map_reference(mapper, old, _map_definition)
 
 
-def _map_use(mapper: Any, old: Node) -> Node:
+def _map_use(mapper: Mapper, old: Node) -> Node:
     """Map a reference of a node, in a field that must keep its class."""
     new = mapper.visit(old)
     return new if type(new) is type(old) else old
 
 
-def _map_reference(mapper: Any, old: Any, map_item: _Method | None = None) -> Any:
+def _map_reference(mapper: Mapper, old: Any, map_item: _Method | None = None) -> object:
     """Map the nodes in a value; other values are unchanged."""
     method = mapper._methods.get(type(old))
     if method is not None:
@@ -235,7 +235,7 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     plan = [(name, _FIELD_MAPPERS.get(roles[name])) for name in order]
     init_fields = INIT_FIELDS[kind]
 
-    def leaf(mapper: Mapper, node: Any) -> Any:
+    def leaf(mapper: Mapper, node: Node) -> Node:
         return node
 
     def two_operands(mapper: Mapper, node: Any) -> Any:
@@ -244,14 +244,14 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
         a, b = methods[type(old_a)](mapper, old_a), methods[type(old_b)](mapper, old_b)
         return node if a is old_a and b is old_b else kind(a, b)
 
-    def rebuild(mapper: Mapper, node: Any) -> Any:
+    def rebuild(mapper: Mapper, node: Node) -> Any:
         methods, changes = mapper._methods, {}
         for name, map_field in plan:
             old = getattr(node, name)
             if old is None:
                 continue
             if map_field is not None:
-                new: Any = map_field(mapper, old)
+                new: object = map_field(mapper, old)
                 if new is not old:
                     changes[name] = new
             elif type(old) is tuple:
@@ -275,7 +275,7 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     return two_operands if init_fields == ("a", "b") else rebuild
 
 
-def _map_sequence(mapper: Any, node: S.SeqStmt) -> S.SeqStmt:
+def _map_sequence(mapper: Mapper, node: S.SeqStmt) -> S.SeqStmt:
     """A sequence of mapped statements; nested sequences are flattened."""
     methods, old = mapper._methods, node.seq
     new = [methods[type(part)](mapper, part) for part in old]
@@ -362,7 +362,7 @@ class Substitute(ReferenceMapper):
 def substitute(node: Var, mapping: dict[Var, Expr]) -> Expr: ...
 @overload
 def substitute(node: _N, mapping: dict[Var, Expr]) -> _N: ...
-def substitute(node: Any, mapping: dict[Var, Expr]) -> Any:
+def substitute(node: Node, mapping: dict[Var, Expr]) -> Node:
     """A node with variables replaced, also in buffers, domains of axes, attributes and annotations.
 
     Positions that need a variable (the pointer of a buffer) are only replaced by variables.

@@ -408,7 +408,8 @@ class _Writer:
         self.planner = planner
         names = planner.function.params
         self.buffers = [
-            decl_buffer(one.shape, one.dtype, name) for one, name in zip(params, names, strict=True)
+            decl_buffer(one.shape or (), one.dtype, name)
+            for one, name in zip(params, names, strict=True)
         ]
         self.results = [
             decl_buffer(shape, dtype, f"result{number or ''}")
@@ -507,7 +508,11 @@ class _Writer:
         data, offset = self.places[id(value.memory)]
         elements = (offset + value.offset) // dtypes.storage_bytes(value.dtype)
         view: Buffer = decl_buffer(
-            value.shape, value.dtype, data.name, data=data, elem_offset=ops.const(elements, "int64")
+            value.shape or (),
+            value.dtype,
+            data.name,
+            data=data,
+            elem_offset=ops.const(elements, "int64"),
         )
         return buffer_as_array(view)
 
