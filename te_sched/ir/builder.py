@@ -21,11 +21,14 @@ from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
     Expr,
+    ExprLike,
+    Indices,
     IntImm,
     Node,
     Operand,
     PointerType,
     Range,
+    Shape,
     StringImm,
     Var,
 )  # fmt: skip
@@ -79,13 +82,13 @@ class BufferVar(Operand, PublicObject):
         """The buffer."""
         return self.buffer
 
-    def __iter__(self) -> Iterator[Any]:  # prevents endless iteration by __getitem__
+    def __iter__(self) -> Iterator[BufferLoad]:  # prevents endless iteration by __getitem__
         return iter(self.buffer)
 
-    def __getitem__(self, index: Any) -> BufferLoad:
+    def __getitem__(self, index: Indices) -> BufferLoad:
         return BufferLoad(self.buffer, self._indices(index))
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Indices, value: ExprLike) -> None:
         indices = self._indices(index)
         stored = ops.convert(value)
         expected = BufferLoad(self.buffer, indices).dtype
@@ -98,8 +101,8 @@ class BufferVar(Operand, PublicObject):
             )
         self._builder.emit(BufferStore(self.buffer, stored, indices))
 
-    def _indices(self, index: Any) -> tuple[Expr, ...]:
-        given = tuple(index) if isinstance(index, list | tuple) else (index,)
+    def _indices(self, index: Indices) -> tuple[Expr, ...]:
+        given: tuple[Any, ...] = tuple(index) if isinstance(index, list | tuple) else (index,)
         shape = self.buffer.shape
         indices = [ops.convert(one) for one in given]
         for one in indices:
@@ -139,7 +142,7 @@ class IRBuilder(PublicObject):
         self._unnamed_loops = 0
 
     @checked
-    def emit(self, stmt: Any) -> None:
+    def emit(self, stmt: ExprLike | Stmt | _Wrapper) -> None:
         """Add a statement, or an expression with side effects."""
         if isinstance(stmt, _Wrapper):
             self._scopes[-1].append(stmt)
@@ -177,8 +180,8 @@ class IRBuilder(PublicObject):
     @contextmanager
     def for_range(
         self,
-        begin: Any,
-        end: Any,
+        begin: ExprLike,
+        end: ExprLike,
         name: str = "i",
         dtype: str | None = None,
         kind: str = "serial",
@@ -208,12 +211,12 @@ class IRBuilder(PublicObject):
         self._unnamed_loops += 1
         return _AUTOMATIC_NAMES[count] if count < 3 else f"i_{count - 3}"
 
-    def while_loop(self, condition: Any) -> AbstractContextManager[None]:
+    def while_loop(self, condition: ExprLike) -> AbstractContextManager[None]:
         """A loop that runs while a condition holds."""
         held = ops.convert(condition)
         return self._scope(lambda body: While(held, body))
 
-    def if_scope(self, cond: Any) -> AbstractContextManager[None]:
+    def if_scope(self, cond: ExprLike) -> AbstractContextManager[None]:
         """The scope that is executed if the condition holds."""
         condition = ops.convert(cond)
         return self._scope(lambda body: IfThenElse(condition, body))
@@ -232,7 +235,7 @@ class IRBuilder(PublicObject):
         return self._scope(lambda body: IfThenElse(previous.condition, previous.then_case, body))
 
     @checked
-    def let(self, var_name: str | Var, value: Any) -> Var:
+    def let(self, var_name: str | Var, value: ExprLike) -> Var:
         """Define a variable for the rest of this scope."""
         bound = ops.convert(value)
         variable = var_name if isinstance(var_name, Var) else Var(var_name, bound.dtype)
@@ -240,7 +243,7 @@ class IRBuilder(PublicObject):
         return variable
 
     @checked
-    def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
+    def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
         """Set an attribute of a node for the rest of this scope (`thread_extent`, `pragma_...`)."""
         if isinstance(node, str):
             node = StringImm(node)
@@ -260,7 +263,7 @@ class IRBuilder(PublicObject):
     def allocate(
         self,
         dtype: str,
-        shape: Any,
+        shape: Shape,
         name: str = "buf",
         axis_separators: Any = None,
         scope: str = "",
@@ -284,7 +287,7 @@ class IRBuilder(PublicObject):
 
     @checked
     def realize(
-        self, dtype: str, shape: Any, name: str, scope: str = "global", outside: int = 0
+        self, dtype: str, shape: Shape, name: str, scope: str = "global", outside: int = 0
     ) -> BufferVar:
         """Realize a buffer for this scope, in the statement of a stage.
 
@@ -314,7 +317,7 @@ class IRBuilder(PublicObject):
             )
         return BufferVar(self, buf)
 
-    def likely(self, expr: Any) -> Expr:
+    def likely(self, expr: ExprLike) -> Expr:
         """The condition, marked as almost always true."""
         return intrinsics.likely(expr)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes, ops
@@ -11,6 +11,7 @@ from te_sched.ir.expr import (
     BufferLoad,
     Call,
     Expr,
+    ExprLike,
     IntImm,
     Node,
     ProducerLoad,
@@ -22,6 +23,7 @@ from te_sched.ir.visitor import walk
 from te_sched.signatures import checked
 
 CALL_FUNCTION = "tir.call_function"  # whose first argument names a function of the module
+Argument = ExprLike | Buffer  # of a call; functions of C take no buffers
 
 
 def effect_of(expr: Expr) -> Effect:
@@ -56,7 +58,7 @@ def called_functions(statement: Node) -> set[str]:
     return {name for node in walk(statement) if (name := callee_of(node)) is not None}
 
 
-def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
+def call_intrin(dtype: str, func_name: str, *args: Argument) -> Call:
     """Call an intrinsic by name, such as "tir.exp".
 
     >>> from te_sched import te
@@ -75,7 +77,7 @@ def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
 call_pure_intrin = call_intrin
 
 
-def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
+def call_extern(dtype: str | None, func_name: str, *args: Argument) -> Call:
     """Call a C function that may have side effects.
 
     >>> from te_sched import te
@@ -85,7 +87,7 @@ def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
     return _call_named(dtype, "tir.call_extern", func_name, args)
 
 
-def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
+def call_pure_extern(dtype: str | None, func_name: str, *args: Argument) -> Call:
     """Call a C function without side effects.
 
     >>> call_pure_extern("float32", "sinf", 0.5)
@@ -94,7 +96,7 @@ def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
     return _call_named(dtype, "tir.call_pure_extern", func_name, args)
 
 
-def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...]) -> Call:
+def _call_named(dtype: str | None, op: str, func_name: str, args: Sequence[Argument]) -> Call:
     if not isinstance(func_name, str):
         raise DeclarationError(
             f"the function of {op.removeprefix('tir.')} is {repr_of(func_name)}, expected a name",
@@ -110,7 +112,7 @@ def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...
 
 
 @checked
-def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
+def call_llvm_intrin(dtype: str, name: str | int, *args: Argument) -> Call:
     """Call an LLVM intrinsic that may have side effects.
 
     TVM's first argument (an unsigned constant: the number of arguments that determine the
@@ -123,7 +125,7 @@ def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
 
 
 @checked
-def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Any) -> Call:
+def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Argument) -> Call:
     """Call an LLVM intrinsic without side effects.
 
     >>> call_llvm_pure_intrin("float32", "llvm.fabs.f32", 0.5)
@@ -137,7 +139,7 @@ def _llvm_name(name: str | int) -> Expr:
 
 
 @checked
-def call_packed(func_name: str, *args: Any) -> Call:
+def call_packed(func_name: str, *args: Argument) -> Call:
     """Call a registered Python function, which receives buffers as arrays.
 
     >>> call_packed("my_function", 1, "text")
@@ -147,7 +149,7 @@ def call_packed(func_name: str, *args: Any) -> Call:
 
 
 @checked
-def call_cpacked(func_name: str, *args: Any) -> Call:
+def call_cpacked(func_name: str, *args: Argument) -> Call:
     """Call a registered C function with the packed calling convention.
 
     >>> call_cpacked("my_function", 1)
@@ -156,11 +158,11 @@ def call_cpacked(func_name: str, *args: Any) -> Call:
     return Call("int32", "tir.tvm_call_cpacked", (StringImm(func_name), *_arguments(args, True)))
 
 
-def _arguments(args: tuple[Any, ...], are_packed: bool = False) -> tuple[Expr, ...]:
+def _arguments(args: Sequence[Argument], are_packed: bool = False) -> tuple[Expr, ...]:
     return tuple([_argument(value, are_packed) for value in args])
 
 
-def _argument(value: Any, is_packed: bool) -> Expr:
+def _argument(value: Argument, is_packed: bool) -> Expr:
     if not isinstance(value, Buffer):
         return ops.convert(value)
     if not is_packed:
@@ -190,7 +192,7 @@ def buffer_as_array(buffer: Buffer) -> Call:
     return Call("handle", "tir.tvm_stack_make_array", arguments)
 
 
-def call_tir(global_var: Any, *args: Any) -> Call:
+def call_tir(global_var: object, *args: Argument) -> Call:
     """Call another function of the module, which gives nothing.
 
     Parameters
@@ -221,7 +223,7 @@ class ModuleFunction:
     def __init__(self, name: str, dtype: str = "void") -> None:
         self.name, self.dtype = name, dtype
 
-    def __call__(self, *args: Any) -> Call:
+    def __call__(self, *args: Argument) -> Call:
         return Call(self.dtype, CALL_FUNCTION, (StringImm(self.name), *_arguments(args, True)))
 
 
@@ -234,7 +236,9 @@ def type_annotation(dtype: str) -> Call:
     return Call(_checked(dtype), "tir.type_annotation", ())
 
 
-def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any) -> Call:
+def tvm_access_ptr(
+    ptype: ExprLike, data: Var, offset: ExprLike, extent: ExprLike, rw_mask: ExprLike
+) -> Call:
     """The address of element `offset` of `data`, for reading (1) or writing (2) `extent` elements.
 
     >>> from te_sched import tir
@@ -247,7 +251,7 @@ def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any
     return Call("handle", "tir.tvm_access_ptr", arguments)
 
 
-def address_of(load: Any) -> Call:
+def address_of(load: object) -> Call:
     """The address of an element, or of the first element of a buffer.
 
     >>> from te_sched import tir
@@ -265,7 +269,7 @@ def address_of(load: Any) -> Call:
     return Call("handle", "tir.address_of", (load,))
 
 
-def isnullptr(pointer: Any) -> Call:
+def isnullptr(pointer: ExprLike) -> Call:
     """Whether a pointer is null.
 
     >>> from te_sched import tir
@@ -286,5 +290,5 @@ def vscale() -> Call:
     return Call("int32", "tir.vscale", ())
 
 
-def _checked(dtype: Any) -> str:
+def _checked(dtype: object) -> str:
     return dtypes.spelled(dtype)

@@ -5,13 +5,11 @@ Must not know what the values mean.
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.expr import Call, Expr, IntImm, Select
 from te_sched.ir.visitor import replace
 
 
-def choice_of(e: Any) -> tuple[Expr, Expr, Expr] | None:
+def choice_of(e: object) -> tuple[Expr, Expr, Expr] | None:
     """The condition and the two values of a choice; None for other expressions."""
     if type(e) is Select:
         return e.condition, e.true_value, e.false_value

@@ -39,7 +39,7 @@ class DataDependence:
 
     def __init__(self) -> None:
         self._variables: set[Var] = set()
-        self._known: dict[Any, bool] = {}
+        self._known: dict[Expr, bool] = {}
 
     def add(self, *variables: Var) -> None:
         """Record that variables have such values."""
@@ -93,7 +93,7 @@ def numbers_of_calls(func: PrimFunc) -> set[Var]:
     return numbers
 
 
-def _sizes(node: Any) -> tuple[Any, ...]:
+def _sizes(node: object) -> tuple[Expr, ...]:
     if type(node) is For:
         return node.min, node.extent
     if type(node) is Allocate:

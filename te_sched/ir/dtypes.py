@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
@@ -97,10 +97,10 @@ def parse(dtype: str) -> DType:
     return DType(code, int(bits), lanes)
 
 
-def spelled(dtype: Any) -> str:
+def spelled(dtype: object) -> str:
     """The full name of a data type that may be short ("float") or numpy's (`np.float32`)."""
     if isinstance(dtype, str):
-        name: Any = _SHORT.get(dtype, dtype)
+        name: object = _SHORT.get(dtype, dtype)
     elif isinstance(dtype, type) and (dtype is bool or dtype.__module__ == "numpy"):
         name = dtype.__name__.rstrip("_")
     elif type(dtype).__module__.startswith("numpy"):
@@ -113,7 +113,7 @@ def spelled(dtype: Any) -> str:
     return with_lanes("bool", kind.lanes) if kind.code == "bool" else name
 
 
-def known(dtype: Any) -> str:
+def known(dtype: object) -> str:
     """The full name of a data type; "" for None, "" and "void", the types that are not known.
 
     >>> known("void"), known("float")
@@ -136,7 +136,7 @@ def is_name(text: str) -> bool:
     return True
 
 
-def _unknown(dtype: Any) -> DeclarationError:
+def _unknown(dtype: object) -> DeclarationError:
     near = did_you_mean(dtype, _NAMES)
     error = DeclarationError(
         f"unknown data type {repr_of(dtype)}",

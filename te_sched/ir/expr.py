@@ -20,10 +20,10 @@ from typing import (
     Annotated,
     Any,
     NamedTuple,
+    Protocol,
     SupportsFloat,
     SupportsIndex,
     TypeVar,
-    Union,
     dataclass_transform,
 )
 
@@ -165,7 +165,11 @@ class PrimType(str):
         return f"T.{self}"
 
 
-_Type = Union[PrimType, "TupleType", "PointerType"]
+class ValueType(Protocol):
+    """A type as TVMScript writes it."""
+
+    def script(self, **options: object) -> str:
+        """The type in TVMScript."""
 
 
 class TupleType(NamedTuple):
@@ -175,7 +179,7 @@ class TupleType(NamedTuple):
     'T.Tuple(T.float32, T.int32)'
     """
 
-    fields: Sequence[_Type]
+    fields: Sequence[ValueType]
 
     def script(self, **options: object) -> str:
         """The type in TVMScript."""
@@ -184,14 +188,15 @@ class TupleType(NamedTuple):
 
     def _relax_script(self) -> str:
         """The type as an annotation of a graph."""
-        types = ", ".join([_relax_text(one) for one in self.fields])
+        types = ", ".join([text_in_graphs(one) for one in self.fields])
         return f"R.Tuple({types})"
 
     def __str__(self) -> str:
         return self.script()
 
 
-def _relax_text(kind: _Type) -> str:
+def text_in_graphs(kind: ValueType) -> str:
+    """The type as an annotation of a graph."""
     in_graphs = getattr(kind, "_relax_script", kind.script)
     return str(in_graphs())
 

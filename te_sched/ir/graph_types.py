@@ -5,18 +5,20 @@ Must not know expressions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
-from te_sched.ir.expr import PrimType, TupleType
+from te_sched.ir.expr import PrimType, TupleType, ValueType, text_in_graphs
 from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS
+from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     GraphExpr,
     ObjectStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
+    StructInfo,
     TensorStructInfo,
     TupleStructInfo,
 )
@@ -26,7 +28,7 @@ from te_sched.signatures import is_sequence
 class GraphType:
     """Base class of the types; two of them are equal if they have the same fields."""
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         """The type in TVMScript."""
         raise NotImplementedError
 
@@ -48,7 +50,7 @@ class ObjectType(GraphType):
     R.Object
     """
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         return "R.Object"
 
 
@@ -60,7 +62,7 @@ class PackedFuncType(GraphType):
     R.PackedFunc
     """
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         return "R.PackedFunc"
 
 
@@ -74,7 +76,7 @@ class ShapeType(GraphType):
 
     ndim: int = -1
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         return f"R.Shape(ndim={self.ndim})"
 
 
@@ -89,7 +91,7 @@ class DynTensorType(GraphType):
     ndim: int = -1
     dtype: str = "float32"
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         return f'R.Tensor(ndim={self.ndim}, dtype="{self.dtype or "void"}")'
 
 
@@ -101,10 +103,10 @@ class FuncType(GraphType):
     I.FuncType([], [R.Object], R.Shape(ndim=-1))
     """
 
-    arg_types: Any
-    ret_type: Any
-    type_params: Any = ()
-    type_constraints: Any = ()
+    arg_types: Sequence[ValueType]
+    ret_type: ValueType
+    type_params: object = ()
+    type_constraints: object = ()
 
     def __post_init__(self) -> None:
         if not is_sequence(self.arg_types):
@@ -115,29 +117,27 @@ class FuncType(GraphType):
             )
         object.__setattr__(self, "arg_types", tuple(self.arg_types))
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         arguments = ", ".join([one.script() for one in self.arg_types])
         return f"I.FuncType([], [{arguments}], {self.ret_type.script()})"
 
     def _relax_script(self) -> str:
-        arguments = [_in_graphs(one) for one in self.arg_types]
+        arguments = [text_in_graphs(one) for one in self.arg_types]
         comma = "," if len(arguments) == 1 else ""
-        return f"R.Callable(({', '.join(arguments)}{comma}), {_in_graphs(self.ret_type)})"
+        return f"R.Callable(({', '.join(arguments)}{comma}), {text_in_graphs(self.ret_type)})"
 
 
-def _in_graphs(kind: Any) -> str:
-    return str(getattr(kind, "_relax_script", kind.script)())
-
-
-def type_of(info: Any) -> Any:
+def type_of(info: StructInfo | None) -> ValueType | None:
     """The type of a value of a struct info; None if nothing is known.
 
     >>> from te_sched import relax
     >>> type_of(relax.TensorStructInfo([4, 3], "int8"))
     R.Tensor(ndim=2, dtype="int8")
     """
-    if info is None:
-        return None
+    return None if info is None else _type_of(info)
+
+
+def _type_of(info: StructInfo) -> ValueType:
     if isinstance(info, TensorStructInfo):
         return DynTensorType(info.ndim, info.dtype)
     if isinstance(info, ShapeStructInfo):
@@ -145,15 +145,15 @@ def type_of(info: Any) -> Any:
     if isinstance(info, PrimStructInfo):
         return PrimType(info.dtype)
     if isinstance(info, TupleStructInfo):
-        return TupleType([type_of(one) for one in info.fields])
+        return TupleType([_type_of(part) for part in info.fields])
     if isinstance(info, FuncStructInfo):
         if info.params is None:
             return PackedFuncType()
-        return FuncType([type_of(one) for one in info.params], type_of(info.ret))
+        return FuncType([_type_of(part) for part in info.params], _type_of(info.ret))
     return ObjectType()
 
 
-def _from_type(given: Any) -> Any:
+def _from_type(given: object) -> StructInfo | None:
     """The struct info of values of a type, as programs of 2022 give it; None for others."""
     if isinstance(given, DynTensorType):
         return TensorStructInfo(None, given.dtype, None, given.ndim)
@@ -165,11 +165,11 @@ def _from_type(given: Any) -> Any:
 STRUCT_INFO_CONVERSIONS.append(_from_type)
 
 
-def checked_type_of(expr: Any) -> Any:
+def checked_type_of(expr: GraphExpr | GlobalVar) -> ValueType | None:
     """The type of an expression or the name of a function."""
     return type_of(expr.struct_info)
 
 
-def noted_type_of(expr: GraphExpr) -> Any:
+def noted_type_of(expr: GraphExpr) -> ValueType | None:
     """The type of an expression, None before normalization."""
     return type_of(expr.struct_info_)

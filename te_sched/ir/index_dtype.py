@@ -39,7 +39,7 @@ def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
     return replace(func, params=params, buffer_map=buffers, body=mapper.visit(func.body))
 
 
-def _is_renewed(node: Any) -> bool:
+def _is_renewed(node: object) -> bool:
     return isinstance(node, Select) or (isinstance(node, Call) and node.op in _RENEWED)
 
 

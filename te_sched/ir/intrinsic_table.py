@@ -14,6 +14,9 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+Meaning = Callable[..., Any]  # an elementwise function of numpy arrays
 
 
 class Effect(IntEnum):
@@ -40,7 +43,7 @@ class Intrinsic:
     name: str
     arity: int | None = None
     types: str = ""
-    meaning: Callable[..., Any] | None = None
+    meaning: Meaning | None = None
     text: str = ""
     symbol: str = ""
     effect: Effect = Effect.PURE
@@ -59,7 +62,7 @@ _OF_VECTORS = (
 )
 
 
-def _each(function: Callable[[float], float], at_pole: float = math.nan) -> Callable[..., Any]:
+def _each(function: Callable[[float], float], at_pole: float = math.nan) -> Meaning:
     """A function of Python's math module, for arrays."""
 
     def of_one(x: float) -> float:
@@ -74,16 +77,16 @@ def _each(function: Callable[[float], float], at_pole: float = math.nan) -> Call
     return lambda x: np.asarray(of_array(x)).astype(np.float64)
 
 
-def _unsigned(value: Any) -> np.ndarray:
+def _unsigned(value: ArrayLike) -> np.ndarray:
     array = np.asarray(value)
     return array.view(f"u{array.itemsize}")
 
 
-def _bits_set(value: Any) -> np.ndarray:
+def _bits_set(value: ArrayLike) -> np.ndarray:
     return np.asarray(np.bitwise_count(_unsigned(value))).astype(np.int32)
 
 
-def _leading_zeros(value: Any) -> np.ndarray:
+def _leading_zeros(value: ArrayLike) -> np.ndarray:
     array = np.asarray(value)
     smeared = _unsigned(array).astype(np.uint64)
     for step in (1, 2, 4, 8, 16, 32):
@@ -93,7 +96,7 @@ def _leading_zeros(value: Any) -> np.ndarray:
 
 
 # Functions of floats with the same name in C or CUDA.
-_MATHEMATICS: tuple[tuple[str, int, Callable[..., Any], str], ...] = (
+_MATHEMATICS: tuple[tuple[str, int, Meaning, str], ...] = (
     ("exp", 1, np.exp, "e to the power of x."),
     ("exp2", 1, np.exp2, "2 to the power of x."),
     ("exp10", 1, lambda x: np.power(10.0, x), "10 to the power of x."),
@@ -140,7 +143,7 @@ _OF_INTEGERS_TOO = ("fabs", "fmod")
 MATHEMATICS = tuple([row[0] for row in _MATHEMATICS])
 
 # Functions of integers that simplification evaluates for constants.
-_BITS: tuple[tuple[str, int, Callable[..., Any], str, str], ...] = (
+_BITS: tuple[tuple[str, int, Meaning, str, str], ...] = (
     ("bitwise_and", 2, np.bitwise_and, "a & b, of integers or booleans.", "&"),
     ("bitwise_or", 2, np.bitwise_or, "a | b, of integers or booleans.", "|"),
     ("bitwise_xor", 2, np.bitwise_xor, "a ^ b, of integers or booleans.", "^"),

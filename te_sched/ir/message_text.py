@@ -6,14 +6,13 @@ Must not know the messages.
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Node, Var
 from te_sched.ir.printer.names import identifier
 from te_sched.ir.visitor import walk
 
 
-def spelled(expr: Any) -> str:
+def spelled(expr: Node) -> str:
     """The text of an expression with the names of its variables as they were given.
 
     TVMScript is Python, whose names have no dots.

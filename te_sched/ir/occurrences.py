@@ -20,6 +20,7 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     Let,
+    Node,
     Not,
     Or,
     Ramp,
@@ -33,6 +34,7 @@ from te_sched.ir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Stmt,
     While,
 )
 from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children
@@ -69,7 +71,7 @@ class Occurrence(NamedTuple):
     is_atomic: bool = False
 
 
-def occurrences_of(node: Any) -> list[Occurrence]:
+def occurrences_of(node: Stmt) -> list[Occurrence]:
     """The accesses of a statement, without those of nested statements."""
     found: list[Occurrence] = []
     if type(node) is BufferStore:
@@ -201,7 +203,7 @@ class _Lane(Mapper):
         raise ValueError(f"a lane of {node}")
 
 
-def data_read_by(e: Any) -> Iterator[Var]:
+def data_read_by(e: Node) -> Iterator[Var]:
     """The memory that an expression reads."""
     if type(e) is BufferLoad:
         yield e.buffer.data

@@ -6,7 +6,7 @@ The body of a function with blocks, or with buffers allocated for the whole body
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.ops import is_const
@@ -16,7 +16,7 @@ from te_sched.ir.visitor import parts_of
 ROOT = "root"
 
 
-def is_root(realize: Any) -> TypeGuard[BlockRealize]:
+def is_root(realize: object) -> TypeGuard[BlockRealize]:
     """Whether a statement is a root block that a script omits: it only allocates buffers, and its
     body contains blocks and is not such a block itself.
     """
@@ -35,7 +35,7 @@ def is_root(realize: Any) -> TypeGuard[BlockRealize]:
 
 def has_blocks(statement: Stmt) -> bool:
     """Whether a statement contains a block."""
-    stack: list[Any] = [statement]
+    stack: list[Stmt] = [statement]
     while stack:
         one = stack.pop()
         if type(one) is BlockRealize or type(one) is Block:

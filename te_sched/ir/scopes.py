@@ -61,7 +61,7 @@ class Loop:
         return self.kind in ("block", "thread")
 
 
-def loop_of(node: Any) -> Loop | None:
+def loop_of(node: object) -> Loop | None:
     """The loop or thread axis that a statement opens, or None."""
     if type(node) is For:
         tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
@@ -137,7 +137,7 @@ class Scope(NamedTuple):
     defined: Definitions
     loops: tuple[Loop, ...] = ()
     conditions: tuple[Expr, ...] = ()
-    order: tuple[Any, ...] = ()
+    order: tuple[int | Loop, ...] = ()
     is_sure: bool = True
     extern: AttrStmt | None = None
 

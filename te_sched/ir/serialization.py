@@ -38,7 +38,7 @@ _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 @walks_deeply("save a program", DeclarationError)
-def save_json(node: Any) -> str:
+def save_json(node: object) -> str:
     """The JSON of a node, or of lists, tuples and dicts of nodes and plain values.
 
     Raises
@@ -123,10 +123,10 @@ class _Writer:
     """Collects the rows of nodes; `numbers` has those that are written, by identity."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = []
+        self.nodes: list[object] = []
         self.numbers: dict[int, int] = {}
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: Any) -> object:
         """The JSON of a value."""
         kind = type(value)
         if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 64):
@@ -177,7 +177,7 @@ class _Reader:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
 
-    def add(self, row: Any) -> None:
+    def add(self, row: object) -> None:
         """Make the node of a row."""
         if not (isinstance(row, list) and len(row) == 2 and isinstance(row[1], dict)):
             raise _damaged(f"node {len(self.nodes)} is {repr_of(row)}")
@@ -197,7 +197,7 @@ class _Reader:
             raise _damaged(f"node {len(self.nodes)} is not a valid {name}: {error}") from None
         self.nodes.append(node)
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> Any:
         """The value of some JSON."""
         if isinstance(value, list):
             return tuple([self.value(one) for one in value])
@@ -223,7 +223,7 @@ class _Reader:
         raise _damaged(f"{repr_of(value)} is not a value")
 
 
-def _elements(value: Any) -> np.ndarray[Any, Any] | None:
+def _elements(value: Any) -> np.ndarray | None:
     """The elements of an array, of numpy or of a device; None for other values."""
     is_of_device = hasattr(value, "numpy") and hasattr(value, "dtype")
     found = peer_json.stored_elements(value) if is_of_device else value
@@ -231,7 +231,7 @@ def _elements(value: Any) -> np.ndarray[Any, Any] | None:
     return np.ascontiguousarray(found).reshape(found.shape) if is_plain else None
 
 
-def _packed(array: np.ndarray[Any, Any]) -> str:
+def _packed(array: np.ndarray) -> str:
     return base64.b64encode(array.tobytes()).decode()
 
 
@@ -246,7 +246,7 @@ def _array(given: Any) -> Any:
         raise _damaged(f"an array is not valid: {error}") from None
 
 
-def _is_pair(value: Any) -> bool:
+def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2
 
 

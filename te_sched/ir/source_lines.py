@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from te_sched.errors import SourceLocation, Subject, TeSchedError
 
@@ -41,10 +40,10 @@ class SourceLines:
                 for line in lines:
                     self.add(kind, name, line)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[SourceLines], tuple[()]]:
         return SourceLines, ()
 
-    def __deepcopy__(self, memo: Any) -> SourceLines:
+    def __deepcopy__(self, memo: object) -> SourceLines:
         return self
 
     def add(self, kind: str, name: str, line: SourceLocation) -> None:
@@ -65,9 +64,9 @@ class SourceLines:
             for kind in ("block", "assignment")
             for line in self.of(kind, one.name)
         ]
-        return [self._with_lines(one, inside) if one in named else one for one in about]
+        return [self._with_lines(one, inside) if isinstance(one, Subject) else one for one in about]
 
-    def _with_lines(self, subject: Any, inside: Sequence[SourceLocation]) -> Subject:
+    def _with_lines(self, subject: Subject, inside: Sequence[SourceLocation]) -> Subject:
         """A subject with its lines; `inside` are lines inside of its loop."""
         declared = self.of(subject.kind, subject.name)
         if subject.kind == "loop" and len(declared) > 1 and 0 < len(inside) <= _MOST_INSIDE:
@@ -79,8 +78,8 @@ class SourceLines:
         if 0 < len(assigned) <= _MOST:
             texts.append(f"assigned {_listed(assigned, declared)}")
         if subject.lines or not texts:
-            return subject  # type: ignore[no-any-return]
-        return subject._replace(lines=", ".join(texts))  # type: ignore[no-any-return]
+            return subject
+        return subject._replace(lines=", ".join(texts))
 
 
 NO_LINES = SourceLines()
@@ -115,6 +114,6 @@ def adding_lines(locate: Callable[[About], About]) -> Iterator[None]:
         raise
 
 
-def lines_of(functions: Iterable[Any]) -> SourceLines:
+def lines_of(functions: Iterable[object]) -> SourceLines:
     """The lines of all functions that have some."""
     return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions])

@@ -13,7 +13,7 @@ from te_sched.errors import DeclarationError, Subject, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
-from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.expr import Buffer, Expr, ExprLike, Var
 from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Substitute, replace
@@ -22,14 +22,15 @@ from te_sched.ir.visitor import Substitute, replace
 class _Specialized(Substitute):
     """Replaces variables; operators are applied again, which folds constants."""
 
-    def visit_Expr(self, node: Any) -> Any:
+    def visit_Expr(self, node: Expr) -> Expr:
         new: Any = self.generic(node)
         build = ops.BUILDERS.get(type(node))
-        return new if new is node or build is None else build(new.a, new.b)
+        result: Expr = new if new is node or build is None else build(new.a, new.b)
+        return result
 
 
 @walks_deeply("specialize a function", DeclarationError)
-def specialize(func: PrimFunc, param_map: Mapping[Var, Any]) -> PrimFunc:
+def specialize(func: PrimFunc, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc:
     """The function with some parameters replaced; `func` stays as it is.
 
     Parameters
@@ -86,7 +87,7 @@ def _value(param: Var, given: Any) -> Expr:
     return value
 
 
-def _match(buffer: Buffer, given: Any, values: dict[Var, Expr]) -> None:
+def _match(buffer: Buffer, given: object, values: dict[Var, Expr]) -> None:
     """Add the values of the symbols of a buffer that another buffer gives."""
     if not isinstance(given, Buffer):
         raise _misfit(buffer, f"{repr_of(given)} is not a buffer", "give tir.decl_buffer(shape)")

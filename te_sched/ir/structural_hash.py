@@ -5,15 +5,13 @@ It digests the tokens that structural equality compares (`ir.structural`). Must 
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.structural import digest_of, structural_equal, tokens_of
 from te_sched.signatures import checked
 
 
 @checked
-def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+def structural_hash(node: object, map_free_vars: bool = False) -> int:
     """A number of 64 bits that is the same for programs that are structurally equal.
 
     Free variables count as themselves, so that their programs have equal hashes in one process
