@@ -23,10 +23,11 @@ from te_sched.ir.expr import Expr, Node, Operand, node_of
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
 from te_sched.ir.source_lines import NO_LINES, SourceLines
-from te_sched.ir.stmt import BaseFunc, GlobalVar
+from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar
 from te_sched.ir.struct_info import (
     BY_SINFO_ARGS,
     FuncStructInfo,
+    GraphExprLike,
     ObjectStructInfo,
     PrimStructInfo,
     StructInfo,
@@ -65,7 +66,7 @@ class GraphVar(GraphExpr):
     name_hint: str
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
-    def __init__(self, name_hint: str, struct_info: Any = None, of_type: Any = None) -> None:
+    def __init__(self, name_hint: str, struct_info: object = None, of_type: object = None) -> None:
         if isinstance(of_type, str):
             raise _dtype_of_variable(name_hint, struct_info, of_type)
         if of_type is not None:  # as programs of 2022 write: a shape, and a type
@@ -80,7 +81,7 @@ class GraphVar(GraphExpr):
         _set(self, "struct_info_", as_struct_info(struct_info))
 
 
-def _dtype_of_variable(name: Any, shape: Any, dtype: str) -> DeclarationError:
+def _dtype_of_variable(name: object, shape: object, dtype: str) -> DeclarationError:
     """The error for a variable that is given a dtype, after its shape or its struct info."""
     info = f"relax.TensorStructInfo({repr_of(shape)}, {repr_of(dtype)})"
     if isinstance(shape, StructInfo):
@@ -337,13 +338,13 @@ class ExternFunc(GraphExpr, BaseFunc):
 
     global_symbol: str
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
-    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    attrs: Attributes = role(Role.ANNOTATION, default_factory=dict)
 
     def __init__(
         self,
         global_symbol: str,
         struct_info: StructInfo | None = None,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Attributes | None = None,
     ) -> None:
         for given, kind in ((global_symbol, str), ({} if attrs is None else attrs, Mapping)):
             if not isinstance(given, kind):
@@ -417,7 +418,7 @@ class GraphFunction(GraphExpr, BaseFunc, PublicObject):
         params: Sequence[GraphVar],
         ret_struct_info: StructInfo,
         is_pure: bool = True,
-        attrs: Any = None,
+        attrs: Attributes | None = None,
     ) -> GraphFunction:
         """A function without a body, as a declaration."""
         return GraphFunction(
@@ -436,7 +437,7 @@ def as_sequence(body: Any) -> Any:
     return SeqExpr((), body, getattr(body, "struct_info_", None))
 
 
-def as_struct_info(given: Any) -> Any:
+def as_struct_info(given: object) -> Any:
     """A struct info, given as one or as an annotation of a script (`R.Tensor`); None stays."""
     if given is None or isinstance(given, StructInfo):
         return given
@@ -454,10 +455,10 @@ def as_struct_info(given: Any) -> Any:
 # What makes an array of a device of one of numpy; the runtime adds it.
 ARRAY_CONVERSIONS: list[Callable[..., Any]] = []
 # What makes struct infos of other objects: the annotations of scripts are added by `script`.
-STRUCT_INFO_CONVERSIONS: list[Callable[[Any], StructInfo | None]] = []
+STRUCT_INFO_CONVERSIONS: list[Callable[[object], StructInfo | None]] = []
 
 
-def as_expr(value: Any) -> Any:
+def as_expr(value: GraphExprLike | BaseFunc) -> Any:
     """A value of Python as an expression of a graph.
 
     Numbers and sizes become PrimValue, str StringImm, tuples and lists Tuple; a list of sizes is a
@@ -482,11 +483,11 @@ def as_expr(value: Any) -> Any:
 
 
 @walks_deeply("convert a tuple", DeclarationError)
-def _tuple_of(values: Any) -> Any:
+def _tuple_of(values: object) -> Tuple:
     return Tuple(_expressions(values, "a tuple"))
 
 
-def inferred_struct_info(value: Any) -> StructInfo | None:
+def inferred_struct_info(value: object) -> StructInfo | None:
     """What the value of a binding is known to be by its parts; None if that cannot be said."""
     if isinstance(value, GraphVar):
         return value.struct_info_
@@ -527,14 +528,14 @@ def _listed(given: Any, what: str) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def _check_str(given: Any, what: str) -> None:
+def _check_str(given: object, what: str) -> None:
     if not isinstance(given, str):
         raise DeclarationError(
             f"{what} is {repr_of(given)}", f"it is {kind_of(given)}", "give a str"
         )
 
 
-def _field_of(given: Any, name: str, what: str) -> Any:
+def _field_of(given: object, name: str, what: str) -> Any:
     """A field that a value must have."""
     found = getattr(given, name, None)
     if found is None:
@@ -549,5 +550,5 @@ def update_struct_info(expr: GraphExpr, info: StructInfo | None) -> None:
     _set(expr, "struct_info_", info)
 
 
-def _set(self: Node, name: str, value: Any) -> None:
+def _set(self: Node, name: str, value: object) -> None:
     object.__setattr__(self, name, value)

@@ -53,8 +53,8 @@ from te_sched.ir.peer_nodes import (
     NodeField,
     NodeKind,
 )
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, SeqStmt
-from te_sched.ir.struct_info import TARGETS, ShapeExpr, StructInfo
+from te_sched.ir.stmt import Attributes, GlobalVar, IRModule, PrimFunc, SeqStmt
+from te_sched.ir.struct_info import TARGETS, GraphExpr, ShapeExpr, StructInfo
 from te_sched.ir.visitor import walk
 from te_sched.signatures import check_fields
 
@@ -67,10 +67,13 @@ _ARRAY_MAGIC = 0xDD5E40F096B4A13F
 _LENGTH = struct.Struct("<Q")  # of a string, before its bytes
 _NUMBERS = (bool, int, float)
 _Types = type | tuple[type, ...]
+Row = dict[str, Any]  # a node of TVM's JSON: its class, and its fields, items or text
+Fields = Mapping[str, str]  # of a row by name; those that are nodes are their numbers
+_Number = str | int  # of a node
 
 
 @walks_deeply("save a program", DeclarationError)
-def save_tvm_json(node: Any) -> str:
+def save_tvm_json(node: object) -> str:
     """The JSON of a program as TVM 0.19's `tvm.ir.save_json` writes it, for `tvm.ir.load_json`.
 
     Takes modules of functions of loops, blocks and graphs, such functions, statements and
@@ -102,17 +105,17 @@ def load_tvm_json(text: str) -> Any:
 
 
 @walks_deeply("load a program", DeclarationError)
-def load_document(document: Any) -> Any:
+def load_document(document: Row) -> Any:
     """The program of a document of TVM, which was read from its JSON."""
     return _loaded(document, _PROGRAM)
 
 
-def is_tvm_document(document: Any) -> bool:
+def is_tvm_document(document: object) -> bool:
     """Whether a document, which was read from JSON, has the form of TVM's."""
     return isinstance(document, dict) and "root" in document and _has_rows(document)
 
 
-def _has_rows(document: dict[str, Any]) -> bool:
+def _has_rows(document: Row) -> bool:
     rows = document.get("nodes")
     return isinstance(rows, list) and bool(rows) and rows[0] == _NONE
 
@@ -153,7 +156,7 @@ _PROGRAM = ("a program", "give what tvm.ir.save_json or save_tvm_json returned")
 _INDEX_MAP = ("an index map", "give what a trace or tvm.ir.save_json has")
 
 
-def _saved(node: Any) -> str:
+def _saved(node: object) -> str:
     writer = _Writer()
     root = writer.number(node)
     attrs = {"tvm_version": _VERSION}
@@ -168,7 +171,7 @@ def _parsed(text: str, what: tuple[str, str]) -> Any:
         raise _damaged(what, f"{type(error).__name__}: {error}") from None
 
 
-def _loaded(document: Any, what: tuple[str, str]) -> Any:
+def _loaded(document: Row, what: tuple[str, str]) -> Any:
     try:
         return _Reader(document["nodes"], document.get("b64ndarrays", ())).node(document["root"])
     except TeSchedError as error:
@@ -187,14 +190,14 @@ class _Writer:
     """Collects nodes; each is listed once, before its parts."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = [_NONE]
+        self.nodes: list[Row] = [_NONE]
         self.arrays: list[str] = []
         self.known: dict[int, int] = {}
-        self.kept: list[Any] = []  # the known objects, whose ids no others may get
+        self.kept: list[object] = []  # the known objects, whose ids no others may get
         self.functions: dict[str, int] = {}  # the numbers of the names of functions
-        self.infos: dict[str, Any] = {}  # the struct infos of functions, in modules with graphs
+        self.infos: dict[str, StructInfo | None] = {}  # of functions, in modules with graphs
 
-    def number(self, value: Any) -> int:
+    def number(self, value: object) -> int:
         """The number of a node, after adding it and its parts."""
         if value is None:
             return 0
@@ -206,17 +209,17 @@ class _Writer:
         if known is None:
             known = self.known[id(value)] = len(self.nodes)
             self.kept.append(value)
-            row: dict[str, Any] = {}
+            row: Row = {}
             self.nodes.append(row)
             row |= self.row(value)
         return known
 
-    def added(self, row: dict[str, Any]) -> int:
+    def added(self, row: Row) -> int:
         """The number of a node with a finished row."""
         self.nodes.append(row)
         return len(self.nodes) - 1
 
-    def row(self, value: Any) -> dict[str, Any]:
+    def row(self, value: object) -> Row:
         """The row of a node."""
         usual = _Writer.of_class if type(value) in BY_CLASS else None
         write = _WRITERS.get(type(value), usual)
@@ -227,10 +230,10 @@ class _Writer:
                 "save functions and what they consist of, or use save_json and load_json, which "
                 "keep everything",
             )
-        found: dict[str, Any] = write(self, value)
+        found: Row = write(self, value)
         return found
 
-    def of_class(self, value: Any) -> dict[str, Any]:
+    def of_class(self, value: Any) -> Row:
         """The row of a node of which all fields are in the table."""
         kind = BY_CLASS[type(value)]
         attrs = {one.theirs: self.field(getattr(value, one.name), one) for one in kind.fields}
@@ -240,7 +243,7 @@ class _Writer:
         fixed = FIXED.get(kind.key, {})
         return {"type_key": kind.key, "attrs": attrs | typed | inferred | spanned | fixed}
 
-    def inferred(self, value: Any) -> dict[str, str]:
+    def inferred(self, value: GraphExpr) -> dict[str, str]:
         """What is known of an expression of a graph."""
         info = value.struct_info_
         kind = str(self.number(type_of(info)))
@@ -253,7 +256,7 @@ class _Writer:
         write = _FIELD_WRITERS.get(field.how)
         return str(self.number(value) if write is None else write(self, value))
 
-    def plain(self, value: Any, boxed: _Types = ()) -> int:
+    def plain(self, value: object, boxed: _Types = ()) -> int:
         """The number of a value of an attribute; numbers of some types are in boxes."""
         if isinstance(value, boxed):
             kind = "Bool" if isinstance(value, bool) else type(value).__name__.capitalize()
@@ -280,13 +283,13 @@ class _Writer:
         attrs = {"dtype": dtype, "span": "0", "value": str(value)}
         return self.added({"type_key": "IntImm", "attrs": attrs})
 
-    def array(self, numbers: Sequence[int]) -> dict[str, Any]:
+    def array(self, numbers: Sequence[int]) -> Row:
         """The row of an Array; TVM leaves out the data of an empty one."""
         return {"type_key": "Array", **({"data": list(numbers)} if numbers else {})}
 
-    def mapping(self, values: Mapping[Any, Any], boxed: _Types = ()) -> dict[str, Any]:
+    def mapping(self, values: Mapping[Any, object], boxed: _Types = ()) -> Row:
         """The row of a Map, whose keys are strings or nodes."""
-        row: dict[str, Any] = {"type_key": "Map"}
+        row: Row = {"type_key": "Map"}
         if values and all(isinstance(one, str) for one in values):
             row["keys"] = [str(one) for one in values]
             row["data"] = [self.plain(one, boxed) for one in values.values()]
@@ -294,7 +297,7 @@ class _Writer:
             row["data"] = [self.plain(one, boxed) for pair in values.items() for one in pair]
         return row
 
-    def target(self, exported: Mapping[str, Any]) -> dict[str, Any]:
+    def target(self, exported: Attributes) -> Row:
         """The row of a target."""
         given = dict(exported)
         host = given.pop("host", None)
@@ -327,10 +330,10 @@ class _Writer:
         attrs = {name: str(one) for name, one in numbers.items()}
         return self.added({"type_key": key, "attrs": attrs})
 
-    def tuple(self, value: Sequence[Any]) -> dict[str, Any]:
+    def tuple(self, value: Sequence[object]) -> Row:
         return self.array([self.number(one) for one in value])
 
-    def var(self, value: Var) -> dict[str, Any]:
+    def var(self, value: Var) -> Row:
         attrs = {"name": str(self.number(value.name)), "type_annotation": self.type_of(value)}
         key = "tir.SizeVar" if value.is_size else "tir.Var"
         return {"type_key": key, "attrs": {**attrs, "dtype": value.dtype, "span": "0"}}
@@ -345,14 +348,13 @@ class _Writer:
         }
         return str(self.numbered("PointerType", attrs))
 
-    def constant(self, value: Any) -> dict[str, Any]:
-        is_float = isinstance(value.value, float)
-        number = _finite(value.value) if is_float else value.value
+    def constant(self, value: IntImm | FloatImm | StringImm) -> Row:
+        number = _finite(value.value) if isinstance(value.value, float) else value.value
         text = str(self.number(number)) if type(value) is StringImm else repr(number)
         key = "tir.StringImm" if type(value) is StringImm else type(value).__name__
         return {"type_key": key, "attrs": {"value": text, "dtype": value.dtype, "span": "0"}}
 
-    def call(self, value: Call) -> dict[str, Any]:
+    def call(self, value: Call) -> Row:
         args = value.args
         if value.op == CALL_FUNCTION:
             name: Any = args[0]
@@ -362,7 +364,7 @@ class _Writer:
         numbers = {"op": str(op), "args": str(self.number(args))}
         return {"type_key": "tir.Call", "attrs": {**numbers, "dtype": value.dtype, "span": "0"}}
 
-    def function(self, value: PrimFunc) -> dict[str, Any]:
+    def function(self, value: PrimFunc) -> Row:
         params, body = self.number(value.params), self.number(value.body)
         buffers = [self.number(one) for pair in value.buffer_map.items() for one in pair]
         row = {"type_key": "Map", **({"data": buffers} if buffers else {})}
@@ -377,11 +379,11 @@ class _Writer:
         unknown = {"_checked_type_": "0", "span": "0"}
         return {"type_key": "tir.PrimFunc", "attrs": attrs | unknown}
 
-    def dict_attrs(self, values: Mapping[str, Any], boxed: _Types = ()) -> int:
+    def dict_attrs(self, values: Attributes, boxed: _Types = ()) -> int:
         """The number of the attributes of a function, a module or a call."""
         return self.numbered("DictAttrs", {"__dict__": self.plain(values, boxed)})
 
-    def graph_call(self, value: GraphCall) -> dict[str, Any]:
+    def graph_call(self, value: GraphCall) -> Row:
         numbers = {
             "op": self.number(value.op),
             "args": self.number(value.args),
@@ -392,7 +394,7 @@ class _Writer:
         attrs |= {**self.inferred(value), "span": "0"}
         return {"type_key": "relax.expr.Call", "attrs": attrs}
 
-    def operator_attrs(self, op: Any, values: Mapping[str, Any]) -> int:
+    def operator_attrs(self, op: object, values: Attributes) -> int:
         """The number of the attributes of a call."""
         kind = ATTRIBUTES.get(op) if type(op) is Op else None
         if kind is None:
@@ -407,7 +409,7 @@ class _Writer:
         attrs = {one.theirs: self.field(values[one.name], one) for one in kind.fields}
         return self.added({"type_key": kind.key, "attrs": attrs})
 
-    def module(self, value: IRModule) -> dict[str, Any]:
+    def module(self, value: IRModule) -> Row:
         if len(value.functions_of_loops) < len(value.functions):
             self.infos = {name: value.get_global_var(name).struct_info_ for name in value.functions}
         names = [self.global_var(name) for name in value.functions]
@@ -427,7 +429,7 @@ class _Writer:
         return {"type_key": "IRModule", "attrs": {name: str(one) for name, one in attrs.items()}}
 
 
-_WRITERS: dict[type, Callable[[_Writer, Any], dict[str, Any]]] = {
+_WRITERS: dict[type, Callable[[_Writer, Any], Row]] = {
     tuple: _Writer.tuple,
     list: _Writer.tuple,
     dict: _Writer.mapping,
@@ -444,7 +446,7 @@ _WRITERS: dict[type, Callable[[_Writer, Any], dict[str, Any]]] = {
 }
 
 
-def _listed(writer: _Writer, value: Any) -> int:
+def _listed(writer: _Writer, value: object) -> int:
     writer.arrays.append(_packed(value))
     return len(writer.arrays) - 1
 
@@ -454,7 +456,7 @@ def _derives(writer: _Writer, name: str | None) -> int:
 
 
 # How fields are written that are not the numbers of nodes.
-_FIELD_WRITERS: dict[As, Callable[[_Writer, Any], Any]] = {
+_FIELD_WRITERS: dict[As, Callable[[_Writer, Any], object]] = {
     As.PLAIN: _Writer.plain,
     As.BOXED: lambda writer, value: writer.plain(value, _NUMBERS),
     As.TARGET: lambda writer, value: writer.plain(None if value is None else TARGETS[0](value)),
@@ -514,17 +516,17 @@ def _packed(given: Any) -> str:
     return base64.b64encode(head + sizes + array.tobytes()).decode()
 
 
-def stored_elements(array: Any) -> np.ndarray[Any, Any]:
+def stored_elements(array: Any) -> np.ndarray:
     """The elements of an array of a device; of bfloat16 their bits if numpy has them as float32,
     because ml_dtypes is missing.
     """
-    values: np.ndarray[Any, Any] = array.numpy()
+    values: np.ndarray = array.numpy()
     if str(array.dtype) == "bfloat16" and values.dtype == np.float32:
         return np.asarray(values.view(np.uint32) >> 16).astype(np.uint16)
     return values
 
 
-def _unpacked(text: str) -> tuple[np.ndarray[Any, Any], str]:
+def _unpacked(text: str) -> tuple[np.ndarray, str]:
     """The array of some bytes in base 64, and its dtype; bfloat16 is kept as its bits."""
     data = base64.b64decode(text, validate=True)
     magic, _, _, _, rank, code, bits, lanes = _ARRAY_HEAD.unpack_from(data)
@@ -545,12 +547,12 @@ _ARRAY_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 class _Reader:
     """Makes nodes of rows."""
 
-    def __init__(self, rows: Sequence[Any], arrays: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[Row], arrays: Sequence[str]) -> None:
         self.rows, self.arrays = rows, arrays
         self.known: dict[int, Any] = {}
         self.open: set[int] = set()
 
-    def node(self, given: Any) -> Any:
+    def node(self, given: _Number) -> Any:
         """The node with a number."""
         number = int(given)
         if not 0 <= number < len(self.rows) or number in self.open:
@@ -561,7 +563,7 @@ class _Reader:
             self.open.discard(number)
         return self.known[number]
 
-    def made(self, row: Any) -> Any:
+    def made(self, row: Row) -> Any:
         """The node of a row."""
         key, attrs = row["type_key"], row.get("attrs", {})
         if isinstance(attrs, dict) and "dtype" in attrs and attrs["dtype"]:
@@ -577,7 +579,7 @@ class _Reader:
             )
         return read(self, row, attrs)
 
-    def of_class(self, kind: NodeKind, attrs: Mapping[str, Any]) -> Any:
+    def of_class(self, kind: NodeKind, attrs: Fields) -> Any:
         """A node of which all fields are in the table."""
         given = {one.name: self.field(attrs[one.theirs], one) for one in kind.fields}
         if kind.cls is OpAttrs:
@@ -600,14 +602,14 @@ class _Reader:
             check_fields(made)
         return made
 
-    def field(self, value: Any, field: NodeField) -> Any:
+    def field(self, value: str, field: NodeField) -> Any:
         """The value of a field of a row."""
         if field.words:
             return field.words[int(value)]
         read = _FIELD_READERS.get(field.how)
         return self.node(value) if read is None else read(self, value)
 
-    def plain(self, given: Any, is_exact: bool = False) -> Any:
+    def plain(self, given: _Number, is_exact: bool = False) -> Any:
         """The value of an attribute; an exact one is a float only if it is in a box."""
         row = self.rows[int(given)]
         key = row["type_key"]
@@ -621,7 +623,7 @@ class _Reader:
         is_float = type(made) is FloatImm and made.dtype == "float32" and not is_exact
         return made.value if is_float else made
 
-    def mapping(self, row: Any, is_exact: bool = False) -> dict[Any, Any]:
+    def mapping(self, row: Row, is_exact: bool = False) -> dict[Any, Any]:
         """The dictionary of a row."""
         data = row.get("data", [])
         if "keys" in row:
@@ -630,36 +632,36 @@ class _Reader:
         pairs = zip(data[::2], data[1::2], strict=True)
         return {self.node(key): self.plain(one, is_exact) for key, one in pairs}
 
-    def exact_attrs(self, given: Any) -> Any:
+    def exact_attrs(self, given: _Number) -> Any:
         """The attributes of a module or of a function of a graph."""
         return self.plain(self.rows[int(given)]["attrs"]["__dict__"], is_exact=True)
 
-    def array(self, row: Any, attrs: Any) -> tuple[Any, ...]:
+    def array(self, row: Row, attrs: Fields) -> tuple[object, ...]:
         return tuple([self.node(one) for one in row.get("data", ())])
 
-    def text(self, row: Any, attrs: Any) -> str:
+    def text(self, row: Row, attrs: Fields) -> str:
         if "repr_b64" not in row:
             return str(row.get("repr_str", ""))
         return base64.b64decode(row["repr_b64"], validate=True)[_LENGTH.size :].decode()
 
-    def var(self, row: Any, attrs: Any) -> Var:
+    def var(self, row: Row, attrs: Fields) -> Var:
         annotation = self.node(attrs["type_annotation"])
         pointer = annotation if isinstance(annotation, PointerType) else None
         is_size = row["type_key"] == "tir.SizeVar"
         return Var(self.node(attrs["name"]), attrs["dtype"], pointer, is_size)
 
-    def pointer(self, row: Any, attrs: Any) -> PointerType:
+    def pointer(self, row: Row, attrs: Fields) -> PointerType:
         element = self.node(attrs["element_type"])
         kind = element if isinstance(element, str) else "handle"
         return PointerType(kind, self.node(attrs["storage_scope"]))
 
-    def call(self, row: Any, attrs: Any) -> Call:
+    def call(self, row: Row, attrs: Fields) -> Call:
         op, args = self.node(attrs["op"]), self.node(attrs["args"])
         if isinstance(op, GlobalVar):
             op, args = CALL_FUNCTION, (StringImm(str(op)), *args)
         return Call(attrs["dtype"], op, tuple([ops.convert(one) for one in args]))
 
-    def function(self, row: Any, attrs: Any) -> PrimFunc:
+    def function(self, row: Row, attrs: Fields) -> PrimFunc:
         params = self.node(attrs["params"])
         buffers = self.mapping(self.rows[int(attrs["buffer_map"])])
         result = self.node(attrs["ret_type"])
@@ -671,42 +673,42 @@ class _Reader:
             result if isinstance(result, str) else "void",
         )
 
-    def module(self, row: Any, attrs: Any) -> IRModule:
+    def module(self, row: Row, attrs: Fields) -> IRModule:
         functions = self.mapping(self.rows[int(attrs["functions"])])
         infos = {name: tuple(one) for name, one in self.plain(attrs["global_infos"]).items()}
         return IRModule(functions, self.exact_attrs(attrs["attrs"]), global_infos=infos)
 
-    def graph_call(self, row: Any, attrs: Any) -> GraphCall:
+    def graph_call(self, row: Row, attrs: Fields) -> GraphCall:
         op = self.node(attrs["op"])
         args, values, infos = (self.node(attrs[one]) for one in ("args", "attrs", "sinfo_args"))
         op = Op.get(op) if type(op) is str else op
         return GraphCall(op, args, values, infos, self.info(attrs))
 
-    def info(self, attrs: Any) -> StructInfo | None:
+    def info(self, attrs: Fields) -> StructInfo | None:
         """What is known of an expression of a graph."""
         found = self.node(attrs["struct_info_"])
         if found is None or isinstance(found, StructInfo):
             return found
         raise ValueError(f"{repr_of(found)} is not a struct info")
 
-    def global_var(self, row: Any, attrs: Any) -> GlobalVar:
+    def global_var(self, row: Row, attrs: Fields) -> GlobalVar:
         name = GlobalVar(self.node(attrs["name_hint"]))
         name.struct_info_ = self.info(attrs)
         return name
 
-    def items(self, given: Any) -> Any:
+    def items(self, given: _Number) -> Any:
         """The value of an attribute, in which a list is a tuple."""
         found = self.plain(given)
         return tuple(found) if type(found) is list else found
 
-    def target(self, row: Any, attrs: Any) -> Any:
+    def target(self, row: Row, attrs: Fields) -> Any:
         options = self.plain(attrs["attrs"])
         head = {name: self.plain(attrs[name]) for name in ("kind", "tag", "keys")}
         host = {} if attrs["host"] == "0" else {"host": self.node(attrs["host"])}
         return TARGETS[0]({**head, **options, **host})
 
 
-_READERS: dict[str, Callable[[_Reader, Any, Any], Any]] = {
+_READERS: dict[str, Callable[[_Reader, Row, Fields], Any]] = {
     "": lambda reader, row, attrs: None,
     "Array": _Reader.array,
     "Map": lambda reader, row, attrs: reader.mapping(row),
@@ -735,7 +737,7 @@ _READERS: dict[str, Callable[[_Reader, Any, Any], Any]] = {
     "Target": _Reader.target,
 }
 # How fields are read that are not the numbers of nodes.
-_FIELD_READERS: dict[As, Callable[[_Reader, Any], Any]] = {
+_FIELD_READERS: dict[As, Callable[[_Reader, str], Any]] = {
     As.PLAIN: _Reader.items,
     As.BOXED: lambda reader, value: reader.plain(value, is_exact=True),
     As.DICT: _Reader.exact_attrs,
@@ -750,7 +752,7 @@ _FIELD_READERS: dict[As, Callable[[_Reader, Any], Any]] = {
 }
 
 
-def _on_device(array: np.ndarray[Any, Any], dtype: str) -> Any:
+def _on_device(array: np.ndarray, dtype: str) -> Any:
     return ARRAY_CONVERSIONS[0](array, dtype=dtype)
 
 
@@ -758,7 +760,7 @@ def _own_alignment(value: int) -> int:
     return E.DEFAULT_ALIGNMENT if value == _ALIGNMENT else value
 
 
-def _flat(statements: Sequence[Any]) -> Iterator[Any]:
+def _flat(statements: Sequence[object]) -> Iterator[object]:
     """Statements, without sequences among them."""
     for one in statements:
         if isinstance(one, SeqStmt):
@@ -767,7 +769,9 @@ def _flat(statements: Sequence[Any]) -> Iterator[Any]:
             yield one
 
 
-def _check_index_map(initial_indices: Any, final_indices: Any, inverse_index_map: Any) -> None:
+def _check_index_map(
+    initial_indices: Sequence[object], final_indices: Sequence[object], inverse_index_map: object
+) -> None:
     if not all(type(one) is Var for one in initial_indices):
         raise ValueError("an initial index is not a variable")
     if not all(isinstance(one, Expr) for one in final_indices):
