@@ -144,7 +144,8 @@ class Stub:
     def spelled(self, hint: Any) -> str:
         """A type as the stub writes it; what it imports is private, as words have such names."""
         outer, inner = typing.get_origin(hint), typing.get_args(hint)
-        if hint is Any or hint is inspect.Parameter.empty or isinstance(hint, typing.TypeVar):
+        is_open = isinstance(hint, typing.TypeVar | typing.ForwardRef)  # the latter of `ExprLike`
+        if hint is Any or hint is inspect.Parameter.empty or is_open:
             return self._imported("typing", "Any")
         if hint is None or hint is type(None):
             return "None"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import (
@@ -26,7 +26,7 @@ from te_sched.ir import blocks as B
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
+from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.roles import Role
 from te_sched.ir.storage_scopes import KERNEL_SCOPES, storage_scope
@@ -170,7 +170,7 @@ def check_well_formed(functions: Collection[S.PrimFunc]) -> None:
         _check_blocks(func.body, frozenset(), search)
 
 
-def _check_blocks(node: Any, loops: frozenset[Var], report: _WellFormed) -> None:
+def _check_blocks(node: S.Stmt, loops: frozenset[Var], report: _WellFormed) -> None:
     """Refuse blocks that use the variables of loops around them."""
     if isinstance(node, S.For):
         loops |= {node.loop_var}
@@ -185,19 +185,19 @@ def _check_blocks(node: Any, loops: frozenset[Var], report: _WellFormed) -> None
 
 def is_ssa(func: S.PrimFunc) -> bool:
     """Whether a function defines each variable once; a `Let` may occur twice with one value."""
-    found: dict[Var, Any] = dict.fromkeys(func.params)
+    found: dict[Var, Node | None] = dict.fromkeys(func.params)
     for node in walk(func.body):
         for var in _defined_by(node):
             known = found.get(var)
-            is_repeated = isinstance(known, E.Let) and isinstance(node, E.Let)
-            if var in found and not (is_repeated and _same_values(known, node)):
+            is_repeated = (
+                isinstance(known, E.Let)
+                and isinstance(node, E.Let)
+                and structural_equal(known.value, node.value)
+            )
+            if var in found and not is_repeated:
                 return False
             found[var] = node
     return True
-
-
-def _same_values(a: Any, b: Any) -> bool:
-    return structural_equal(a.value, b.value)
 
 
 class _Verifier:
@@ -211,7 +211,7 @@ class _Verifier:
         self.scope: set[Var] = set()
         self.threads: set[Var] = set()
         self.defined: set[Var] = set()
-        self.free: dict[Var, Any] = {}
+        self.free: dict[Var, Node] = {}
 
     def run(self) -> None:
         """Check the whole function."""
@@ -229,7 +229,7 @@ class _Verifier:
             for var, user in self.free.items():
                 self.check_free(var, user)
 
-    def check_free(self, var: Var, user: Any) -> None:
+    def check_free(self, var: Var, user: Node) -> None:
         """Check the use of a variable outside of its definition."""
         if var in self.threads:
             return  # a statement may use a thread that is launched elsewhere
@@ -241,7 +241,7 @@ class _Verifier:
         if not is_allowed:
             self.fail(user, f"variable {var.name} is used outside of its definition")
 
-    def fail(self, node: Any, why: str) -> None:
+    def fail(self, node: Node, why: str) -> None:
         """Report a broken rule."""
         lines = primfn(node).splitlines()
         text = lines[0] + (" ..." if len(lines) > 1 else "")
@@ -253,7 +253,7 @@ class _Verifier:
             where=Subject("function", name),
         )
 
-    def define(self, var: Var, node: Any) -> bool:
+    def define(self, var: Var, node: Node) -> bool:
         """Add a defined variable to the scope; returns True."""
         if var in self.scope:
             self.fail(node, f"variable {var.name} is defined inside of its own definition")
@@ -261,14 +261,14 @@ class _Verifier:
         self.defined.add(var)
         return True
 
-    def use(self, var: Var, node: Any) -> None:
+    def use(self, var: Var, node: Node) -> None:
         """Record the use of a variable."""
         if var not in self.scope:
             self.free.setdefault(var, node)
 
     # Statements
 
-    def statement(self, node: Any) -> None:
+    def statement(self, node: S.Stmt) -> None:
         """Check a statement and its parts; chains of statements are traversed without recursion."""
         while True:
             self.known(node)
@@ -281,7 +281,7 @@ class _Verifier:
                 return
             node = below[0]
 
-    def known(self, node: Any) -> None:
+    def known(self, node: Node) -> None:
         """Check that the node may occur at this level and that its rule holds."""
         kind = type(node)
         if kind not in self.level.nodes:
@@ -291,7 +291,7 @@ class _Verifier:
         if complaint is not None:
             self.fail(node, complaint)
 
-    def header(self, node: Any) -> list[Var]:
+    def header(self, node: S.Stmt) -> list[Var]:
         """Check a statement without its body; returns the variables that it defines."""
         found = self.free
         if isinstance(node, S.Allocate) and not self.collect:
@@ -331,7 +331,7 @@ class _Verifier:
         for one in node.region:
             self.part(one)
 
-    def accesses(self, node: Any) -> None:
+    def accesses(self, node: Node) -> None:
         """Record the uses of the data of the buffers that a node accesses."""
         for name in _BUFFERS[type(node)]:
             buffer = getattr(node, name)
@@ -357,28 +357,27 @@ class _Verifier:
 
     # Expressions
 
-    def part(self, node: Any) -> None:
+    def part(self, node: Node) -> None:
         """Check an expression, or the minimum and extent of a range."""
         for one in children(node) if isinstance(node, Range) else (node,):
             self.expression(one)
 
-    def expression(self, root: Any) -> None:
+    def expression(self, root: Node) -> None:
         """Check an expression and all its parts."""
         stack = [root]
         while stack:
             node = stack.pop()
-            kind = type(node)
-            if kind is Var:
+            if type(node) is Var:
                 self.use(node, root)
                 continue
             self.known(node)
-            if _DEFINITIONS[kind]:
+            if _DEFINITIONS[type(node)]:
                 self.binder(node)
             else:
                 self.accesses(node)
                 stack.extend(children(node))
 
-    def binder(self, node: Any) -> None:
+    def binder(self, node: Node) -> None:
         """Check an expression that defines variables."""
         kind = type(node)
         for child in _parts(node, _OUTSIDE[kind]):
@@ -401,10 +400,10 @@ class _Definitions(_Verifier):
         super().__init__(level, func, allowed)
         self.kind = kind
 
-    def known(self, node: Any) -> None:
+    def known(self, node: Node) -> None:
         """Nothing: other checks find other errors."""
 
-    def check_free(self, var: Var, user: Any) -> None:
+    def check_free(self, var: Var, user: Node) -> None:
         """Check the use; a variable that the program does not define may be an argument."""
         if var in self.defined and var not in self.threads:
             self.fail(user, f"variable {var.name} is used outside of its definition")
@@ -428,7 +427,7 @@ class _WellFormed(_Definitions):
         super().__init__(LEVELS["tensors"], func, None, IllFormedError)
         self.others = others
 
-    def define(self, var: Var, node: Any) -> bool:
+    def define(self, var: Var, node: Node) -> bool:
         """Add a variable that is not defined elsewhere."""
         if var in self.scope:
             self.fail(node, f"multiple nested definitions of variable {var.name}")
@@ -445,7 +444,7 @@ class _WellFormed(_Definitions):
             added += [var for var in own if self.define(var, node)]
         return added
 
-    def check_free(self, var: Var, user: Any) -> None:
+    def check_free(self, var: Var, user: Node) -> None:
         """Refuse the use of a variable outside of its definition."""
         text = primfn(user).splitlines()[0]
         state = "no longer in scope" if var in self.defined else "not defined"
@@ -466,7 +465,7 @@ class _WellFormed(_Definitions):
 
     def fail(
         self,
-        node: Any,
+        node: Node,
         why: str,
         in_tvm: str = "",
         help: str = "define each variable once, and use it inside of its scope",
@@ -486,7 +485,7 @@ class _WellFormed(_Definitions):
 def _described(buffer: Buffer) -> set[Var]:
     """The variables of the description of a buffer: its data, shape, strides and offset."""
     found: set[Var] = {buffer.data}
-    stack: list[Any] = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    stack: list[Node] = [*buffer.shape, *buffer.strides, buffer.elem_offset]
     while stack:
         node = stack.pop()
         if type(node) is Var:
@@ -500,13 +499,13 @@ _DEFINITIONS, _BUFFERS = fields_with(Role.DEFINITION), fields_with(Role.BUFFER)
 _OUTSIDE, _BODIES = fields_with(Role.CHILD, Role.REGION), fields_with(Role.BODY)
 
 
-def _parts(node: Any, names: tuple[str, ...]) -> list[Any]:
+def _parts(node: Node, names: tuple[str, ...]) -> list[Any]:
     """The values of fields, tuples flattened."""
     values = [value for name in names if (value := getattr(node, name)) is not None]
     return [one for value in values for one in (value if type(value) is tuple else (value,))]
 
 
-def _defined_by(node: Any) -> list[Var]:
+def _defined_by(node: Node) -> list[Var]:
     """The variables that a node defines, also as part of an axis or a buffer."""
     defined = _parts(node, _DEFINITIONS[type(node)])
     found = [
@@ -521,6 +520,15 @@ def _defined_by(node: Any) -> list[Var]:
 
 # Rules return the fault of a node, or None.
 
+
+class _Conditional(Protocol):
+    """A node with a condition."""
+
+    @property
+    def condition(self) -> Expr:
+        """A bool."""
+
+
 _Rule = Callable[[Any, Level], str | None]
 
 
@@ -532,24 +540,24 @@ def _is_bool(dtype: str) -> bool:
     return dtypes.is_bool(dtypes.element(dtype))
 
 
-def _same_types(node: Any, level: Level) -> str | None:
+def _same_types(node: E.BinaryOp | E.CompareOp, level: Level) -> str | None:
     if node.a.dtype != node.b.dtype:
         return f"its operands have types {node.a.dtype} and {node.b.dtype}"
     return None
 
 
-def _integers(node: Any, level: Level) -> str | None:
+def _integers(node: E.BinaryOp | E.CompareOp, level: Level) -> str | None:
     complaint = _same_types(node, level)
     return complaint if complaint is not None or _is_index(node.dtype) else "it is not of integers"
 
 
-def _truths(node: Any, level: Level) -> str | None:
-    operands = (node.a, node.b) if type(node) is not E.Not else (node.a,)
+def _truths(node: E.CompareOp | E.Not, level: Level) -> str | None:
+    operands = (node.a,) if isinstance(node, E.Not) else (node.a, node.b)
     wrong = [one.dtype for one in operands if not _is_bool(one.dtype)]
     return f"an operand is {wrong[0]}, not bool" if wrong else None
 
 
-def _condition(node: Any, level: Level) -> str | None:
+def _condition(node: _Conditional, level: Level) -> str | None:
     dtype = node.condition.dtype
     return None if _is_bool(dtype) else f"its condition is {dtype}, not bool"
 
@@ -609,7 +617,7 @@ def _load(node: E.BufferLoad, level: Level) -> str | None:
     return _indices(node.buffer, node.indices, level) or _mask(node.predicate, node.dtype)
 
 
-def _mask(predicate: Any, dtype: str) -> str | None:
+def _mask(predicate: Expr | None, dtype: str) -> str | None:
     if predicate is None or predicate.dtype == dtypes.with_lanes("bool", dtypes.lanes(dtype)):
         return None
     return f"the predicate of {dtype} is {predicate.dtype}"
@@ -636,7 +644,7 @@ def _for(node: S.For, level: Level) -> str | None:
     return None
 
 
-def _let(node: Any, level: Level) -> str | None:
+def _let(node: E.Let | S.LetStmt, level: Level) -> str | None:
     if node.var.dtype != node.value.dtype:
         return f"{node.var.name} is {node.var.dtype}, its value {node.value.dtype}"
     return None

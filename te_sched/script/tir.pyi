@@ -301,7 +301,7 @@ def acos(x: _Any, *, dtype: _Any = None) -> _Expr:
     """The inverse cosine."""
 def acosh(x: _Any, *, dtype: _Any = None) -> _Expr:
     """The inverse hyperbolic cosine."""
-def address_of(load: _Any, *, dtype: _Any = None) -> _Expr:
+def address_of(load: _object, *, dtype: _Any = None) -> _Expr:
     """The address of an element, or of the first element of a buffer."""
 def alloc_buffer(shape: _Any, dtype: _Any = "float32", data: _Any = None, strides: _Any = None, elem_offset: _Any = None, scope: _str = "global", align: _int = -1, offset_factor: _int = 0, buffer_type: _str = "default", axis_separators: _Any = None) -> _Buffer:
     """A buffer that exists in the block, or in all of the function."""
@@ -397,7 +397,7 @@ def call_packed_lowered(*args: _Any, dtype: _Any = None) -> _Expr:
     """A call of a registered function (tvm_call_packed_lowered), by its name."""
 def call_pure_extern(*args: _Any, dtype: _Any = None, **named: _Any) -> _Expr:
     """Call a C function without side effects."""
-def call_tir(global_var: _Any, *args: _Any) -> _Expr:
+def call_tir(global_var: _object, *args: _Any) -> _Expr:
     """Call another function of the module, which gives nothing."""
 def cast(value: _Any, dtype: _Any) -> _Expr:
     """A value converted to a dtype."""

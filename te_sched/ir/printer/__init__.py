@@ -5,8 +5,6 @@ Adds `str` and `repr` to nodes, and `script()` and `astext()` to functions and m
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.expr import Node
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.printer.text import script
@@ -18,7 +16,7 @@ __all__ = ["primfn", "script"]
 _PRINTED = frozenset(NODE_CLASSES)
 
 
-def _text(self: Any) -> str:
+def _text(self: object) -> str:
     return script(self) if type(self) in _PRINTED else object.__repr__(self)
 
 

@@ -9,7 +9,7 @@ not know operators, except for those with a notation of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from te_sched.ir import graph as G
@@ -45,7 +45,7 @@ class GraphPrinter(ScriptPrinter):
     has_ir = has_tir = False  # whether what was printed before the function uses I and T
     _named_functions = False  # whether a function of the module was named
 
-    def text(self, node: Any) -> str:
+    def text(self, node: object) -> str:
         """The text of an expression, struct info or value of an attribute."""
         method = _METHODS.get(type(node))
         return super().text(node) if method is None else method(self, node)
@@ -154,7 +154,7 @@ class GraphPrinter(ScriptPrinter):
         else:
             self._assign(var, self._right_side(value), value, lines, indent)
 
-    def _right_side(self, value: Any) -> str:
+    def _right_side(self, value: object) -> str:
         text = self.text(value)
         is_several = isinstance(value, G.Tuple) and len(value.fields) > 1
         return text[1:-1] if is_several else text
@@ -163,10 +163,10 @@ class GraphPrinter(ScriptPrinter):
         self,
         var: G.GraphVar,
         text: str,
-        value: Any,
+        value: object,
         lines: list[str],
         indent: str,
-        cast: Any = None,
+        cast: I.StructInfo | None = None,
     ) -> None:
         known = var.struct_info_
         kind = ""
@@ -174,7 +174,7 @@ class GraphPrinter(ScriptPrinter):
             kind = f": {self.text(known)}"
         lines.append(f"{indent}{self.name(var, var.name_hint, self.block)}{kind} = {text}")
 
-    def _is_annotated(self, known: Any, value: Any, cast: Any) -> bool:
+    def _is_annotated(self, known: I.StructInfo, value: object, cast: I.StructInfo | None) -> bool:
         """Whether the struct info of a variable is printed: the value may have it in its text."""
         if isinstance(value, G.GraphCall) and value.op in _WITH_RESULT and cast is None:
             return not structural_equal(value.sinfo_args[0], known)
@@ -183,7 +183,9 @@ class GraphPrinter(ScriptPrinter):
         found = cast or G.inferred_struct_info(value)
         return found is None or not structural_equal(found, known)
 
-    def condition(self, node: G.If, lines: list[str], indent: str, var: Any = None) -> None:
+    def condition(
+        self, node: G.If, lines: list[str], indent: str, var: G.GraphVar | None = None
+    ) -> None:
         """Add the lines of a condition; the results of its branches are bound to a variable."""
         test = self.text(node.cond)
         if var is not None:
@@ -215,7 +217,7 @@ class GraphPrinter(ScriptPrinter):
         block.add(f"{name}{kind}")
         return name
 
-    def home(self, one: Any) -> TextBlock:
+    def home(self, one: object) -> TextBlock:
         """The block in which a variable of a size is declared: the innermost one."""
         return self.block
 
@@ -268,7 +270,7 @@ class GraphPrinter(ScriptPrinter):
             del attrs["te_grad_kwargs"]
         return [f"{key}={self._attribute_value(key, value)}" for key, value in attrs.items()]
 
-    def _attribute_value(self, key: str, value: Any) -> str:
+    def _attribute_value(self, key: str, value: object) -> str:
         """The value of an attribute; a dtype that is not known is "void"."""
         is_void = key.endswith("dtype") and isinstance(value, str) and not value
         return '"void"' if is_void else self.text(value)
@@ -279,9 +281,10 @@ class GraphPrinter(ScriptPrinter):
             return []
         return [f"sinfo_args={python_tuple([self.text(one) for one in node.sinfo_args])}"]
 
-    def _callee(self, function: Any) -> str:
-        is_extern = isinstance(function, G.ExternFunc)
-        return quoted(function.global_symbol) if is_extern else self.text(function)
+    def _callee(self, function: object) -> str:
+        if isinstance(function, G.ExternFunc):
+            return quoted(function.global_symbol)
+        return self.text(function)
 
     def _call_tir(self, node: G.GraphCall) -> str:
         function, args, *sizes = node.args
@@ -316,13 +319,13 @@ class GraphPrinter(ScriptPrinter):
 
     # Struct infos
 
-    def _size(self, size: Any) -> str:
+    def _size(self, size: object) -> str:
         """A size or number: in a signature, text of an expression is a string."""
         text = self.text(size)
         is_plain = not self.is_signature or type(size) is IntImm
         return text if is_plain or isinstance(size, G.GraphExpr) else quoted(text)
 
-    def _sizes(self, sizes: Any) -> list[str]:
+    def _sizes(self, sizes: Iterable[object]) -> list[str]:
         return [self._size(one) for one in sizes]
 
     def _prim_info(self, node: I.PrimStructInfo) -> str:
@@ -376,7 +379,7 @@ class GraphPrinter(ScriptPrinter):
 
     # Whole texts
 
-    def graph_lines(self, node: Any) -> list[str]:
+    def graph_lines(self, node: object) -> list[str]:
         """The lines of a part of a graph, with what it uses."""
         lines: list[str] = []
         if isinstance(node, G.GraphFunction):
@@ -405,7 +408,7 @@ def device_text(node: I.VDevice) -> str:
     return f"I.vdevice({target}, {node.vdevice_id}, {quoted(node.memory_scope)})"
 
 
-def _written_attrs(func: G.GraphFunction, name: Any) -> dict[str, Any]:
+def _written_attrs(func: G.GraphFunction, name: object) -> dict[str, Any]:
     """The attributes that are printed: not a symbol that is the name."""
     return {
         key: value

@@ -6,7 +6,6 @@ Such a line is a str. Must not know the purpose of the reference.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import stmt as S
@@ -39,7 +38,7 @@ def origin_of(line: str) -> S.Stmt | None:
 class _OriginPrinter(ScriptPrinter):
     """A printer that sets the statement of each line."""
 
-    def statement(self, node: Any, is_last: bool) -> None:
+    def statement(self, node: S.Stmt, is_last: bool) -> None:
         lines = self.block.lines
         start = len(lines)
         super().statement(node, is_last)

@@ -9,7 +9,7 @@ meaning of attributes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
@@ -47,7 +47,7 @@ _FOR_KIND = {"vectorized": "vectorized", "unrolled": "unroll", "parallel": "para
 
 
 @walks_deeply("print a program")
-def primfn(node: Any) -> str:
+def primfn(node: object) -> str:
     """The text of a module, function, statement or expression."""
     if isinstance(node, S.IRModule):
         return "\n\n".join(
@@ -67,11 +67,11 @@ class Primfn:
 
     def __init__(self) -> None:
         self.allocator = UniqueNames()
-        self.names: dict[Any, str] = {}
-        self.meta: dict[str, list[Any]] = {}
+        self.names: dict[object, str] = {}
+        self.meta: dict[str, list[object]] = {}
         self.lines: list[str] = []
 
-    def take_name(self, one: Any, hint: str, prefix: str = "v") -> str:
+    def take_name(self, one: object, hint: str, prefix: str = "v") -> str:
         """Assign a name to an object."""
         name = self.names[one] = self.allocator.take(
             hint if not hint or hint[0].isalpha() else prefix + hint
@@ -152,11 +152,11 @@ class Primfn:
 
     # Expressions
 
-    def text(self, node: Any) -> str:
+    def text(self, node: object) -> str:
         """The text of an expression, range, axis, buffer or plain value."""
         return _EXPRESSIONS[type(node)](self, node)
 
-    def commas(self, items: Any) -> str:
+    def commas(self, items: Iterable[object]) -> str:
         """The texts, separated by commas."""
         return ", ".join([self.text(item) for item in items])
 
@@ -171,10 +171,10 @@ class Primfn:
         value = f"{node.value:g}" if math.isfinite(node.value) else str(node.value)
         return f"{value}{_literal_suffix(node.dtype)}"
 
-    def _infix(self, node: Any) -> str:
+    def _infix(self, node: E.BinaryOp | E.CompareOp) -> str:
         return f"({self.text(node.a)}{_INFIX[type(node)]}{self.text(node.b)})"
 
-    def _prefix(self, node: Any) -> str:
+    def _prefix(self, node: E.BinaryOp | E.CompareOp) -> str:
         return f"{_PREFIX[type(node)]}({self.text(node.a)}, {self.text(node.b)})"
 
     def _let(self, node: E.Let) -> str:
@@ -215,12 +215,12 @@ class Primfn:
         lines, self.lines = self.lines, kept
         return lines
 
-    def statement(self, node: Any, indent: str) -> None:
+    def statement(self, node: S.Stmt, indent: str) -> None:
         """Append the lines of a statement."""
         node = _without_owner_guard(node)
         _STATEMENTS.get(type(node), Primfn._newer)(self, node, indent)
 
-    def _newer(self, node: Any, indent: str) -> None:
+    def _newer(self, node: S.Stmt, indent: str) -> None:
         """Print a statement that TVM 0.9 did not have: its class and fields, then nested ones."""
         values = [getattr(node, name) for name in INIT_FIELDS[type(node)]]
         inside = [value for value in values if isinstance(value, S.Stmt)]
@@ -311,7 +311,7 @@ class Primfn:
     def _realize(self, node: S.BufferRealize, indent: str) -> None:
         self._region(node, f"buffer_realize {self.buffer(node.buffer)}", indent)
 
-    def _region(self, node: Any, head: str, indent: str) -> None:
+    def _region(self, node: S.BufferRealize | S.ProducerRealize, head: str, indent: str) -> None:
         line = f"{indent}{head}({self.text(node.bounds)})"
         if not ops.is_const(node.condition, 1):
             line += f" if {self.text(node.condition)}"
@@ -395,7 +395,7 @@ def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
 
 
 _LEAVES = frozenset([Var, IntImm, FloatImm, StringImm])
-_EXPRESSIONS: dict[type, Callable[[Primfn, Any], str]] = ByClass()
+_EXPRESSIONS = ByClass()
 _EXPRESSIONS |= {
     Var: Primfn._variable,
     IntImm: Primfn._integer,

@@ -41,12 +41,12 @@ class TextBlock:
 
     __slots__ = ("indent", "lines", "named", "names", "node")
 
-    def __init__(self, node: Any, indent: str) -> None:
+    def __init__(self, node: object, indent: str) -> None:
         self.node = node
         self.indent = indent
         self.lines: list[str] = []
         self.names: list[str] = []
-        self.named: list[Any] = []
+        self.named: list[object] = []
 
     def add(self, line: str) -> None:
         """Append a line of text."""
@@ -70,7 +70,7 @@ class ScriptPrinter(ExprPrinter):
 
     # Blocks
 
-    def enter(self, node: Any, indent: str) -> tuple[TextBlock, TextBlock]:
+    def enter(self, node: object, indent: str) -> tuple[TextBlock, TextBlock]:
         """Open a block for a statement; returns it and its parent."""
         outer, inner = self.block, TextBlock(node, indent)
         self.open.setdefault(id(node), inner)
@@ -91,7 +91,7 @@ class ScriptPrinter(ExprPrinter):
         for one in block.named:
             del self.names[one]
 
-    def name(self, one: Any, hint: str, block: TextBlock, default: str = "v") -> str:
+    def name(self, one: object, hint: str, block: TextBlock, default: str = "v") -> str:
         """Assign a name while a block is open; an existing name is kept."""
         known = self.names.get(one)
         if known is not None:
@@ -104,12 +104,12 @@ class ScriptPrinter(ExprPrinter):
         self.alias(one, name, block)
         return name
 
-    def alias(self, one: Any, text: str, block: TextBlock) -> None:
+    def alias(self, one: object, text: str, block: TextBlock) -> None:
         """Refer to an object by an expression instead of a name, such as `A.data`."""
         self.names[one] = text
         block.named.append(one)
 
-    def home(self, one: Any) -> TextBlock:
+    def home(self, one: object) -> TextBlock:
         """The open block in which a free variable or buffer is declared."""
         scope = self.uses.lowest.get(one)
         while scope is not None:
@@ -204,7 +204,7 @@ class ScriptPrinter(ExprPrinter):
             return []
         return ["", _OMITTED] if after_function else [_OMITTED]
 
-    def expression(self, node: Any) -> str:
+    def expression(self, node: object) -> str:
         """Print an expression without declarations of its free variables."""
         return self.text(node)
 
@@ -281,14 +281,14 @@ class ScriptPrinter(ExprPrinter):
         else:
             self.statement(node, True)
 
-    def statement(self, node: Any, is_last: bool) -> None:
+    def statement(self, node: S.Stmt, is_last: bool) -> None:
         """Print one statement into the current block."""
         if self.style.marks:
             self._marked(node, is_last)
         else:
             _STATEMENTS[type(node)](self, node, is_last)
 
-    def _marked(self, node: Any, is_last: bool) -> None:
+    def _marked(self, node: S.Stmt, is_last: bool) -> None:
         """Print a statement with its comment, or underlined."""
         comments = self.style.obj_to_annotate or {}
         targets = self.style.obj_to_underline or ()
@@ -309,7 +309,7 @@ class ScriptPrinter(ExprPrinter):
                 text = f"{OPENING}{text}{CLOSING}"
             lines[-1] = f"{self.block.indent}{text}  # {comment}"
 
-    def _underlined_text(self, node: Any) -> str:
+    def _underlined_text(self, node: object) -> str:
         """The text of an expression, with marks around what is underlined."""
         return self._between_marks(node, type(self).text(self, node))
 
@@ -317,7 +317,7 @@ class ScriptPrinter(ExprPrinter):
         """The name of a buffer, with marks around it if it is underlined."""
         return self._between_marks(buffer, super().buffer(buffer))
 
-    def _between_marks(self, node: Any, text: str) -> str:
+    def _between_marks(self, node: object, text: str) -> str:
         is_target = any(one is node for one in self.style.obj_to_underline or ())
         return f"{OPENING}{text}{CLOSING}" if is_target and OPENING not in text else text
 
@@ -325,7 +325,9 @@ class ScriptPrinter(ExprPrinter):
         """Print `line` followed by the body, or `with as_block:` with the body nested."""
         self.nested_of(node, node.body, line, is_last, as_block)  # type: ignore[attr-defined]
 
-    def nested_of(self, node: Any, body: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
+    def nested_of(
+        self, node: S.Stmt, body: S.Stmt, line: str, is_last: bool, as_block: str
+    ) -> None:
         """The same for a given body."""
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
         self.body(body)
@@ -444,7 +446,13 @@ class ScriptPrinter(ExprPrinter):
     def _realize(self, node: S.BufferRealize, is_last: bool, scope: str | None = None) -> None:
         self._realized(node, self.buffer(node.buffer), is_last, scope)
 
-    def _realized(self, node: Any, name: str, is_last: bool, scope: str | None) -> None:
+    def _realized(
+        self,
+        node: S.BufferRealize | S.ProducerRealize,
+        name: str,
+        is_last: bool,
+        scope: str | None,
+    ) -> None:
         args = [f"{name}[{self.region(node.bounds)}]"]
         if scope is not None:
             args.append(quoted(scope))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import dtypes, ops
@@ -35,7 +35,7 @@ _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
 _CONSTANT = (IntImm, FloatImm)
-Metadata = dict[str, list[Any]]  # nodes that are not printed, by the key of their class
+Metadata = dict[str, list[object]]  # nodes that are not printed, by the key of their class
 _TEXTS = "tir.StringImm"  # the key of texts of several lines
 
 # Intrinsics that are printed with the data type, first or last, or under another name.
@@ -66,20 +66,27 @@ def quoted(text: str) -> str:
     ) + '"'  # fmt: skip
 
 
-def mapping_text(printer: Any, node: Any) -> str:
+class _Printer(Protocol):
+    """A printer of expressions, in any language."""
+
+    def text(self, node: object) -> str:
+        """The text of a node or plain value."""
+
+
+def mapping_text(printer: _Printer, node: Mapping[object, object]) -> str:
     """The text of a mapping as a dictionary with sorted keys."""
     keys = sorted(node, key=str)
     return f"{{{', '.join(f'{quoted(str(key))}: {printer.text(node[key])}' for key in keys)}}}"
 
 
-class ByClass(dict[type, Any]):
+class ByClass(dict[type, Callable[..., str]]):
     """Printing methods by class; values of other classes, in attributes, are strings."""
 
-    def __missing__(self, kind: type) -> Any:
+    def __missing__(self, kind: type) -> Callable[..., str]:
         return _as_string
 
 
-def _as_string(printer: Any, node: Any) -> str:
+def _as_string(printer: _Printer, node: object) -> str:
     if hasattr(node, "export"):  # a target
         return f"T.target({printer.text(node.export())})"
     return quoted(repr_of(node))
@@ -104,7 +111,7 @@ class ExprPrinter:
 
     def __init__(self, style: Style = PLAIN, metadata: Metadata | None = None) -> None:
         self.style = style
-        self.names: dict[Any, str] = {}
+        self.names: dict[object, str] = {}
         self.metadata: Metadata = {} if metadata is None else metadata
         self.module_name = ""  # of the module around a function
 
@@ -120,7 +127,7 @@ class ExprPrinter:
         """The texts of variables with temporary names, and of the result in which they occur."""
         raise NotImplementedError
 
-    def text(self, node: Any) -> str:
+    def text(self, node: object) -> str:
         """The text of an expression, range, axis, buffer or plain value."""
         return _METHODS[type(node)](self, node)
 
@@ -151,7 +158,7 @@ class ExprPrinter:
             return quoted(node.value)
         return self.metadata_item(_TEXTS, node)
 
-    def metadata_item(self, key: str, node: Any) -> str:
+    def metadata_item(self, key: str, node: object) -> str:
         """The text of a node that is in the metadata, to which it is added."""
         known = self.metadata.setdefault(key, [])
         if not any(one is node for one in known):
@@ -159,7 +166,7 @@ class ExprPrinter:
         place = next(place for place, one in enumerate(known) if one is node)
         return f'metadata["{key}"][{place}]'
 
-    def _binary(self, node: Any) -> str:
+    def _binary(self, node: E.BinaryOp | E.CompareOp) -> str:
         kind, a, b = type(node), node.a, node.b
         operator, level = _BINARY[kind]
         left, right = self.text(a), self.text(b)
@@ -175,7 +182,7 @@ class ExprPrinter:
             right = f"({right})"
         return f"{left} {operator} {right}"
 
-    def _function(self, node: Any) -> str:
+    def _function(self, node: E.BinaryOp) -> str:
         return f"T.{_FUNCTION[type(node)]}({self.text(node.a)}, {self.text(node.b)})"
 
     def _not(self, node: E.Not) -> str:
@@ -263,7 +270,7 @@ class ExprPrinter:
     def _match_buffer(self, node: MatchBufferRegion) -> str:
         return f"T.match_buffer({self.text(node.source)})"
 
-    def commas(self, items: Any) -> str:
+    def commas(self, items: Iterable[object]) -> str:
         """The texts, separated by commas."""
         return ", ".join([self.text(item) for item in items])
 
@@ -315,7 +322,7 @@ def _is_operator(node: Any) -> bool:
     return not (has_constant and _folds(node))
 
 
-def _folds(node: Any) -> bool:
+def _folds(node: E.BinaryOp | E.CompareOp) -> bool:
     """Whether the operator would build another node from these operands, so that the class is
     printed instead.
     """
@@ -329,7 +336,7 @@ def _folds(node: Any) -> bool:
     return built is a or built is b or type(built) is not kind
 
 
-_METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
+_METHODS = ByClass()
 _METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
+from te_sched.ir.paths import ObjectPath
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class Style:
     syntax_sugar: bool = True
     show_object_address: bool = False
     show_all_struct_info: bool = True
-    obj_to_underline: Sequence[Any] | None = None
-    obj_to_annotate: Mapping[Any, str] | None = None
-    path_to_underline: Sequence[Any] | None = None
-    path_to_annotate: Mapping[Any, str] | None = None
+    obj_to_underline: Sequence[object] | None = None
+    obj_to_annotate: Mapping[object, str] | None = None
+    path_to_underline: Sequence[ObjectPath] | None = None
+    path_to_annotate: Mapping[ObjectPath, str] | None = None
 
     def __post_init__(self) -> None:
         for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
@@ -83,7 +84,7 @@ class Style:
             return self._underlined(found, marked)
         return found
 
-    def _underlined(self, lines: list[str], marked: list[Any]) -> list[str]:
+    def _underlined(self, lines: list[str], marked: list[list[tuple[int, int]]]) -> list[str]:
         numbers = _line_numbers(lines)
         width = len(str(max(numbers))) + 1 if self.print_line_numbers else 0
         shown, found = self._shown(marked, numbers), []
@@ -106,7 +107,7 @@ class Style:
             place += 1
         return found
 
-    def _shown(self, marked: list[Any], numbers: list[int]) -> list[bool]:
+    def _shown(self, marked: list[list[tuple[int, int]]], numbers: list[int]) -> list[bool]:
         """The lines near an underlined one; a single line is not omitted."""
         count = self.num_context_lines
         if count < 0 or not any(marked):
@@ -137,7 +138,7 @@ def _line_numbers(lines: Sequence[str]) -> list[int]:
     return found
 
 
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options; names and types that differ from the fields of `Style` are refused."""
     known = {field.name: field for field in fields(Style)}
     for name, value in options.items():

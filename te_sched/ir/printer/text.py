@@ -32,7 +32,7 @@ from te_sched.lazy_loading import load
 _OF_GRAPHS = (G.GraphExpr, G.Binding, G.BindingBlock, StructInfo, ShapeExpr)
 
 
-def script(node: Any, **options: Any) -> str:
+def script(node: object, **options: object) -> str:
     """The TVMScript text of a node. The options are the fields of `Style`.
 
     >>> from te_sched import te, tir
@@ -43,7 +43,7 @@ def script(node: Any, **options: Any) -> str:
     return _text(node, _style(node, options) if options else PLAIN)
 
 
-def _style(node: Any, options: dict[str, Any]) -> Style:
+def _style(node: object, options: dict[str, Any]) -> Style:
     """The options, with the objects at the given paths."""
     style = Style(**checked_options(options))
     comments = style.path_to_annotate or {}
@@ -102,7 +102,7 @@ def _metadata_lines(metadata: Metadata, style: Style) -> list[str]:
 class _AttributesPrinter(ScriptPrinter):
     """Prints the attributes of modules, where floats are those of Python."""
 
-    def text(self, node: Any) -> str:
+    def text(self, node: object) -> str:
         """The text of a value."""
         return plain_float(node) if type(node) is float else super().text(node)
 
@@ -156,7 +156,7 @@ def _place(module: S.IRModule, name: str) -> tuple[bool, int, str]:
     return name == "main", kind, str(name)
 
 
-def _underlined_from(lines: list[str], start: str, node: Any, style: Style) -> list[str]:
+def _underlined_from(lines: list[str], start: str, node: object, style: Style) -> list[str]:
     """The lines of a function or module, all underlined if it is."""
     if not any(one is node for one in style.obj_to_underline or ()):
         return lines

@@ -22,7 +22,7 @@ class TextScope:
 
     __slots__ = ("depth", "node", "parent")
 
-    def __init__(self, node: Any, parent: TextScope | None) -> None:
+    def __init__(self, node: object, parent: TextScope | None) -> None:
         self.node = node
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
@@ -60,8 +60,8 @@ class Uses:
     `scopes` maps the identity of a statement to its scope, if it has one.
     """
 
-    def __init__(self, root: Any) -> None:
-        self.lowest: dict[Any, TextScope] = {}
+    def __init__(self, root: object) -> None:
+        self.lowest: dict[object, TextScope] = {}
         self.scopes: dict[int, TextScope] = {}
         # As in TVM, an expression that occurs in several places counts where it occurs first.
         self.seen: set[Expr] = set()
@@ -167,7 +167,7 @@ class Uses:
             self._statement(node.init, self._inner(node.init, scope))
         return node.body, scope
 
-    def _header(self, node: Any, scope: TextScope) -> None:
+    def _header(self, node: S.Stmt, scope: TextScope) -> None:
         """Record the uses in a statement, without nested statements."""
         if isinstance(node, S.AttrStmt):
             self._attribute_node(node, scope)
