@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir import ops
+from te_sched.arith.build import negate
 from te_sched.ir.blocks import Block
 from te_sched.ir.choices import choice_of, with_choice
-from te_sched.ir.expr import Expr, Not, Range
+from te_sched.ir.expr import Expr, Range
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
 from te_sched.ir.visitor import Mapper, replace
@@ -34,7 +34,9 @@ class FactsMapper(Mapper):
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
         """A scope in which a condition holds, or does not."""
-        return self.analyzer.constraint(condition if holds else ops.logical_not(condition))
+        if not holds:
+            condition = self.analyzer.rewrite_simplify(negate(condition))
+        return self.analyzer.constraint(condition)
 
     def fact_of(self, condition: Expr, mapped: Expr) -> Expr:
         """What is assumed of a condition: by default the mapped one."""
@@ -78,6 +80,6 @@ class FactsMapper(Mapper):
         fact = self.fact_of(given, condition)
         with self.assuming(fact):
             yes = self.visit(yes)
-        with self.assuming(Not(fact)):  # as TVM: maps of iterators have no predicate here
+        with self.assuming(fact, holds=False):
             no = self.visit(no)
         return with_choice(node, condition, yes, no)

@@ -40,6 +40,7 @@ from te_sched.ir.expr import (
     IntImm,
     IterVar,
     Mul,
+    Not,
     PointerType,
     Range,
     StringImm,
@@ -370,7 +371,12 @@ class _FunctionFlattener(_Flattener, FactsMapper):
     def visit_Call(self, node: Call) -> Expr:
         if node.op != "tir.if_then_else" or not self.uses_iterators:
             return super().visit_Call(node)
-        return self.choice(node)
+        condition = self.visit(node.args[0])
+        with self.assuming(condition):
+            then = self.visit(node.args[1])
+        with self.assuming(Not(condition)):  # as TVM: iterator maps have no predicate here
+            other = self.visit(node.args[2])
+        return replace(node, args=(condition, then, other))
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         return self.computed_index(buffer, indices)  # it depends on the loops around it
@@ -390,7 +396,7 @@ class _FunctionFlattener(_Flattener, FactsMapper):
         outside = self.conditions
         if self.uses_iterators and holds:
             self.conditions = [*outside, plain(condition)]
-        with self.analyzer.constraint(condition if holds else ops.logical_not(condition)):
+        with super().assuming(condition, holds):
             yield
         self.conditions = outside
 

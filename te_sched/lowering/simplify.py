@@ -116,9 +116,7 @@ class StatementSimplifier(FactsMapper):
         """
         if self.is_exact and self.analyzer.may_wrap(condition):
             return nullcontext()
-        if not holds:
-            condition = self.analyzer.rewrite_simplify(build.negate(condition))
-        return self.analyzer.constraint(condition)
+        return super().assuming(condition, holds)
 
     def propagated(self, e: Expr, statement: Stmt) -> Expr:
         """An expression of a statement; subclasses replace elements whose values they know."""
