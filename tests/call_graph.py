@@ -20,6 +20,18 @@ _OF_OTHERS = {
 _IMPORTS_DEEP = 8  # how often a name is imported from a module that imports it itself
 
 
+def _code(function: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a function without its annotations, which call nothing."""
+    stack = [function]
+    while stack:
+        part = stack.pop()
+        yield part
+        for name, value in ast.iter_fields(part):
+            if name not in ("annotation", "returns"):
+                parts = value if isinstance(value, list) else [value]
+                stack += [child for child in parts if isinstance(child, ast.AST)]
+
+
 class CallGraph:
     """Functions are named "module:Class.method" or "module:function"."""
 
@@ -120,7 +132,7 @@ class CallGraph:
     def _calls_of(self, function: str) -> Iterator[str]:
         module, _, rest = function.partition(":")
         owner = f"{module}:{rest.rpartition('.')[0]}"
-        for part in ast.walk(self.functions[function]):
+        for part in _code(self.functions[function]):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 yield from self._made(self.meaning(module, part.id))
             elif isinstance(part, ast.Attribute):
