@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.pipeline import lower
 from te_sched.schedule.schedule import create_schedule
+from te_sched.story.explaining import explain
 from te_sched.target import Target
 
 N = 37
@@ -70,6 +73,45 @@ def test_rejects() -> None:
         build(schedule, args, "cuda")
     with pytest.raises(BuildError, match="got an int"):
         build(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("target", ["cuda", {"kind": "cuda"}, Target("cuda")])
+def test_target_of_functions_may_be_the_second_argument(target: Any) -> None:
+    module = lower(*declare()[:2])
+    for program in (module, module["main"], {"main": module["main"]}):
+        with pytest.raises(BuildError, match="no loop around it is bound to a thread"):
+            build(program, target)
+    story = explain(module, "llvm -mcpu=znver4", measure=False)
+    assert "for llvm -mcpu=znver4" in str(story)
+    with pytest.raises(BuildError, match=r"'lvvm' is not a target kind(.|\n)*mean 'llvm'"):
+        build(module, "lvvm")
+    with pytest.raises(BuildError, match=r"build takes no args with an IRModule, got \{'a': 1\}"):
+        build(module, {"a": 1})
+    with pytest.raises(BuildError, match="the mapping has no 'kind'"):
+        build(module, target={"a": 1})  # type: ignore[arg-type]
+    with pytest.raises(BuildError, match="build has two targets: 'llvm' and 'cuda'"):
+        build(module, "llvm", "cuda")
+
+
+def test_a_schedule_rejects_a_target_in_place_of_its_arguments() -> None:
+    schedule, *_ = declare()
+    for target in ("cuda", Target("cuda")):
+        with pytest.raises(BuildError, match=r'help: .* te_sched.build\(s, \[A, B\], "cuda"\)'):
+            build(schedule, target)
+
+
+def test_functions_reject_parameters_of_a_schedule() -> None:
+    schedule, args, _ = declare()
+    module = lower(schedule, args)
+    check(build(module, [], "llvm"))  # no parameters
+    with pytest.raises(BuildError, match="build takes no args with an IRModule"):
+        build(module, args)
+    with pytest.raises(LoweringError, match=r"takes no args with a PrimFunc, got 'x'"):
+        lower(module["main"], "x")  # type: ignore[arg-type]
+    with pytest.raises(LoweringError, match="lower takes no binds"):
+        lower(module, binds={args[0]: tir.decl_buffer((N, N), name="A")})
+    with pytest.raises(ScheduleError, match="explain takes no args"):
+        explain(module, args)
 
 
 @pytest.mark.parametrize("shared", ["buffer", "memory"])

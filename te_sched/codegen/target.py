@@ -7,7 +7,7 @@ in force inside a `with target:`. Must not know code generation.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -338,6 +338,34 @@ def as_target(target: str | Target | Mapping[str, Any] | None) -> Target:
     return target if isinstance(target, Target) else Target(target)
 
 
+Arguments = Sequence[Any] | str | Target | Mapping[str, Any] | None
+
+
+def target_after_program(
+    args: Any, target: str | Target | None, call: str
+) -> tuple[Any, str | Target | Mapping[str, Any] | None]:
+    """The arguments and the target of a call that takes both after a program: as in TVM since 0.20,
+    the target may be the second argument.
+
+    >>> target_after_program("cuda", None, "build")
+    (None, 'cuda')
+
+    Raises
+    ------
+    BuildError if there are two targets.
+    """
+    is_mapping = isinstance(args, Mapping) and ("kind" in args or "tag" in args)
+    if not is_mapping and not isinstance(args, str | Target):
+        return args, target
+    if target is not None:
+        raise BuildError(
+            f"{call} has two targets: {repr_of(args)} and {repr_of(target)}",
+            "a string or Target in place of the arguments is the target",
+            "give one of them",
+        )
+    return None, args
+
+
 def check_available(target: Target) -> None:
     """Refuse a target for which this version generates no code."""
     if target.kind not in ("llvm", "cuda"):
@@ -349,6 +377,9 @@ def check_available(target: Target) -> None:
 
 def _text_of(target: Mapping[str, Any]) -> str:
     """A target string from a mapping of a kind and its options."""
+    if not target.get("tag") and not target.get("kind"):
+        help = 'give a target like "llvm", or {"kind": "llvm", "mcpu": "znver4"}'
+        raise _unusable(target, "the mapping has no 'kind'", help)
     words = [str(target.get("tag") or target.get("kind", ""))]
     for name, value in target.items():
         values = value if isinstance(value, list | tuple) else [value]

@@ -10,15 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
-from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.codegen.target import (
+    Arguments,
+    Target,
+    as_target,
+    check_available,
+    target_after_program,
+)
 from te_sched.config import current
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, StepTimer, Work, functions_in, run_plan
 from te_sched.driver.steps import PLAN, PREPARING
-from te_sched.errors import BuildError, user_place
+from te_sched.errors import BuildError, repr_of, user_place
 from te_sched.ir.expr import Buffer
 from te_sched.ir.source_lines import About, adding_lines, lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lowering.pipeline import check_parameters
 from te_sched.lowering.show_passes import shown
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import with_places
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
 @walks_deeply("build a program", BuildError)
 def build(
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
-    args: Sequence[Any] | None = None,
+    args: Arguments = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
     name: str = "main",
@@ -49,7 +56,8 @@ def build(
     Parameters
     ----------
     inputs : a Schedule, a PrimFunc, an IRModule, or functions by name.
-    args : for a schedule, the parameters of the function: inputs and outputs.
+    args : for a schedule, the parameters of the function: inputs and outputs. Functions have their
+        own; for them, the target may be the second argument: build(function, "cuda").
     target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", "cuda",
         "cuda -arch=sm_80", or a Target.
     target_host : accepted for compatibility with TVM; the host is the target.
@@ -86,13 +94,16 @@ def build(
     compile_functions ... ms  Compile the functions with LLVM
     """
     del target_host
-    wanted = as_target(target)
-    given = list(args) if isinstance(args, Iterator) else args  # it is read several times
+    arguments, text = _arguments(inputs, args, target)
+    wanted = as_target(text)
+    check_parameters("build", inputs, arguments, binds, BuildError)
+    if isinstance(arguments, Iterator):
+        arguments = list(arguments)  # it is read several times
     for observer in observers:
         observer.building(
             inputs,
             user_place(),
-            args=given,
+            args=arguments,
             name=name,
             binds=binds,
             target=wanted,
@@ -106,11 +117,23 @@ def build(
             "build without it and call module.check(...) in place of module(...)",
         )
     with shown(show, {"steps": StepTimer}, "build", BuildError) as timer:
-        work = _work(inputs, given, wanted, name, binds, verify, sanitize)
+        work = _work(inputs, arguments, wanted, name, binds, verify, sanitize)
         work.timer = timer
         _take(PLAN, work)
     assert work.module is not None
     return work.module
+
+
+def _arguments(inputs: Any, args: Any, target: Any) -> tuple[Any, Any]:
+    """The arguments of `build`, and its target, which functions may have in place of them."""
+    arguments, wanted = target_after_program(args, target, "build")
+    if wanted is not target and isinstance(inputs, Schedule):
+        raise BuildError(
+            f"build has a target in place of the arguments of the schedule: {repr_of(args)}",
+            "a schedule does not determine the parameters of its function",
+            f'give them before it: te_sched.build(s, [A, B], "{as_target(wanted)}")',
+        )
+    return arguments, wanted
 
 
 def build_with_callers(

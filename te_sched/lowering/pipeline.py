@@ -12,7 +12,14 @@ from typing import Any
 from te_sched import config
 from te_sched.config import Config, Lowering
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
+from te_sched.errors import (
+    LoweringError,
+    TeSchedError,
+    did_you_mean,
+    kind_of,
+    repr_of,
+    why_no_text,
+)
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.reals import as_reals
 from te_sched.ir.source_lines import adding_lines
@@ -44,7 +51,7 @@ from te_sched.passes import LoweringPass, Watcher, apply_passes
 from te_sched.schedule.normalize import fold_reals
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import adding_places
-from te_sched.signatures import checked_as
+from te_sched.signatures import checked_as, is_sequence
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
@@ -141,6 +148,7 @@ def lower(
     switches = config.current()
     with shown(show, {"passes": PassPrinter}, "lower", LoweringError) as printer:
         options = switches, stop_after, simple_mode, printer
+        check_parameters("lower", inputs, args, binds)
         if isinstance(inputs, PrimFunc):
             inputs = IRModule({name: _named(inputs, name)})
         if isinstance(inputs, IRModule):
@@ -345,6 +353,25 @@ def check_name(name: str) -> None:
             why_no_text(name) or "",
             "give a string",
         )
+
+
+def check_parameters(
+    call: str,
+    inputs: Any,
+    args: Any,
+    binds: Any = None,
+    error: type[TeSchedError] = LoweringError,
+) -> None:
+    """Refuse parameters of a function for programs that have their own."""
+    if not isinstance(inputs, PrimFunc | IRModule | BlockSchedule | Mapping):
+        return
+    for name, value in (("args", args), ("binds", binds)):
+        if value is not None and not (is_sequence(value) and not len(value)):
+            raise error(
+                f"{call} takes no {name} with {kind_of(inputs)}, got {repr_of(value)}",
+                "functions have their own parameters",
+                f"leave {name} out",
+            )
 
 
 def _check_binds(binds: Any) -> None:

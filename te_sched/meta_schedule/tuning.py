@@ -18,11 +18,12 @@ from typing import Any
 from te_sched import files
 from te_sched.analysis.findings import Finding
 from te_sched.analysis.programs.hints import hints_of_blocks
-from te_sched.codegen.target import Target
+from te_sched.codegen.target import Arguments, Target, as_target, target_after_program
 from te_sched.errors import BuildError, DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lowering.pipeline import check_parameters
 from te_sched.lowering.prim_func import create_prim_func
 from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import cost_model as cost_models
@@ -262,8 +263,8 @@ def _without_comments(text: str) -> str:
 @bound
 def tune(
     f: Any,
-    args: Sequence[Any] | None = None,
-    target: Target | str = "llvm",
+    args: Arguments = None,
+    target: Target | str | None = None,
     *,
     trials: int = 64,
     seed: int | None = None,
@@ -287,9 +288,10 @@ def tune(
     ----------
     f : a function of blocks or a module with one; tensors, arguments and results; a schedule, whose
         program is taken without its primitives; or a function that returns one of these.
-    args : what the function `f` is called with, or the arguments of a schedule of tensors.
-    target : where it runs, such as "llvm -mcpu=znver4 -num-cores=4"; the number of cores is that of
-        this machine if it is left out.
+    args : what the function `f` is called with, or the arguments of a schedule of tensors. A string
+        or Target in its place is the target.
+    target : where it runs, such as "llvm -mcpu=znver4 -num-cores=4", by default as for `build`; the
+        number of cores is that of this machine if it is left out.
     trials : how many candidates are measured.
     seed : of all decisions; the same seed gives the same first candidates.
     work_dir : a folder that keeps what was measured. The same call goes on from there: it measures
@@ -322,10 +324,11 @@ def tune(
     _check_options(trials, num_trials_per_iter, seed, name)
     space, strategy = SpaceGenerator.create(space), SearchStrategy.create(strategy)
     cost_model = cost_models.create(cost_model)
-    module, own_name = program_of(f, args)
+    arguments, text = target_after_program(args, target, "tune")
+    module, own_name = program_of(f, arguments)
     name = own_name if name is None else name
     ArgInfo.from_entry_func(module)  # which refuses symbolic shapes
-    target = _with_cores(Target(target))
+    target = _with_cores(as_target(text))
     with (
         _folder(work_dir) as folder,
         closing(builders.create(builder)) as own_builder,
@@ -382,10 +385,7 @@ def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str
     if callable(f) and not isinstance(f, PrimFunc | Tensor):
         module, name = program_of(f(*(args or ())))
         return module, getattr(f, "__name__", name) if name == "main" else name
-    if args is not None:
-        raise DeclarationError(
-            f"args is given with {kind_of(f)}, which has its own arguments", "", "leave it out"
-        )
+    check_parameters("tune", f, args, error=DeclarationError)
     if isinstance(f, Schedule):
         return _one_function(f.declared)
     if isinstance(f, IRModule):

@@ -16,10 +16,16 @@ import numpy
 
 import te_sched
 from te_sched import files
-from te_sched.codegen.target import Target, as_target, check_available
+from te_sched.codegen.target import (
+    Arguments,
+    Target,
+    as_target,
+    check_available,
+    target_after_program,
+)
 from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_error, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lowering.pipeline import check_name
+from te_sched.lowering.pipeline import check_name, check_parameters
 from te_sched.lowering.statements import binds_threads
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
@@ -52,7 +58,7 @@ Explained = Schedule | BlockSchedule | PrimFunc | IRModule
 @bound
 def explain(
     schedule: Explained,
-    args: Sequence[Any] | None = None,
+    args: Arguments = None,
     *,
     name: str = "main",
     target: str | Target | None = None,
@@ -74,7 +80,7 @@ def explain(
     schedule : the result of te.create_schedule or tir.Schedule, or a function or module of them; it
         is not changed.
     args : the parameters of the function, as for `lower`; by default all inputs, then the outputs.
-        Functions have their own.
+        Functions have their own. A string or Target in its place is the target.
     name : the name of the function, as for `lower`; in a module of several, the one that is timed.
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
@@ -90,7 +96,8 @@ def explain(
     ------
     ScheduleError for arguments of other types, BuildError for a target without code generation.
     """
-    _check(schedule, args, max_steps, error)
+    arguments, text = target_after_program(args, target, "explain")
+    _check(schedule, arguments, max_steps, error)
     check_name(name)
     if not isinstance(budget, int | float) or not 0 < budget < float("inf"):
         raise ScheduleError(
@@ -99,8 +106,8 @@ def explain(
             "give a number, or pass measure=False to measure nothing",
         )
     with unobserved():
-        states = _States(schedule, args, name)
-        wanted = as_target(target if target is not None or not states.is_bound() else "cuda")
+        states = _States(schedule, arguments, name)
+        wanted = as_target(text if text is not None or not states.is_bound() else "cuda")
         check_available(wanted)
         seconds = budget if measure else None
         return Story(_data(states, wanted, title, source, seconds, max_steps, error))
@@ -339,6 +346,7 @@ def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
             "",
             "write te_sched.explain(s, [A, B, C])",
         )
+    check_parameters("explain", schedule, args, error=ScheduleError)
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 2):
         raise ScheduleError(
             f"max_steps of explain must be None or at least 2, got {repr_of(max_steps)}",

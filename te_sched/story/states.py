@@ -61,8 +61,9 @@ class TensorState:
 
     def lowered(self) -> IRModule:
         """The program after all passes, for reading."""
-        start = self.func if isinstance(self.func, PrimFunc) else self.inputs
-        return lower(start, self.args, self.name, simple_mode=True)
+        if isinstance(self.func, PrimFunc):
+            return lower(self.func, name=self.name, simple_mode=True)
+        return lower(self.inputs, self.args, self.name, simple_mode=True)
 
     def shown(self, lowered: IRModule | None) -> IRModule | None:
         """The program that is shown; none if there is only that of a failure."""

@@ -138,12 +138,20 @@ def test_arguments_of_functions_and_schedules():
     assert [one.name for one in module["main"].params] == ["var_C", "var_A", "var_B"]
 
 
+def test_target_may_be_the_second_argument():
+    program = te.create_prim_func(product())
+    with pytest.raises(BuildError, match="'lvvm' is not a target kind"):
+        te_sched.tune(program, "lvvm")
+    found = te_sched.tune(program, "llvm -num-cores=3", trials=1, cost_model=None)
+    assert str(found.target) == "llvm -num-cores=3"
+
+
 @pytest.mark.parametrize(
     ("f", "args", "message"),
     [
         (3, None, "cannot search for schedules of an int"),
         ([], None, "cannot search for schedules of a list"),
-        (te.create_prim_func(product()), [1], "args is given with a PrimFunc"),
+        (te.create_prim_func(product()), [1], "tune takes no args with a PrimFunc"),
         (product, 16, "args is an int, expected a list"),
         (te_sched.IRModule({}), None, "the module has 0 functions"),
     ],

@@ -319,7 +319,7 @@ _REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         te_sched.ScheduleError,
         "explain needs a schedule or a function, got an int",
     ),
-    (lambda s: te_sched.explain(s, "ABC"), te_sched.ScheduleError, "args of explain .* got a str"),
+    (lambda s: te_sched.explain(s, 3), te_sched.ScheduleError, "args of explain .* got an int"),
     (lambda s: te_sched.explain(s, max_steps=1), te_sched.ScheduleError, "at least 2, got 1"),
     (
         lambda s: te_sched.explain(s, error="late"),
