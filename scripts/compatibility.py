@@ -56,6 +56,17 @@ SECTIONS = {
     "topi": "operators",
     "topi.nn": "operators of networks",
     "topi.utils": "helpers of operators",
+    "relax": "graphs of functions",
+    "relax.op": "operators of graphs",
+    "relax.op.nn": "operators of networks",
+    "relax.transform": "passes of graphs",
+    "relax.analysis": "analyses of graphs",
+    "relax.dpl": "patterns of graphs",
+    "relax.frontend.nn": "modules of networks",
+    "meta_schedule": "searching for schedules",
+    "autotvm": "searching with templates",
+    "dlight": "default schedules",
+    "dlight.gpu": "default schedules for GPUs",
 }
 # Differences from TVM's names.
 NOTES = {
@@ -106,6 +117,9 @@ NOTES = {
         "without the parameters for formatting",
     ),
     "relay": "only `relay.build_config`",
+    "auto_scheduler": "only functions that register workloads; `te_sched.tune` searches",
+    "driver": "only `build`, `lower` and their options; no `tvmc`",
+    "rpc": "only `LocalSession`, in this process",
 }
 # Parameters that te_sched omits, because nothing depends on them.
 _IGNORED = {"span", "self", "kwargs", "args"}
@@ -114,13 +128,14 @@ _PRINTING = {"script", "show", "astext"}
 # Internal names of TVM: C++ objects, hooks for debuggers.
 _INTERNAL = {"handle", "legacy_repr", "register_ffi", "tvm_wrap_excepthook", "tvm"}
 # Packages in which only names defined there are listed.
-_CLOSED = {"topi", "testing", "contrib"}
+_CLOSED = {"topi", "testing", "contrib", "relax", "meta_schedule", "autotvm", "dlight"}
 
 
 def collect() -> dict[str, dict[str, Any]]:
     """The public names of TVM, with the parameters of functions."""
     tvm = importlib.import_module("tvm")
-    for name in ("testing", "contrib.cblas", "contrib.clang", "contrib.nvcc", "contrib.utils"):
+    libraries = ("contrib.cblas", "contrib.clang", "contrib.nvcc", "contrib.utils")
+    for name in ("testing", *libraries, "relax.frontend.nn", "autotvm", "dlight.gpu"):
         importlib.import_module(f"tvm.{name}")
     return {section: dict(sorted(_members(tvm, section))) for section in SECTIONS}
 
@@ -270,7 +285,7 @@ def _head(rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
         "`tvm.ir_pass`, ...) work there too. An absent name raises an error that names the",
         "alternative.",
         "",
-        f"Of {sum(count.values())} public names in the modules that TE programs use "
+        f"Of {sum(count.values())} public names of the modules below "
         f"{count['works']} work as in TVM, {count['differs']} differ, {count['absent']} are "
         "absent.",
         "",

@@ -113,6 +113,7 @@ for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"]):
     _tell_of_absent_names(_module)
 for _name in ("te_sched", "te_sched.errors"):
     absent_names.tell_of_absent_names(_name)
+absent_names.tell_of_absent_modules()
 _MODULES = (
     *("arith", "config", "instrument", "ir", "nd", "runtime", "target", "te", "testing", "tir"),
     "transform",

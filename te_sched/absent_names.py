@@ -6,10 +6,29 @@ Must not know the names; the table is that of `te_sched.compat`, which is loaded
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
 from typing import Any
 
 from te_sched.lazy_loading import load, submodule
 from te_sched.public_names import show_names
+
+
+class _LastFinder(MetaPathFinder):
+    """Refuses imports of modules of te_sched that no other finder has found."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> None:
+        if fullname.startswith("te_sched."):
+            names = dir(sys.modules[fullname.rpartition(".")[0]])
+            raise load("te_sched.compat.absent:absent_module")(fullname, names)
+
+
+def tell_of_absent_modules() -> None:
+    """Add the alternatives to the errors of imports of modules that te_sched does not have."""
+    sys.meta_path.append(_LastFinder())
 
 
 def tell_of_absent_names(name: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Modules of the standard library between frames of te_sched.
-_BETWEEN = ("functools", "contextlib", "threading")
+_BETWEEN = ("functools", "contextlib", "threading", "importlib")
 
 
 class SourceLocation(NamedTuple):
@@ -226,6 +226,16 @@ class AbsentNameError(TeSchedError, AttributeError):
 
     def __reduce__(self) -> Any:
         return type(self), (self.fault, self.why, self.advice), {"about": self.about}
+
+
+class AbsentModuleError(TeSchedError, ModuleNotFoundError):
+    """An import of a module that te_sched does not have; a ModuleNotFoundError, as in Python.
+
+    >>> import te_sched.relay  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.AbsentModuleError: te_sched has no te_sched.relay...
+    """
 
 
 class PositionError(DeclarationError, IndexError):

@@ -21,7 +21,7 @@ from te_sched import config
 from te_sched.errors import is_shortened
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_MACHINERY = ("IPython", "ipykernel", "functools", "contextlib")
+_MACHINERY = ("IPython", "ipykernel", "functools", "contextlib", "importlib")
 # Of files that are not the user's: the standard library, generated code of it, installed packages.
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen")
 _INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")

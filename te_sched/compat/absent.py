@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from te_sched.compat.names import TREE, Alias
-from te_sched.errors import AbsentNameError, did_you_mean
+from te_sched.errors import AbsentModuleError, AbsentNameError, TeSchedError, did_you_mean
 
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
@@ -22,7 +22,10 @@ ABSENT: dict[str, str] = {
     "(from_exported_program, from_fx) and te_sched.relax.frontend.onnx (from_onnx)",
     "relay.build": "build a graph with te_sched.relax.build(module, target), and run it in "
     "te_sched.relax.VirtualMachine",
-    "relax": "te_sched.relax has the operators and passes that its reference lists",
+    "relax": "dir(te_sched.relax) lists the names of graphs, dir(te_sched.relax.op) operators, "
+    "dir(te_sched.relax.transform) passes",
+    "relax.transform.AttachExternModules": "register a Python function, and call it with "
+    "relax.call_dps_packed",
     "relax.nn": "operators of neural networks are in relax.op.nn, modules in relax.frontend.nn",
     "relax.frontend.nn.llm": "te_sched has no paged caches of keys and values; "
     "te_sched.relax.frontend.nn.KVCache keeps those of one sequence (append, view)",
@@ -130,6 +133,11 @@ _TENSOR_CORES = (
     "tir.call_extern names one"
 )
 _CONVENTION = "it is of TVM's calling convention, which compiled code of te_sched does not use"
+_ONE_DEVICE = "te_sched runs a graph on one device"
+_LAZY = "relax.transform.LiftTransformParams transforms all parameters at once"
+_GRADIENTS = "te_sched does not differentiate graphs; te.gradient differentiates tensors"
+_EXTERN = "register a Python function, and call it with relax.frontend.nn.extern"
+_COMPILED = ("Extern", "Object", "Source")
 _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched does not have"
 ABSENT |= {
     **dict.fromkeys(("tirx", "s_tir", "script.tirx"), _RENAMED),
@@ -142,6 +150,24 @@ ABSENT |= {
     ),
     **dict.fromkeys(("WorkspacePoolInfo", "WorkspaceMemoryPools", "ConstantMemoryPools"), _GRAPHS),
     "tir.PrimFunc.checked_type": _GRAPHS,
+    **dict.fromkeys(("relax.distributed", "relax.op.distributed", "relax.op.ccl"), _ONE_DEVICE),
+    **dict.fromkeys(
+        (
+            "relax.transform.IPCAllReduceRewrite",
+            "relax.transform.ipc_allreduce_rewrite",
+            "relax.transform.LowerGPUIPCAllocStorage",
+            "relax.transform.lower_gpu_ipc_alloc_storage",
+        ),
+        _ONE_DEVICE,
+    ),
+    **dict.fromkeys(
+        ("relax.training", "relax.transform.Gradient", "relax.op.register_gradient"), _GRADIENTS
+    ),
+    "relax.transform.RewriteCUDAGraph": "te_sched captures no CUDA graphs",
+    **dict.fromkeys((f"relax.frontend.nn.{kind}Module" for kind in _COMPILED), _EXTERN),
+    "meta_schedule": "te_sched.tune and dir(te_sched.meta_schedule) have what searches",
+    "meta_schedule.relay_integration": "te_sched has no Relay; its graphs are tuned by "
+    "meta_schedule.relax_integration",
     "te.Stage.rolling_buffer": "te_sched has no rolling buffers; compute_at with a halo recomputes",
     "te.Stage.transform_layout": "declare the stage in the layout that it shall have",
     "tir": "te_sched has what TE programs are made of; tir.call_intrin calls an intrinsic by name",
@@ -164,6 +190,8 @@ _FAMILIES = {
     **dict.fromkeys(("tir.tvm_bmma", "tir.tvm_mma", "tir.tvm_fill_fragment"), _TENSOR_CORES),
     **dict.fromkeys(("tir.tvm_load_matrix", "tir.tvm_store_matrix"), _TENSOR_CORES),
     **dict.fromkeys(("tir.tvm_", "tir.TVMBackend"), _CONVENTION),
+    **dict.fromkeys(("relax.transform.Lazy", "relax.transform.lazy_"), _LAZY),
+    "relax.frontend.nn.ccl_": _ONE_DEVICE,
 }
 
 
@@ -204,10 +232,24 @@ def advice(name: str) -> str:
     return ""
 
 
-def absent_name(module: str, name: str, known: Iterable[str] = ()) -> AbsentNameError:
+def absent_name(
+    module: str,
+    name: str,
+    known: Iterable[str] = (),
+    error: type[TeSchedError] = AbsentNameError,
+) -> TeSchedError:
     """The error for a name that a module does not have; `known` are those it has."""
     help = _help(module, name, known) or f"dir({module}) lists the names that exist"
-    return AbsentNameError(f"te_sched has no {module}.{name}", "", help)
+    return error(f"te_sched has no {module}.{name}", "", help)
+
+
+def absent_module(full_name: str, known: Iterable[str] = ()) -> TeSchedError:
+    """The error for an import of a module that its package does not have; `known` are its names.
+
+    It has no `name`, since the import system ignores an error with the name that it looks for.
+    """
+    package, _, name = full_name.rpartition(".")
+    return absent_name(package, name, known, AbsentModuleError)
 
 
 def message(module: str, name: str, known: Iterable[str] = ()) -> str:

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from te_sched.compat.absent import AbsentName, absent_name, advice, message
+from te_sched.compat.absent import AbsentName, absent_module, absent_name
 from te_sched.compat.names import OPEN, TREE, Alias
 from te_sched.errors import TeSchedError, show_words_of_tvm
 
@@ -128,10 +128,7 @@ class _Finder(MetaPathFinder, Loader):
         if place is None:
             return None
         if not _is_module(place):
-            parent, _, name = fullname.rpartition(".")
-            # No `name=`: the import system would ignore the error.
-            text = message(parent, name) if parent else f"te_sched has no {name}: {advice(name)}"
-            raise ModuleNotFoundError(text)
+            raise absent_module(fullname)
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

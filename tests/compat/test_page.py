@@ -36,3 +36,25 @@ def test_notes_are_about_names_of_tvm(generator):
         for name in members
     }
     assert generator.NOTES.keys() - known == set()
+
+
+def test_page_has_graphs_and_searches(text):
+    for module in ("relax", "relax.op", "relax.transform", "meta_schedule", "autotvm", "dlight"):
+        assert f"\n## tvm.{module}: " in text
+
+
+def test_guide_says_which_parts_of_graphs_are_absent(text):
+    guide = (ROOT / "docs" / "guide" / "graphs.md").read_text()
+    rows = [line for line in text.splitlines() if "| absent |" in line]
+    for name in ("training", "Gradient", "distributed", "ccl", "RewriteCUDAGraph", "LazyGetInput"):
+        assert name in guide.partition("## ")[0]
+        assert any(f"`{name}`" in row for row in rows)
+
+
+def test_modules_of_which_only_parts_exist_differ(text):
+    section = text.partition("## tvm: ")[2].partition("## tvm.te:")[0]
+    assert [
+        name
+        for name in ("auto_scheduler", "driver", "relay", "rpc")
+        if f"| `{name}` | differs | only " not in section
+    ] == []
