@@ -25,6 +25,7 @@ from te_sched.tensorir.dependences import (
     accesses_of,
     blocks_of_scope,
     dependences,
+    reads_of,
 )
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
@@ -144,7 +145,7 @@ def regions_of(
     """The regions that blocks access, and whether they write them."""
     for key in stated_blocks(index, keys):
         block = index.block(key)
-        for region in block.reads:
+        for region in reads_of(block):
             yield key, region, False
         for region in block.writes:
             yield key, region, True

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_digits import detect_whole_iterators
 from te_sched.arith.iter_expr import IterSumExpr
-from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer, whole_buffer
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import For, SeqStmt, Stmt
-from te_sched.ir.visitor import children, fields_with, parts_of, variables_of
+from te_sched.ir.visitor import children, fields_with, parts_of, variables_of, walk
 
 _MOST_STATEMENTS = 8192
 _MOST_SCOPES = 128
@@ -86,9 +86,28 @@ def accesses_of(realize: BlockRealize) -> Accesses:
     if not (block.iter_vars or block.reads or block.writes):
         inner = blocks_of_scope(realize)
     stated = tuple([one for each in inner for one in accesses_of(each).stated]) or (realize,)
-    reads = tuple([region for one in stated for region in one.block.reads])
+    reads = tuple([region for one in stated for region in reads_of(one.block)])
     writes = tuple([region for one in stated for region in one.block.writes])
     return Accesses(bool(inner), stated, reads, writes, _buffers(reads), _buffers(writes))
+
+
+@lru_cache(_MOST_STATEMENTS)
+def reads_of(block: Block) -> tuple[BufferRegion, ...]:
+    """The regions that a block states to read, and the whole buffers of which it loads elements
+    without a word, as those of cache_index. What it updates is written.
+    """
+    known = {region.buffer for region in (*block.reads, *block.writes)}
+    loaded: dict[Buffer, None] = {}
+    for node in walk(block):
+        kind = type(node)
+        if kind is BufferLoad:
+            loaded[node.buffer] = None
+        elif kind is Block:
+            known.update(node.alloc_buffers, [view.buffer for view in node.match_buffers])
+        elif kind is DeclBuffer:
+            known.add(node.buffer)
+    unstated = [whole_buffer(one) for one in loaded if one not in known]
+    return (*block.reads, *unstated) if unstated else block.reads
 
 
 def _buffers(regions: Iterable[BufferRegion]) -> tuple[Buffer, ...]:
