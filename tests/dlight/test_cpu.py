@@ -431,15 +431,17 @@ def test_pass_rejects():
         dlight.ScheduleRule().apply(None, None, False)
 
 
+@pytest.mark.parametrize("processor", ["haswell", "skylake-avx512"])
 @pytest.mark.parametrize(("rows", "columns"), [(4, 100), (1, 33), (7, 127)])
-def test_columns_of_constants_are_padded_to_whole_registers(rows, columns):
+def test_columns_of_constants_are_padded_to_whole_registers(rows, columns, processor):
     """No width of a tile that fills registers divides them."""
     a, b = te.placeholder((rows, 40), name="A"), te.placeholder((40, columns), name="B")
     bias = te.placeholder((columns,), name="C")
     out = topi.nn.relu(topi.add(topi.nn.matmul(a, b), bias))
     func = te.create_prim_func([a, b, bias, out]).with_attr("layout_free_buffers", [1])
-    sch = dlight.cpu.Default().apply(func, LLVM, False)
-    width = tile_of(columns, rows, vectors_of(LLVM), pads_columns=True).columns
+    target = Target(f"llvm -mcpu={processor}")
+    sch = dlight.cpu.Default().apply(func, target, False)
+    width = tile_of(columns, rows, vectors_of(target), pads_columns=True, pads_rows=True).columns
     assert f"{-(-columns // width)}, 40, {width}" in str(sch.mod)
     numbers = np.random.default_rng(1)
     shapes = [(rows, 40), (40, columns), (columns,)]

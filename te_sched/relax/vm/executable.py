@@ -12,6 +12,7 @@ from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
 from te_sched.runtime.libraries import check_place, empty_object, packed, write_library
+from te_sched.signatures import checked_as
 
 
 class Executable(PublicObject):
@@ -30,6 +31,7 @@ class Executable(PublicObject):
             for number in plan.constants:
                 kernels.link_memory(constant_name(number), bytecode.constants[number])
 
+    @checked_as(GraphError)
     def add_lines(self, lines: SourceLines) -> None:
         """Let errors of calls have lines of the module that was built."""
         self.lines = lines
