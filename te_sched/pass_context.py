@@ -19,7 +19,7 @@ from te_sched import config as switches
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, warn
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, is_function
 from te_sched.signatures import bound
 
 # The pass context around the code that runs; None without one.
@@ -407,7 +407,7 @@ def _flags(kind: type[Flag], name: str, value: Any) -> int:
 
 
 def _added_pass(given: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:
-    if not isinstance(given, list | tuple) or len(given) != 2 or not callable(given[1]):
+    if not isinstance(given, list | tuple) or len(given) != 2 or not is_function(given[1]):
         raise _wrong("tir.add_lower_pass", given, "a pair of a phase and a pass")
     return _integer("the phase of tir.add_lower_pass", given[0]), as_function(given[1])
 

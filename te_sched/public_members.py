@@ -60,6 +60,30 @@ class PublicObject(PublicMembers):
         return ""
 
 
+class Unbuilt:
+    """Base of programs and schedules, which are built before they are called."""
+
+    __slots__ = ()
+
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        """The fault, the reason and the help of the error of a call."""
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # type checkers then refuse calls
+
+        def __call__(self, *args: object, **named: object) -> NoReturn:
+            raise OperandError(*self._refusal_of_calls())
+
+
+def is_function(value: object) -> bool:
+    """Whether a value can be called; programs and schedules cannot.
+
+    >>> is_function(len), is_function(Unbuilt())
+    (True, False)
+    """
+    return callable(value) and not isinstance(value, Unbuilt)
+
+
 def refuse_attribute(owner: PublicObject, name: str) -> NoReturn:
     """AbsentNameError for an attribute that an object lacks; Python's own error for names that
     begin with `_`, which Python and notebooks look for, and for attributes that the class has: a

@@ -24,6 +24,7 @@ from te_sched.passes import (
     is_maker,
     pass_of,
 )
+from te_sched.public_members import is_function
 from te_sched.signatures import checked
 
 __all__ = [
@@ -59,7 +60,7 @@ class Sequential(ModulePass):
     ) -> None:
         self.passes = list(() if passes is None else passes)
         for one in self.passes:
-            if callable(one) and not isinstance(one, type) and not is_maker(one):
+            if is_function(one) and not isinstance(one, type) and not is_maker(one):
                 continue
             name = getattr(one, "__name__", "")
             raise DeclarationError(

@@ -14,8 +14,8 @@ import pytest
 import te_sched
 from scripts.names import CLASSES
 from te_sched import arith, nd, relax, te, tir
-from te_sched.errors import AbsentNameError, OperandError
-from te_sched.public_members import PublicObject
+from te_sched.errors import AbsentNameError, DeclarationError, OperandError
+from te_sched.public_members import PublicObject, is_function
 
 A = te.placeholder((8,), name="A")
 B = te.compute((8,), lambda i: A[i] + 1, name="B")
@@ -138,6 +138,38 @@ def test_functions_of_modules_and_machines_are_named() -> None:
     machine = relax.VirtualMachine(relax.build(graph()), te_sched.cpu())
     with pytest.raises(AbsentNameError, match=r"call its functions by name: machine\['main'\]\(x"):
         machine.main  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (function, r"function main is called before it is built(.|\n)*te_sched.build\(main\)"),
+        (
+            lambda: te_sched.IRModule({"f": function()}),
+            r"a module is called.*(.|\n)*te_sched.build",
+        ),
+        (graph, r"a module is called(.|\n)*VirtualMachine\(executable, device\)\['main'\]"),
+        (lambda: tir.Schedule(function()), r"te_sched.build\(sch.mod\)"),
+        (lambda: tir.Schedule(function()).mod, r"a module is called before it is built"),
+        (lambda: te.create_schedule(B), r"te_sched.build\(s, \[A, B\]\), and call the result"),
+        (lambda: relax.build(graph()), r"VirtualMachine\(executable, device\)\['main'\]\("),
+    ],
+)
+def test_programs_are_built_before_they_are_called(make: Any, message: str) -> None:
+    program = make()
+    with pytest.raises(OperandError, match=message):
+        program(np.ones(8, "float32"))
+    assert not is_function(program)
+    with pytest.raises(DeclarationError, match="is not a pass"):
+        te_sched.transform.Sequential([program])
+
+
+@pytest.mark.parametrize("array", [np.ones(4, "float32"), nd.array(np.ones(4, "float32"))])
+def test_functions_of_graphs_reject_arrays(array: Any) -> None:
+    message = r"is not an expression of a graph(.|\n)*relax.const(.|\n)*relax.build"
+    for take in (graph()["main"], relax.GlobalVar("main"), relax.Tuple):
+        with pytest.raises(DeclarationError, match=message):
+            take(array)
 
 
 def test_dir_shows_no_private_names() -> None:

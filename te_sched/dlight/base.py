@@ -13,7 +13,7 @@ from te_sched.codegen.target import Target
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, is_function
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
@@ -53,7 +53,7 @@ class ApplyDefaultSchedule(ModulePass):
 
     def __init__(self, *rules: Any) -> None:
         for one in rules:
-            if not hasattr(one, "apply") and not callable(one):
+            if not hasattr(one, "apply") and not is_function(one):
                 raise ScheduleError(
                     f"{repr_of(one)} is not a rule",
                     f"it is {kind_of(one)}",

@@ -473,6 +473,7 @@ def as_expr(value: GraphExprLike | BaseFunc) -> Any:
         return GraphString(value)
     if isinstance(value, Operand | bool | int | float | np.integer | np.floating):
         return PrimValue(value)  # type: ignore[arg-type]
+    _refuse_array(value)
     if is_sequence(value):
         return _tuple_of(value)
     raise DeclarationError(
@@ -480,6 +481,17 @@ def as_expr(value: GraphExprLike | BaseFunc) -> Any:
         f"it is {kind_of(value)}",
         "give variables, constants (relax.const), calls of operators, tuples of them",
     )
+
+
+def _refuse_array(value: object) -> None:
+    """Refuse arrays, which hold data: a graph has constants, and its functions are built first."""
+    if hasattr(value, "__dlpack__"):
+        raise DeclarationError(
+            f"{kind_of(value)} is not an expression of a graph",
+            "it holds data",
+            "give a constant: relax.const(array); or to run a function, build its module with "
+            "relax.build, and call relax.VirtualMachine(executable, device)[name](array)",
+        )
 
 
 @walks_deeply("convert a tuple", DeclarationError)
@@ -510,6 +522,7 @@ INFERENCES: list[Callable[[GraphCall], StructInfo | None]] = []
 def _expressions(given: Any, what: str) -> tuple[Any, ...]:
     if isinstance(given, Tuple):
         return given.fields
+    _refuse_array(given)
     if not is_sequence(given):
         raise DeclarationError(
             f"the values of {what} are {repr_of(given)}",

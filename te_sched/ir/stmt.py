@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_fields
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from te_sched.errors import DeclarationError, OperandError, kind_of, repr_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import (
     Buffer,
     DataProducer,
@@ -25,7 +25,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.roles import Role, role
 from te_sched.ir.source_lines import NO_LINES, SourceLines
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, Unbuilt
 from te_sched.signatures import check_fields, checked
 
 
@@ -266,7 +266,7 @@ class BaseFunc(Node):
 
 
 @node
-class PrimFunc(BaseFunc, PublicObject):
+class PrimFunc(BaseFunc, PublicObject, Unbuilt):
     """A function: parameters, a body, and the buffers of its handle parameters.
 
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
@@ -317,9 +317,8 @@ class PrimFunc(BaseFunc, PublicObject):
         object.__setattr__(new, "body", body)
         return new
 
-    def __call__(self, *args: object, **named: object) -> NoReturn:
-        """A function of the IR is built before it is called."""
-        raise OperandError(
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        return (
             f"function {self.__name__} is called before it is built",
             "a PrimFunc is a program, not a function of Python",
             f"build it: te_sched.build({self.__name__}), and call the result",
@@ -377,7 +376,7 @@ class FunctionMap(dict[str, Any]):
 
 
 @node_of("te_sched")
-class IRModule(Node, PublicObject):
+class IRModule(Node, PublicObject, Unbuilt):
     """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
     name of its class in Python; it is not compared.
 
@@ -421,6 +420,18 @@ class IRModule(Node, PublicObject):
 
     def _advice_for(self, name: str) -> str:
         return f"use module[{name!r}]" if name in self.functions else ""
+
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        name = self.written_name or "module"
+        graphs = [key for key, func in self.functions.items() if not isinstance(func, PrimFunc)]
+        machine = f"relax.VirtualMachine(executable, device)[{str(next(iter(graphs), ''))!r}](...)"
+        return (
+            f"{name if self.written_name else 'a module'} is called before it is built",
+            "an IRModule is a program, not a function of Python",
+            f"build it: executable = relax.build({name}), and call {machine}"
+            if graphs
+            else f"build it: te_sched.build({name}), and call the result",
+        )
 
     def __getitem__(self, name: object) -> Any:
         found = self.functions.get(name) if isinstance(name, str) else None

@@ -15,6 +15,7 @@ from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
 from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
+from te_sched.public_members import is_function
 from te_sched.signatures import is_sequence
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.random_numbers import RandomNumbers
@@ -62,7 +63,7 @@ class SpaceGenerator(Component):
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **kwargs: Any) -> SpaceGenerator:
         """A generator by its name, or of a function of a schedule."""
-        if callable(kind) and not isinstance(kind, SpaceGenerator):
+        if is_function(kind) and not isinstance(kind, SpaceGenerator):
             return ScheduleFn(kind, *args, **kwargs)
         return made(SpaceGenerator, "space generator", _GENERATORS, kind, args, kwargs)
 

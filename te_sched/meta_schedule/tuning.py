@@ -45,6 +45,7 @@ from te_sched.meta_schedule.tune import FILE, check_trials, made_folder
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import cpu_count
 from te_sched.notebook_display import Shown
+from te_sched.public_members import is_function
 from te_sched.schedule.schedule import Schedule as TensorSchedule
 from te_sched.signatures import bound, is_index, is_sequence
 from te_sched.te.operation import PlaceholderOp
@@ -382,7 +383,7 @@ def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str
         return _named(create_prim_func(_complete(list(args or _declared(f)))), "main")
     if isinstance(f, GraphFunction):
         return _one_function(IRModule({"main": f}))
-    if callable(f) and not isinstance(f, PrimFunc | Tensor):
+    if is_function(f) and not isinstance(f, Tensor):
         module, name = program_of(f(*(args or ())))
         return module, getattr(f, "__name__", name) if name == "main" else name
     check_parameters("tune", f, args, error=DeclarationError)

@@ -12,6 +12,7 @@ from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.processors import machine_memory, usable_processors
+from te_sched.public_members import is_function
 from te_sched.runtime.registry import get_global_func, register_func
 from te_sched.tensorir.random_numbers import RandomNumbers
 
@@ -77,7 +78,7 @@ def get_global_func_with_default_on_worker(
     """
     if name is None:
         return default
-    if callable(name):
+    if is_function(name):
         return name
     found = get_global_func(name, allow_missing=True) if isinstance(name, str) else None
     if found is None:

@@ -16,6 +16,7 @@ from typing import Any
 from te_sched.errors import CallError, did_you_mean, kind_of, listing, repr_of
 from te_sched.lazy_loading import load
 from te_sched.locks import new_lock
+from te_sched.public_members import is_function
 from te_sched.runtime import access_reports, numpy_functions
 from te_sched.signatures import checked_as
 
@@ -65,7 +66,7 @@ def register_func(
     True
     >>> te_sched.runtime.remove_global_func("doc.double")
     """
-    if callable(name) and hasattr(name, "__name__"):
+    if is_function(name) and hasattr(name, "__name__"):
         return register_func(name.__name__, name, override)
     if name is None and function is None:
         return register_func  # of a decorator without a name
@@ -75,7 +76,7 @@ def register_func(
             "",
             "give a string and a function",
         )
-    if function is not None and not callable(function):
+    if function is not None and not is_function(function):
         raise CallError(
             f"cannot register {repr_of(function)} as {name!r}: it is not a function",
             "",
@@ -171,7 +172,7 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
         raise CallError(
             f"cannot register extern {name!r}: the pointer is null", "", "give it a function"
         )
-    if address is None and not callable(function):
+    if address is None and not is_function(function):
         raise CallError(
             f"cannot register extern {name!r}: "
             f"{kind_of(function)} is neither a function pointer nor callable",

@@ -12,7 +12,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.notebook_display import Shown
-from te_sched.public_members import advice_elsewhere
+from te_sched.public_members import Unbuilt, advice_elsewhere
 from te_sched.schedule.handles import TensorHandles
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
@@ -32,7 +32,7 @@ from te_sched.trace.observing import observers
 from te_sched.trace.trace import Trace
 
 
-class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
+class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown, Unbuilt):
     """The schedule of a program. `s[C]` is the stage of a tensor or operation.
 
     Attributes: `outputs` (the output operations), `stages` (all stages, producers first),
@@ -63,6 +63,13 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
 
     def _advice_for(self, name: str) -> str:
         return advice_elsewhere(name, ((Stage, "s[tensor]"),))
+
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        return (
+            "a schedule is called before it is built",
+            "it is a program, not a function of Python",
+            "build it with its arguments, te_sched.build(s, [A, B]), and call the result",
+        )
 
     def _without(self, op: Operation) -> ScheduleError:
         named = [stage.origin_op for stage in self.stages if stage.op.name == op.name]

@@ -12,6 +12,7 @@ from te_sched.ir.renew import renewed_body
 from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
 from te_sched.notebook_display import Shown
+from te_sched.public_members import Unbuilt
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
@@ -84,6 +85,7 @@ class BlockSchedule(
     AutoCopyPrimitives,
     SamplingPrimitives,
     Shown,
+    Unbuilt,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
 
@@ -123,6 +125,13 @@ class BlockSchedule(
         *("removed", "render", "render_level", "roots", "sampled", "schedule", "scope"),
         *("value_of", "values", "working_on"),
     )
+
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        return (
+            "a schedule is called before it is built",
+            "it is a program, not a function of Python",
+            "build its module: te_sched.build(sch.mod), and call the result",
+        )
 
     def _advice_for(self, name: str) -> str:
         advice = _OF_STAGES.get(name, "")

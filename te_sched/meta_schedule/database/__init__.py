@@ -17,6 +17,7 @@ from te_sched.meta_schedule.database.composed import UnionDatabase as UnionDatab
 from te_sched.meta_schedule.database.json_files import JSONDatabase as JSONDatabase
 from te_sched.meta_schedule.database.memory import MemoryDatabase as MemoryDatabase
 from te_sched.meta_schedule.database.sqlite import SQLiteDatabase as SQLiteDatabase
+from te_sched.public_members import is_function
 from te_sched.signatures import check_arguments
 
 _DATABASES = {
@@ -34,7 +35,7 @@ def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
     >>> type(create("memory")).__name__
     'MemoryDatabase'
     """
-    if callable(kind) and not isinstance(kind, Database):
+    if is_function(kind) and not isinstance(kind, Database):
         return ScheduleFnDatabase(kind, *args, **kwargs)
     return made(Database, "kind of database", _DATABASES, kind, args, kwargs)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, Subject, counted, kind_of
 from te_sched.ir import dtypes
+from te_sched.public_members import is_function
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device
@@ -200,7 +201,7 @@ def check_tuple_info(value: Any, size: int, context: str) -> None:
 
 def check_func_info(value: Any, context: str) -> None:
     """Check that a value is a function."""
-    if not callable(value):
+    if not is_function(value):
         raise _wrong_kind(context, value, "a function")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.source_lines import NO_LINES, SourceLines
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, Unbuilt
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
@@ -15,7 +15,7 @@ from te_sched.runtime.libraries import check_place, empty_object, packed, write_
 from te_sched.signatures import checked_as
 
 
-class Executable(PublicObject):
+class Executable(PublicObject, Unbuilt):
     """What a module of graphs was built into: instructions, and the code of its loops.
 
     Run it with a VirtualMachine.
@@ -37,6 +37,15 @@ class Executable(PublicObject):
         self.lines = lines
         if self.kernels is not None:
             self.kernels.add_lines(lines.located)
+
+    def _refusal_of_calls(self) -> tuple[str, str, str]:
+        names = [function.name for function in self.bytecode.functions if not function.is_packed]
+        name = "main" if "main" in names else next(iter(names), "main")
+        return (
+            "an Executable is called without a machine",
+            "functions of graphs run in a VirtualMachine",
+            f"make one for a device: relax.VirtualMachine(executable, device)[{name!r}](...)",
+        )
 
     @property
     def mod(self) -> Executable:
