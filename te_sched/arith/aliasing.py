@@ -17,7 +17,6 @@ from te_sched.arith.forms import (
     Part,
     Span,
     constant,
-    divided,
     factors,
     number_of,
     plus,
@@ -29,7 +28,6 @@ from te_sched.arith.interval import Interval
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 _Limits = Interval[list[Form]]  # lower and upper ones
-_MOST_LIMITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,23 +254,10 @@ class Apart:
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Iterator[Form]:
         """Limits of a sum, where some other sums are not negative."""
-        sums = [total]
-        for gap in gaps:
-            for one in tuple(sums):
-                sums += [more for more in self._increased(one, gap) if more not in sums]
-        for one in sums[:_MOST_LIMITS]:
-            most = self.forms.bounds(one, self.fixed).max
-            if most is not None:
-                yield most
-
-    def _increased(self, total: Form, gap: Form) -> Iterator[Form]:
-        """Sums with multiples of a gap, which have one factor less."""
-        for factor in factors(total) & factors(gap):
-            scale, share = split(total, factor)[0], split(gap, factor)[0]
-            if scale and share:
-                times_gap, rest = divided(plus({}, scale, -1), share)
-                if not rest and self.forms.is_nonnegative(times_gap):
-                    yield plus(total, times(gap, times_gap))
+        for one in self.forms.where(plus({}, total, -1), gaps):
+            least = self.forms.bounds(one, self.fixed).min
+            if least is not None:
+                yield plus({}, least, -1)
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
         """The largest difference of scale * factor between the two iterations."""

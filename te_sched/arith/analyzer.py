@@ -6,7 +6,7 @@ by decreasing scale, constants last.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -32,8 +32,8 @@ class Analyzer(PublicClass):
     """
 
     _internal_members = (
-        *("assumes_memory", "change_memory", "data", "is_exact", "keep", "may_wrap", "settings"),
-        *("wraps",),
+        *("assumed", "assumes_memory", "change_memory", "data", "is_exact", "keep", "may_wrap"),
+        *("ranges", "settings", "value_of", "wraps"),
     )
 
     def __init__(self, settings: Lowering = AS_TVM) -> None:
@@ -144,6 +144,20 @@ class Analyzer(PublicClass):
     def assumes_memory(self) -> bool:
         """Whether a condition is assumed that depends on memory."""
         return self._facts.on_memory > 0
+
+    @property
+    def assumed(self) -> Sequence[Expr]:
+        """The conditions that are assumed, but for those that depend on memory."""
+        return self._facts.true
+
+    @property
+    def ranges(self) -> Mapping[Var, Range]:
+        """The ranges of variables that have more than one value."""
+        return self._facts.ranges
+
+    def value_of(self, var: Var) -> Expr | None:
+        """The value that a variable stands for, if any."""
+        return self._facts.values.get(var)
 
     # -- simplifying -------------------------------------------------------------
 

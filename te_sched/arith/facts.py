@@ -40,7 +40,7 @@ from te_sched.ir.occurrences import data_read_by
 from te_sched.ir.term_keys import same
 
 MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
-_ORDERS = frozenset((LT, LE, GT, GE))
+ORDERS = frozenset((LT, LE, GT, GE))
 NEGATION: dict[type, type] = {LT: GE, LE: GT, GT: LE, GE: LT, EQ: NE, NE: EQ}
 
 
@@ -74,6 +74,7 @@ class Facts:
     bounds: ConstBounds = field(init=False)
     modular: ModularSets = field(default_factory=ModularSets)
     values: dict[Var, Expr] = field(default_factory=dict)
+    ranges: dict[Var, Range] = field(default_factory=dict)
     true: list[Any] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     holders: list[Memo] = field(default_factory=list)
@@ -128,11 +129,13 @@ class Facts:
     def unbind(self, var: Var) -> None:
         """Remove the value and the bounds of a variable."""
         self.values.pop(var, None)
+        self.ranges.pop(var, None)
         if self.differences:
             self.differences = [known for known in self.differences if known.owner is not var]
 
     def assume_range(self, var: Var, bound: Range) -> None:
         """Add the symbolic bounds of a range: min <= var < min + extent."""
+        self.ranges[var] = bound
         if type(bound.min) is not IntImm:
             first, offset = split_offset(bound.min)
             self.differences.append(Difference(first, var, -offset, var))
@@ -159,7 +162,7 @@ class Facts:
 
     def may_be_unordered(self, e: Any) -> bool:
         """Whether e compares floats by order, so that neither it nor its reverse holds for NaN."""
-        return self.is_exact and type(e) in _ORDERS and dtypes.is_float(e.a.dtype)
+        return self.is_exact and type(e) in ORDERS and dtypes.is_float(e.a.dtype)
 
     def _assume_comparison(self, kind: type, a: Expr, b: Expr, is_pure: bool) -> None:
         if a.dtype not in ("int32", "int64"):

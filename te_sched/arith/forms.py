@@ -9,13 +9,13 @@ identified by its parts. Forms are for proofs; printed expressions are made of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.arith.interval import Interval
 from te_sched.arith.iter_expr import NotAffine, collect
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Add,
     BufferLoad,
@@ -37,6 +37,7 @@ Span = Interval[Form]
 Ends = Interval[Form | None]  # where a fact may be unknown
 _MOST_TERMS = 40
 _DEEPEST = 24
+_MOST_SUMS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +130,7 @@ class Forms:
     lets.
     """
 
-    def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
+    def __init__(self, least: dict[Var, int], values: dict[Var, Expr]) -> None:
         self.least = least
         self.values = values
         self.ranges: dict[Var, Ends] = {}
@@ -170,7 +171,7 @@ class Forms:
             return self.quotient(self.of(e.a), self.of(e.b))
         elif kind is FloorMod:
             return self.remainder(self.of(e.a), self.of(e.b))
-        elif kind is Cast and e.dtype.startswith(("int", "uint")):
+        elif kind is Cast and dtypes.counts(e.dtype):  # other types may drop bits
             if e.value.dtype.startswith(("int", "uint")):
                 return self.of(e.value)
         elif kind is Call and e.op == "tir.likely":
@@ -285,6 +286,8 @@ class Forms:
     def _interval(self, factor: Any) -> Ends:
         if type(factor) is not Part:
             return self.ranges[factor]
+        if not self.is_nonnegative(factor.divisor):
+            return Interval(None, None)  # a remainder has the sign of its divisor
         if factor.kind is FloorMod:
             return Interval({}, plus(factor.divisor, constant(-1)))
         divisor = number_of(factor.divisor)
@@ -323,6 +326,25 @@ class Forms:
         return self._is_sum_nonnegative(a) or any(
             self._is_sum_nonnegative(other) for other in self._without_quotients(a)
         )
+
+    def where(self, a: Form, gaps: Iterable[Form]) -> list[Form]:
+        """Forms that are at most `a` where some others, the gaps, are not negative: `a`, and its
+        differences with multiples of gaps.
+        """
+        found = [a]
+        for gap in gaps:
+            for one in tuple(found)[:_MOST_SUMS]:
+                found += [less for less in self._less(one, gap) if less not in found]
+        return found[:_MOST_SUMS]
+
+    def _less(self, a: Form, gap: Form) -> Iterator[Form]:
+        """Differences with multiples of a gap, which have one factor less."""
+        for factor in factors(a) & factors(gap):
+            scale, share = split(a, factor)[0], split(gap, factor)[0]
+            if scale and share:
+                multiple, rest = divided(scale, share)
+                if not rest and self.is_nonnegative(multiple):
+                    yield plus(a, times(gap, multiple), -1)
 
     def sign_of(self, a: Form) -> int:
         """1 where a >= 0 is known, else -1 where a <= 0 is, else 0."""
@@ -375,7 +397,7 @@ class Forms:
         if type(factor) is not Part:
             return self.least.get(factor)
         if factor.kind is FloorMod:
-            return 0
+            return 0 if self.is_nonnegative(factor.divisor) else None
         if _is_quotient(factor):
             low = plus(factor.whole, factor.divisor, -1)
             return (

@@ -12,11 +12,12 @@ from te_sched.arith.conditions import conjuncts
 from te_sched.arith.deduce import COMPARISONS, deduce_bound
 from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
+from te_sched.arith.prove import OF_TVM, prove
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import GE, LT, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.storage_scopes import storage_scope
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.blocks import iterations_of, loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
@@ -72,13 +73,7 @@ def always_holds(condition: Expr, ranges: Mapping[Var, Range], are_positive: boo
     with ExitStack() as facts:
         for size in sizes if are_positive else ():
             facts.enter_context(analyzer.constraint(Analyzer().simplify(size > 0)))
-        if analyzer.can_prove(condition):
-            return True
-        if not sizes or not isinstance(condition, GE | LT):
-            return False
-        found = eval_set(condition.a, {var: from_range(one) for var, one in ranges.items()})
-        end = found.min if isinstance(condition, GE) else found.max
-        return end is not None and analyzer.can_prove(replace(condition, a=end))
+        return prove(condition, analyzer, OF_TVM) is not None
 
 
 def covers(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:

@@ -337,3 +337,74 @@ def test_only_reads_at_loop_variables_are_broadcast() -> None:
         module(one, te_sched.nd.empty((4,)), 0)
     with pytest.raises(te_sched.TeSchedError, match="dimension 0 of B is m = 1, expected"):
         module(four, one, 0)
+
+
+def test_least_and_greatest_index_of_a_loop_that_begins_at_another():
+    """The condition on the call is one of its sizes, not of an outer loop."""
+
+    @T.prim_func
+    def main(b: T.handle, m: T.int32):
+        n = T.int32()
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(m):
+            for j in T.serial(i, i + 4):
+                B[j] = T.float32(1)
+
+    built = te_sched.build(main)
+    b = np.zeros(8, "float32")
+    built(b, 5)
+    np.testing.assert_array_equal(b, np.ones(8, "float32"))
+    with pytest.raises(te_sched.CallError, match="dimension 0 of B"):
+        built(b, 6)
+
+
+def test_index_of_data_is_checked_at_run_time():
+    """The range of its type says nothing of the sizes of a call."""
+
+    @T.prim_func
+    def main(a: T.handle, b: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (4,), "uint8")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(4):
+            with T.LetStmt(T.Cast("int32", A[i])) as v:
+                B[v] = T.float32(1)
+
+    found = guard_accesses(main, insert=False)
+    assert found.checked == 1
+    assert not found.sizes
+
+
+def test_ends_that_an_empty_loop_does_not_reach():
+    """Where i is m or more, the inner loop has no iterations."""
+
+    @T.prim_func
+    def main(b: T.handle, k: T.int32):
+        m = T.int32()
+        B = T.match_buffer(b, (m,), "float32")
+        for i in range(k):
+            for _j in range(m - i):
+                B[i] = T.float32(1)
+
+    built = te_sched.build(main)
+    b = np.zeros(4, "float32")
+    built(b, 8)
+    np.testing.assert_array_equal(b, np.ones(4, "float32"))
+
+
+def test_loop_that_begins_at_data_sets_no_sizes():
+    """Only a call knows where the loop begins."""
+
+    @T.prim_func
+    def main(a: T.handle, b: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (4,), "uint8")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(4):
+            with T.LetStmt(T.Cast("int32", A[i])) as v:
+                for j in range(v, v + 4):
+                    B[j] = T.float32(1)
+
+    found = guard_accesses(main, insert=False)
+    assert found.checked == 1
+    assert not found.sizes

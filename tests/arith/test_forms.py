@@ -67,3 +67,27 @@ def test_quotients_of_symbols_are_bounds() -> None:
     parts = (n + 7) // 8
     forms.bind(x, ops.const(0), parts)
     assert forms.bounds(forms.of(x * 4 + y)).max == forms.of(parts * 4 + y - 4)
+
+
+def test_parts_of_negative_divisors_have_no_known_sign() -> None:
+    forms = Forms({x: 0}, {})
+    for divisor in (n, ops.const(-2)):
+        for part in (ops.floormod(x, divisor), ops.floordiv(x, divisor)):
+            assert not forms.is_nonnegative(forms.of(part))
+            assert forms.bounds(forms.of(part)) == (None, None)
+    assert Forms({x: 0, n: 1}, {}).is_nonnegative(forms.of(ops.floormod(x, n)))
+
+
+def test_least_forms_where_others_are_not_negative() -> None:
+    forms = Forms({}, {})
+    form, gap = forms.of(x * 6 - y), forms.of(x * 2 - n)
+    assert forms.where(form, [gap]) == [form, forms.of(n * 3 - y)]
+    assert forms.where(form, [forms.of(n - x)]) == [form]
+
+
+def test_cast_that_drops_bits_is_another_number() -> None:
+    forms = Forms({}, {})
+    assert forms.of(ops.cast("int64", x) - ops.cast("int64", y)) == forms.of(x - y)
+    narrow = ops.cast("int32", ops.cast("uint8", x))
+    assert forms.of(narrow - x) != {}
+    assert forms.of(narrow - narrow) == {}

@@ -62,6 +62,7 @@ class AccessContext:
         self.symbols = {param for param in func.params if param.dtype != "handle"}
         for buffer in func.buffer_map.values():
             self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
+            self._note_sizes(*buffer.shape, *buffer.strides)
             if buffer.strides:
                 self.views[buffer.data] = buffer
 
@@ -89,6 +90,13 @@ class AccessContext:
         name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
         self.memory[view.data] = Memory(name, region, view.shape, view.dtype)
         self.views[view.data] = view
+        self._note_sizes(*view.strides)
+
+    def _note_sizes(self, *sizes: Expr) -> None:
+        """Note that extents of arguments, and strides, are not negative."""
+        for size in sizes:
+            if type(size) is Var:
+                self.analyzer.mark_nonnegative(size)
 
     def place_name(self) -> str:
         """The name of the current stage; in an extern operation, that of its last view."""

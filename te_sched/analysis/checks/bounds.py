@@ -18,14 +18,16 @@ from te_sched.analysis.checks.access_context import AccessContext, Need, guard_o
 from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.evaluate import Execution, Points, TooMany, variables_in
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.evaluate import Unevaluable
-from te_sched.arith.forms import Form, Forms, constant, expr_of, linear_form, number_of, plus
-from te_sched.ir import dtypes, ops
+from te_sched.arith.forms import Form, constant, expr_of, linear_form, number_of, plus
+from te_sched.arith.prove import bounds, prove
+from te_sched.config import TO_RUN
+from te_sched.ir import ops
 from te_sched.ir.argument_sizes import Size
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Ramp, Var
 from te_sched.ir.message_text import spelled
 from te_sched.ir.occurrences import Occurrence
-from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import reads_data, substitute
 
@@ -45,21 +47,9 @@ class Bounds(AccessContext):
 
     def __init__(self, func: PrimFunc) -> None:
         super().__init__(func)
-        self.ranges: dict[Var, Span] = {}
         self.sizes: list[Size] = []
         self.findings: list[Finding] = []
         self.proved = self.unproved = 0
-
-    def enter(self, loop: Loop) -> None:
-        """Enter a loop, and record the range of its variable."""
-        super().enter(loop)
-        self.ranges.pop(loop.var, None)
-        self._note_range(loop)
-
-    def _note_range(self, loop: Loop) -> None:
-        start, count = linear_form(loop.min), linear_form(loop.extent)
-        if start is not None and count is not None and self._is_size(count):
-            self.ranges[loop.var] = (start, plus(plus(start, count), constant(-1)))
 
     # -- analysis --------------------------------------------------------------------------------
 
@@ -79,7 +69,6 @@ class Bounds(AccessContext):
                         inside.enter_context(self.assuming(guard))
                 left = [need for need in left if not self._is_proved(need)]
         left = [need for need in left if not self._is_settled(occurrence, need)]
-        left = [need for need in left if not self._is_product(need)]
         for need in self.declared(occurrence):
             if not self._is_proved(need):
                 self._is_settled(occurrence, need)
@@ -91,52 +80,12 @@ class Bounds(AccessContext):
 
     def _is_proved(self, need: Need) -> bool:
         index, low, extent = need.at, need.low, need.extent
-        if type(low) is IntImm and type(extent) is IntImm:
-            least, most = self.analyzer.const_bounds(index)
-            is_low = least is not None and least >= low.value
-            is_high = most is not None and most < low.value + extent.value
-            if is_low and is_high:
-                return True
-        if dtypes.lanes(index.dtype) > 1:
-            return type(index) is Ramp and all(
-                self._is_proved(Need(need.number, end, low, extent)) for end in _ends(index)
-            )
-        if self.analyzer.may_wrap(index):
-            return False  # proofs assume that there is no overflow
-        if self._is_spanned(need):
-            return True
-        place = self.analyzer.simplify(ops.sub(index, low))
-        prove = self.analyzer.can_prove
-        if not prove(ops.less_equal(IntImm(0, place.dtype), place)):
-            return False
-        return prove(ops.less(place, extent)) or prove(ops.less(index, ops.add(low, extent)))
-
-    def _is_spanned(self, need: Need) -> bool:
-        known = self._span(need)
-        return known is not None and not any(
-            number_of(gap) is None or _is_negative(gap) for gap in known[1]
+        is_inside = prove(ops.less_equal(low, index), self.analyzer) and prove(
+            ops.less(index, ops.add(low, extent)), self.analyzer
         )
-
-    def _is_product(self, need: Need) -> bool:
-        """Whether a sum of products of variables, such as i * stride, is within bounds."""
-        if dtypes.lanes(need.at.dtype) > 1:
-            return type(need.at) is Ramp and all(
-                self._is_product(need._replace(at=end)) for end in _ends(need.at)
-            )
-        if self.analyzer.may_wrap(need.at):
-            return False
-        forms = Forms(self._least_values(), self.values)
-        for loop in self.scope.loops:
-            forms.bind(loop.var, loop.min, loop.extent)
-        place = plus(forms.of(need.at), forms.of(need.low), -1)
-        return forms.is_nonnegative(place) and forms.is_less(place, forms.of(need.extent))
-
-    def _least_values(self) -> dict[Var, int]:
-        """Lower bounds of extents and strides, which are never negative."""
-        parts = [part for buffer in self.views.values() for part in buffer.strides]
-        for memory in self.memory.values():
-            parts += memory.shape if memory.is_argument else ()
-        return {part: 0 for part in parts if type(part) is Var}
+        if is_inside is None and type(index) is Ramp:
+            return all(self._is_proved(need._replace(at=end)) for end in _ends(index))
+        return is_inside is not None
 
     def _span(self, need: Need) -> tuple[Span, Span] | None:
         """The minimum and maximum of the index, and their distances to the first and the last
@@ -153,18 +102,11 @@ class Bounds(AccessContext):
 
     def _extremes(self, index: Expr) -> Span | None:
         """The minimum and the maximum of a sum of variables; None for other expressions."""
-        total = linear_form(index)
-        if total is None:
+        if linear_form(index) is None or self.analyzer.data.of(index):
             return None
-        low: Form = {}
-        high: Form = {}
-        for term, scale in total.items():
-            ends = self.ranges.get(term[0]) if term else None
-            if ends is None:
-                if term and term[0] not in self.symbols:
-                    return None
-                ends = {term: 1}, {term: 1}
-            low, high = plus(low, ends[scale < 0], scale), plus(high, ends[scale > 0], scale)
+        low, high = bounds(index, self.analyzer)
+        if low is None or high is None or not (self._is_size(low) and self._is_size(high)):
+            return None
         return low, high
 
     def _is_size(self, form: Form) -> bool:
@@ -250,9 +192,9 @@ class Bounds(AccessContext):
         others = [part for loop in self.scope.loops for part in (loop.min, loop.extent)]
         bound = variables_in(self.values, *conditions, need.low, need.extent, *others)
         free = [
-            (var, scale, [number_of(end) for end in self.ranges[var]])
+            (var, scale, self.analyzer.const_bounds(var))
             for (var,), scale in ((term, scale) for term, scale in total.items() if term)
-            if var in self.ranges and var not in bound
+            if var in self.analyzer.ranges and var not in bound
         ]
         if not free or any(None in numbers for _, _, numbers in free):
             return False
@@ -300,25 +242,27 @@ class Bounds(AccessContext):
         if found is None:
             yield None
             return
-        scope, ranges = self.scope, self.ranges
-        self.scope, self.ranges = scope._replace(loops=tuple(found.loops)), dict(ranges)
+        scope, analyzer = self.scope, self.analyzer
+        self.scope, self.analyzer = scope._replace(loops=tuple(found.loops)), Analyzer(TO_RUN)
         for loop in found.loops:
-            self._note_range(loop)
+            self.enter(loop)
         yield need._replace(at=found.total)
-        self.scope, self.ranges = scope, ranges
+        self.scope, self.analyzer = scope, analyzer
 
     def _are_loops_known(self) -> bool:
-        """Whether the iterations depend only on the sizes of a call."""
+        """Whether the numbers of iterations depend only on the sizes of a call, and the first ones
+        on outer loops at most: so the ends of an index are reached.
+        """
         return all(
-            loop.var in self.ranges or (self._is_told(loop.min) and self._is_told(loop.extent))
+            self._is_told(loop.extent) and (self._is_told(loop.min) or self._extremes(loop.min))
             for loop in self.scope.loops
         )
 
     def _is_told(self, e: Expr) -> bool:
         """Whether the sizes of a call determine a number."""
-        kind = type(e)
-        if kind is IntImm or kind is Var:
-            return kind is IntImm or e in self.symbols
+        total = linear_form(e)
+        if total is not None:
+            return self._is_size(total)
         if not is_index_operator(e):
             return False
         if isinstance(e, FloorDiv | FloorMod) and not (type(e.b) is IntImm and e.b.value > 0):
