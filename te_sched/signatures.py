@@ -318,7 +318,12 @@ def bind_functions(module: ModuleType) -> None:
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:
-    """Refuse a value that cannot be called with this number of arguments."""
+    """Refuse a value that cannot be called with this number of arguments.
+
+    Raises
+    ------
+    DeclarationError, a ParameterError for a function with other parameters.
+    """
     if not callable(function):
         raise DeclarationError(
             f"the function of {what} is {repr_of(function)}, which cannot be called",
@@ -326,17 +331,31 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
             f"give {example}",
         )
     try:
-        parameters = signature(function)
-    except ValueError:  # some functions written in C have none
+        bindable = signature(function)
+    except (TypeError, ValueError):  # some functions written in C have none
         return
     try:
-        parameters.bind(*[None] * arguments)
+        bindable.bind(*[None] * arguments)
     except TypeError as error:
-        raise DeclarationError(
-            f"the function of {what} cannot be called with {arguments} arguments: {error}",
-            "",
-            f"give {example}",
-        ) from None
+        taken = _most(bindable.parameters)
+        fault = f"takes {counted(taken, 'argument')}, expected {arguments}"
+        if _least(bindable.parameters) <= arguments <= taken:  # others must be given by name
+            fault = f"cannot be called with {counted(arguments, 'argument')}: {error}"
+        raise ParameterError(f"the function of {what} {fault}", "", f"give {example}") from None
+
+
+def call_function(function: Any, arguments: Sequence[Any], what: str, example: str) -> Any:
+    """The result of a user's function; the error of `check_function` if it has other parameters.
+
+    Raises
+    ------
+    ParameterError, and what the function raises.
+    """
+    try:
+        return function(*arguments)
+    except TypeError:
+        check_function(function, len(arguments), what, example)
+        raise
 
 
 def raise_unbound(
@@ -359,7 +378,7 @@ def raise_unbound(
         fault = str(failure)
     else:
         return
-    if function.__name__ == "__call__":
+    if getattr(function, "__name__", "") == "__call__":
         shown = getattr(args[0], "__name__", shown)
     refuse_separate(function, shown, args, named)
     public = [name for name in parameters if name != "self"]
@@ -385,6 +404,15 @@ def _most(parameters: Mapping[str, Parameter]) -> int:
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return sum(
         parameter.kind in by_place for name, parameter in parameters.items() if name != "self"
+    )
+
+
+def _least(parameters: Mapping[str, Parameter]) -> int:
+    """How many arguments a function needs by position."""
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(
+        parameter.kind in by_place and parameter.default is Parameter.empty
+        for parameter in parameters.values()
     )
 
 

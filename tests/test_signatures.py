@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import te_sched
+from te_sched import autotvm, nd, relax, te, tir, topi
 from te_sched import meta_schedule as ms
-from te_sched import nd, relax, te, tir, topi
 from te_sched.compat import arith
 from te_sched.errors import (
     DeclarationError,
     ElementError,
     GraphTypeError,
     ParameterError,
+    SourceLocation,
     TeSchedError,
     repr_of,
 )
@@ -427,3 +428,77 @@ def test_functions_that_are_loaded_late_refuse_unknown_parameters(function):
 def test_constructors_of_nodes_name_their_parameters(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
+
+
+class _Callbacks:
+    """Calls of user's functions with other parameters than te_sched passes."""
+
+    @staticmethod
+    def template() -> Any:
+        @autotvm.template("signatures/template")
+        def template(n: int, m: int) -> Any: ...
+
+        return autotvm.task.create("signatures/template", args=(8,), target="llvm")
+
+    @staticmethod
+    def mutator() -> Any:
+        class Mutator(relax.PyExprMutator):
+            def visit_call_(self) -> Any: ...  # type: ignore[override]
+
+        return Mutator
+
+    @staticmethod
+    def space() -> Any:
+        return ms.space_generator.ScheduleFn(lambda sch, extra: None)
+
+    @staticmethod
+    def identity() -> Any:
+        k = te.reduce_axis((0, 8), name="k")
+        smallest = te.comm_reducer(lambda x, y: x + y, lambda: te.const(0))
+        return te.compute((8,), lambda i: smallest(A[i, k], axis=k))
+
+    @staticmethod
+    def tuner() -> Any:
+        task = autotvm.task.create(_add, args=(8,), target="llvm")
+        options = autotvm.measure_option(builder="local", runner="local")
+        tuner = autotvm.tuner.RandomTuner(task)
+        return tuner.tune(n_trial=1, measure_option=options, callbacks=[lambda tuner: None])
+
+    @staticmethod
+    def call_packed() -> Any:
+        te_sched.register_func("signatures.one", lambda value: 1, override=True)
+        call = te.extern(
+            (8,),
+            [A],
+            lambda ins, outs: tir.call_packed("signatures.one", ins[0], outs[0]),
+            dtype="float32",
+            name="B",
+        )
+        func = te_sched.build(te.create_schedule(call.op), [A, call], target="llvm")
+        return func(nd.array(np.zeros((8, 8), "float32")), nd.array(np.zeros(8, "float32")))
+
+
+@autotvm.template("signatures/add")
+def _add(n: int) -> Any:
+    source = te.placeholder((n,), name="source")
+    result = te.compute((n,), lambda i: source[i] + 1.0, name="result")
+    autotvm.get_config().define_knob("unused", [1, 2])
+    return te.create_schedule(result.op), [source, result]
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (_Callbacks.template, "template template is called without m"),
+        (_Callbacks.mutator, "Mutator.visit_call_ takes 0 arguments, expected 1"),
+        (_Callbacks.space, "ScheduleFn takes 2 arguments, expected 1"),
+        (_Callbacks.identity, "identity of reducer reduce takes 0 arguments, expected 1"),
+        (_Callbacks.tuner, "tune callback takes 1 argument, expected 3"),
+        (_Callbacks.call_packed, 'call_packed "signatures.one" takes 1 argument, expected 2'),
+    ],
+)
+def test_functions_with_other_parameters_are_refused(use: Any, match: str) -> None:
+    with pytest.raises(ParameterError, match=match) as caught:
+        use()
+    assert caught.value.__suppress_context__
+    assert any(isinstance(one, SourceLocation) and one.file for one in caught.value.about)

@@ -128,7 +128,9 @@ def test_functions_of_passes_take_what_passes_give(make, help):
     def keep(value):
         return value
 
-    with pytest.raises(DeclarationError, match=r"the function of pass keep cannot be called") as e:
+    with pytest.raises(
+        DeclarationError, match=r"the function of pass keep takes 1 argument, expected"
+    ) as e:
         make(keep, opt_level=0)
     assert e.value.help == help
 

@@ -31,7 +31,7 @@ from te_sched.analysis.schedules.sizes import check_extents, check_sizes, symbol
 from te_sched.config import Config, current
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, Work
-from te_sched.errors import SourceLocation, Subject
+from te_sched.errors import BuildError, SourceLocation, Subject
 from te_sched.ir import verify
 from te_sched.ir.argument_sizes import ATTRIBUTE, Size
 from te_sched.ir.device_limits import DeviceLimits
@@ -157,9 +157,10 @@ def count_sizes(work: Work) -> None:
 
 
 def check_definitions(work: Work) -> None:
-    """Check that variables are defined where they are used."""
+    """Check that variables are defined where they are used, and operands have fitting types."""
     for func in work.functions.values():
         verify.check_definitions(func)
+        verify.check_operands(func, BuildError)
 
 
 def check_results(work: Work) -> None:

@@ -21,6 +21,7 @@ from te_sched.errors import (
     Subject,
     TeSchedError,
     kind_of,
+    repr_of,
 )
 from te_sched.ir import blocks as B
 from te_sched.ir import dtypes
@@ -140,6 +141,36 @@ def check_definitions(func: S.PrimFunc, kind: type[TeSchedError] = BuildError) -
     of its own scope.
     """
     _Definitions(LEVELS["tensors"], func, None, kind).run()
+
+
+@walks_deeply("check the types of operands", DeclarationError)
+def check_operands(
+    program: S.PrimFunc | S.Stmt | Expr, kind: type[TeSchedError], before: Node | None = None
+) -> None:
+    """Refuse a program with operands of other types than their operations take, for the user;
+    nodes of `before`, of which it was made, may have some.
+
+    Raises
+    ------
+    An error of class `kind` for the first such operation.
+    """
+    root = program.body if isinstance(program, S.PrimFunc) else program
+    source = before.body if isinstance(before, S.PrimFunc) else before
+    old = None if source is None else {id(node) for node in walk(source)}
+    level = LEVELS["tensors"]
+    for node in walk(root):
+        rule = _OPERAND_RULES.get(type(node))
+        complaint = rule(node, level) if rule is not None else None
+        if complaint is None or (old is not None and id(node) in old):
+            continue
+        raise kind(
+            f"ill-formed {type(node).__name__}: {complaint}",
+            f"it is {repr_of(node)}",
+            "give operands of the types that the operation takes: value.astype(dtype) converts",
+            Subject("function", str(program.attrs.get("global_symbol", "main")))
+            if isinstance(program, S.PrimFunc)
+            else (),
+        )
 
 
 @walks_deeply("look for the definitions of variables", DeclarationError)
@@ -694,10 +725,7 @@ def _buffer_region(node: E.BufferRegion, level: Level) -> str | None:
     return None
 
 
-_RULES: dict[type, _Rule] = {
-    B.Block: _block,
-    B.BlockRealize: _realize,
-    E.BufferRegion: _buffer_region,
+_OPERAND_RULES: dict[type, _Rule] = {
     **dict.fromkeys((E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.Min, E.Max), _same_types),
     **dict.fromkeys((E.FloorDiv, E.FloorMod), _integers),
     **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _same_types),
@@ -712,6 +740,12 @@ _RULES: dict[type, _Rule] = {
     E.BufferLoad: _load,
     S.BufferStore: _store,
     S.For: _for,
+}
+_RULES: dict[type, _Rule] = {
+    **_OPERAND_RULES,
+    B.Block: _block,
+    B.BlockRealize: _realize,
+    E.BufferRegion: _buffer_region,
     S.Allocate: _allocate,
     S.AttrStmt: _attribute,
     S.SeqStmt: _sequence,

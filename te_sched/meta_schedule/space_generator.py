@@ -16,7 +16,7 @@ from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
 from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
 from te_sched.public_members import is_function
-from te_sched.signatures import is_sequence
+from te_sched.signatures import check_function, is_sequence
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockKey
@@ -132,6 +132,7 @@ class ScheduleFn(_WithParts):
         mutator_probs: Any = _FROM_TARGET,
     ) -> None:
         super().__init__(sch_rules, postprocs, mutator_probs)
+        check_function(sch_fn, 1, "ScheduleFn", "lambda sch: ...")
         self.sch_fn = sch_fn
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:

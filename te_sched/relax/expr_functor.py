@@ -14,6 +14,8 @@ normalized; an expression of which nothing changed stays the same object. Must n
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from types import FunctionType
 from typing import Any, TypeVar
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -46,6 +48,7 @@ from te_sched.public_members import PublicObject, refuse_attribute
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
+from te_sched.signatures import check_function
 
 _Class = TypeVar("_Class", bound=type[Any])
 _deeply = walks_deeply("visit an expression of a graph", GraphError, again=False)
@@ -83,6 +86,13 @@ def mutator(cls: _Class) -> _Class:
 
 class ExprFunctor(PublicObject):
     """Dispatches on the class of an expression: `visit_call_`, `visit_var_`, ..."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, method in vars(cls).items():
+            if name.startswith("visit_") and name[-1] == "_" and isinstance(method, FunctionType):
+                own = partial(method, None)
+                check_function(own, 1, f"{cls.__name__}.{name}", f"def {name}(self, op): ...")
 
     @_deeply
     def visit_expr(self, expr: Any) -> Any:

@@ -22,7 +22,9 @@ from te_sched.runtime import registry
 from te_sched.runtime.device import cpu
 from te_sched.runtime.dlpack import MOST_DIMENSIONS
 from te_sched.runtime.ndarray import NDArray, storage_name
+from te_sched.signatures import call_function
 
+_EXAMPLE = "a function with a parameter for each argument of its call in the program"
 _CTYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
     "float32": ctypes.c_float,
@@ -58,7 +60,8 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
                 )
             pairs = zip(args, values, strict=True)
             given = [value.decode() if kind == "str" else value for kind, value in pairs]
-            _write_result(place, result, extern.function(*given))
+            answer = call_function(extern.function, given, f"extern {name}", _EXAMPLE)
+            _write_result(place, result, answer)
         except BaseException as error:  # whatever it is, the native caller must not see it
             return registry.keep_exception(error)
         return DONE
@@ -83,7 +86,7 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
             values = [_read(kind, words) for kind in args]
             lent += [_Lent(value) for value in values if isinstance(value, NDArray)]
             try:
-                answer = function(*values)
+                answer = call_function(function, values, f'call_packed "{name}"', _EXAMPLE)
                 if not isinstance(answer, (int, float, np.number)):
                     answer = None  # an array, for chaining, is not a result
             finally:

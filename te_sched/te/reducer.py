@@ -14,7 +14,7 @@ from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 from te_sched.public_members import PublicObject
-from te_sched.signatures import bound
+from te_sched.signatures import bound, check_function
 from te_sched.te.tensor import TensorSlice
 
 _HELP = """\
@@ -169,6 +169,9 @@ class Reducer(PublicObject):
         try:
             values = function(*arguments)
         except (TypeError, IndexError) as error:
+            if what == "identity":
+                whole = f"the identity of reducer {self.__name__}"
+                check_function(function, len(arguments), whole, "lambda dtype: te.const(0, dtype)")
             number = f"{len(arguments)} values"
             if what == "combiner":
                 number = "several values" if isinstance(arguments[0], tuple) else "one"

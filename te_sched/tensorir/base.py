@@ -28,7 +28,7 @@ from te_sched.signatures import is_sequence
 from te_sched.tensorir.faults import show_program
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.random_numbers import RandomNumbers
-from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
+from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, foreign, missing
 from te_sched.trace.drafts import Changes
 
 _NOT_RENDERED = "(not rendered)"  # TVM's words
@@ -46,11 +46,11 @@ class ScheduleBase(BlockIndex):
     """The state of a schedule of blocks.
 
     `values` has the sampled integers, `removed` the handles that the user removed, `declared` the
-    module as it was before the first primitive.
+    module as it was before the first primitive. `lineage` is the same object in all copies.
     """
 
     __slots__ = (
-        *("__weakref__", "changes", "declared", "random", "removed", "render_level"),
+        *("__weakref__", "changes", "declared", "lineage", "random", "removed", "render_level"),
         "trace",
         "working_on",
         *BlockIndex.__annotations__,
@@ -59,6 +59,7 @@ class ScheduleBase(BlockIndex):
 
     changes: Changes | None
     declared: IRModule
+    lineage: object
     values: dict[Var, int]
     trace: Any
     random: RandomNumbers
@@ -135,6 +136,8 @@ class ScheduleBase(BlockIndex):
                 "find it again: get_block, get_loops",
                 Subject(what, handle.name),
             )
+        if isinstance(handle, LoopRV) and handle.lineage not in (None, self.lineage):
+            raise foreign(handle.name, what)
         if key not in self.nodes:
             raise missing(self, key, handle.name, what)
 

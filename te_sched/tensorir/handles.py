@@ -77,13 +77,14 @@ class LoopRV(PublicObject):
     [tir.LoopRV(i), tir.LoopRV(j)]
     """
 
-    __slots__ = ("key",)
-    _internal_members = ("key",)
+    __slots__ = ("key", "lineage")
+    _internal_members = ("key", "lineage")
     _advice_for_items = "it is one loop: use sch.get(loop) for its statement"
 
     def __init__(self, key: Var | None = None) -> None:
         _check_key(key, Var, "loop")
         self.key = Var("loop") if key is None else key
+        self.lineage: object = None  # that of its schedule: others of a function have its loops
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same handle."""
@@ -258,10 +259,14 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
                         given[place] = prepare(self, given[place], known)
                     elif name in options:
                         options[name] = prepare(self, options[name], known)
-                return call(self, *given, **options)
+                result = call(self, *given, **options)
             except ScheduleError as error:
                 self.render(error, [*given, *options.values()])
                 raise
+            for handle in result if isinstance(result, list) else (result,):
+                if type(handle) is LoopRV:
+                    handle.lineage = self.lineage
+            return result
 
         return cast(_F, find)
 

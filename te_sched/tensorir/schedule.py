@@ -120,7 +120,7 @@ class BlockSchedule(
     _internal_members = (
         *("around", "block", "block_key", "blocks_below", "blocks_in", "blocks_of", "blocks_rv"),
         *("buffer_place", "changes", "declared", "draft", "fates", "function_named"),
-        *("function_of", "functions", "key_from", "key_of", "keys", "loop", "loop_key"),
+        *("function_of", "functions", "key_from", "key_of", "keys", "lineage", "loop", "loop_key"),
         *("loops_above", "named_block", "nodes", "number_of", "parents", "random", "realize"),
         *("removed", "render", "render_level", "roots", "sampled", "schedule", "scope"),
         *("value_of", "values", "working_on"),
@@ -162,6 +162,7 @@ class BlockSchedule(
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
+        self.lineage = object()
         self.changes = None
         self.trace = BlockTrace()
         self.seed(seed)
@@ -286,7 +287,7 @@ class BlockSchedule(
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, getattr(self, name))  # primitives replace them
         twin.working_on, twin.declared = self.working_on, self.declared
-        twin.render_level = self.render_level
+        twin.render_level, twin.lineage = self.render_level, self.lineage
         twin.removed, twin.changes, twin.trace = self.removed, None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())
         for observer in observers:

@@ -296,14 +296,23 @@ def sequence(*statements: Stmt | None) -> Stmt:
 
 def missing(index: BlockIndex, key: Key, name: str, what: str) -> HandleError:
     """The error for a handle whose loop or block is gone, or is of another schedule."""
-    source = "sch.get_block(name)" if what == "block" else "sch.get_loops(block)"
     if key not in index.fates:
-        fault = f"{what} {name} belongs to another schedule"
-        help = f"take the handle from this schedule: {source}"
-        return HandleError(fault, "handles are valid in one schedule and its copies", help)
+        return foreign(name, what)
     return HandleError(
         f"{what} {name} is no longer in the program",
         index.fates[key] or "a primitive removed it",
-        f"take the handle from the primitive that removed it, or from {source}",
+        f"take the handle from the primitive that removed it, or from {_SOURCES[what]}",
         Subject(what, name),
+    )
+
+
+_SOURCES = {"block": "sch.get_block(name)", "loop": "sch.get_loops(block)"}
+
+
+def foreign(name: str, what: str) -> HandleError:
+    """The error for a handle of another schedule."""
+    return HandleError(
+        f"{what} {name} belongs to another schedule",
+        "handles are valid in one schedule and its copies",
+        f"take the handle from this schedule: {_SOURCES[what]}",
     )

@@ -236,3 +236,14 @@ def test_the_target_is_in_scope_while_a_space_is_defined() -> None:
 
     create("tests/target", (4,), "llvm -mcpu=core-avx2")
     assert seen[0].mcpu == "core-avx2"
+
+
+def test_template_that_returns_one_tensor_is_refused():
+    @autotvm.template("tests/one_tensor")
+    def one_tensor(n):
+        A = te.placeholder((n,), name="A")
+        B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+        return te.create_schedule(B.op), B
+
+    with pytest.raises(DeclarationError, match=r"returned .*Schedule(.|\n)*list of its"):
+        autotvm.task.create("tests/one_tensor", args=(8,), target="llvm")

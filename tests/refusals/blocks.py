@@ -111,6 +111,10 @@ def _foreign_loop(sch: Any) -> Any:
     return sch.parallel(other.split(loops(other, "C")[0], [None, 4])[0])
 
 
+def _foreign_shared_loop(sch: Any) -> Any:
+    return Schedule(sch.mod).parallel(loops(sch, "C")[0])
+
+
 def _foreign_sample(sch: Any) -> Any:
     other = Schedule(program(MATMUL))
     factors = other.sample_perfect_tile(loops(other, "C")[0], 2)
@@ -231,6 +235,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _gone, r"loop i is no longer in the program(.|\n)*it was split into i_0, i_1"),
     (MATMUL, _foreign, r"block C belongs to another schedule(.|\n)*sch.get_block\(name\)"),
     (MATMUL, _foreign_loop, r"loop i_0 belongs to another schedule(.|\n)*sch.get_loops\(block\)"),
+    (MATMUL, _foreign_shared_loop, "loop i belongs to another schedule"),
     (
         MATMUL,
         _foreign_sample,

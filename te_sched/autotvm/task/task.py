@@ -6,7 +6,7 @@ Must not know tuners, and how configurations are measured.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar, overload
 
@@ -20,7 +20,7 @@ from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_o
 from te_sched.ir.expr import FloatImm, IntImm, StringImm, Var
 from te_sched.public_members import PublicObject
 from te_sched.schedule.schedule import Schedule
-from te_sched.signatures import checked
+from te_sched.signatures import checked, is_sequence, raise_unbound
 from te_sched.te.declare import placeholder
 from te_sched.te.tensor import Tensor
 
@@ -56,14 +56,14 @@ class TaskTemplate:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The schedule and its arguments."""
         if self.fcustomized is not None:
-            return self.fcustomized(*args, **kwargs)
+            return _called(self.fcustomized, args, kwargs)
         if self.fcompute is None or self.fschedule is None:
             raise TeSchedError(
                 "a task has no template of its own, and not both a compute and a schedule function",
                 "",
                 "use autotvm.template, or register_topi_compute and register_topi_schedule",
             )
-        made = self.fcompute(*args, **kwargs)
+        made = _called(self.fcompute, args, kwargs)
         outs = list(made) if isinstance(made, list | tuple) else [made]
         s = self.fschedule(outs, **kwargs)
         return s, [*_placeholders(outs), *outs]
@@ -181,9 +181,19 @@ class TuningTask(PublicObject):
 Task = TuningTask  # TVM's name
 
 
+def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a function of a template."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError:
+        raise_unbound(function, f"template {getattr(function, '__name__', '')}", args, kwargs)
+        raise
+
+
 def _instance(name: str, made: Any) -> Instance:
     """What a template returned, checked."""
-    if isinstance(made, tuple | list) and len(made) == 2 and isinstance(made[0], Schedule):
+    is_pair = isinstance(made, tuple | list) and len(made) == 2
+    if is_pair and isinstance(made[0], Schedule) and is_sequence(made[1]):
         return made[0], list(made[1])
     raise DeclarationError(
         f"template {name} returned {repr_of(made)}",

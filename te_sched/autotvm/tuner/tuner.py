@@ -23,7 +23,7 @@ from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.utils import format_si_prefix
 from te_sched.errors import DeclarationError
 from te_sched.public_members import PublicObject
-from te_sched.signatures import checked
+from te_sched.signatures import check_function, checked
 
 logger = logging.getLogger("autotvm")
 
@@ -98,6 +98,8 @@ class Tuner(PublicObject):
         si_prefix : the unit of speeds in messages: "G" shows GFLOPS.
         """
         format_si_prefix(0, si_prefix)
+        for callback in callbacks:
+            check_function(callback, 3, "a tune callback", "lambda tuner, inputs, results: ...")
         measure = create_measure_batch(self.task, measure_option)
         self.n_trial, self.early_stopping = n_trial, early_stopping
         done, errors = 0, 0

@@ -32,8 +32,10 @@ from te_sched.relax.vm.bytecode import (
 from te_sched.runtime.arguments import copy_to
 from te_sched.runtime.device import cpu
 from te_sched.runtime.ndarray import NDArray
+from te_sched.signatures import check_function
 
 Step = tuple[Any, ...]
+_EXAMPLE = "a function with a parameter for each argument of its call in the program"
 # The functions that check parameters, and store and compute the sizes of a call.
 _AT_ENTRY = (
     *("vm.builtin.alloc_shape_heap", "vm.builtin.check_", "vm.builtin.match_"),
@@ -129,7 +131,11 @@ class InterpretedFunction:
             if kind == 0:
                 given = step[2](frame)
                 if around is None:
-                    frame[step[3]] = step[1](*given)
+                    try:
+                        frame[step[3]] = step[1](*given)
+                    except TypeError:
+                        check_function(step[1], len(given), f'call_packed "{step[4]}"', _EXAMPLE)
+                        raise
                 else:
                     frame[step[3]] = around(step[4], step[1], given)
                 at += 1
