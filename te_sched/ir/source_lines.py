@@ -8,8 +8,9 @@ looks up its lines. Must not know statements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 
 from te_sched.errors import SourceLocation, Subject, TeSchedError
 
@@ -21,7 +22,7 @@ _MOST_INSIDE = 64  # lines by which loops of one name are told apart
 class SourceLines:
     """The lines by the kind and name of what they declare: a "block", "loop", "buffer" or "stage";
     those of each "assignment" by the name of the buffer, and of calls of an "operator". Programs
-    may give a name to several of a kind.
+    may give a name to several of a kind; loops are also known by their variables.
 
     >>> lines = SourceLines()
     >>> lines.add("block", "C", SourceLocation("a.py", 12))
@@ -31,11 +32,13 @@ class SourceLines:
     block D
     """
 
-    __slots__ = ("_lines",)
+    __slots__ = ("_lines", "_of_variables")
 
     def __init__(self, *joined: SourceLines) -> None:
         self._lines: dict[tuple[str, str], dict[SourceLocation, None]] = {}
+        self._of_variables: dict[object, SourceLocation] = {}
         for other in joined:
+            self._of_variables |= other._of_variables
             for (kind, name), lines in other._lines.items():
                 for line in lines:
                     self.add(kind, name, line)
@@ -46,17 +49,36 @@ class SourceLines:
     def __deepcopy__(self, memo: object) -> SourceLines:
         return self
 
-    def add(self, kind: str, name: str, line: SourceLocation) -> None:
-        """Note a line, while the function is made."""
+    def add(self, kind: str, name: str, line: SourceLocation, variable: object = None) -> None:
+        """Note a line, while the function is made; `variable` is that of a loop."""
         if line.file:
             self._lines.setdefault((kind, name), {})[line] = None
+            if variable is not None:
+                self._of_variables[variable] = line
+
+    def with_part(self, part: SourceLines, without: Container[str] = ()) -> SourceLines:
+        """These lines and those of a program that replaces a part of the function, except those of
+        the buffers `without`; a name that both have gets no lines, as it is unknown which it means.
+        """
+        joined = SourceLines(self)
+        for key in [key for key, lines in self._lines.items() if not lines]:
+            joined._lines[key] = {}
+        for (kind, name), lines in part._lines.items():
+            if kind == "buffer" and name in without:
+                continue
+            own = self._lines.get((kind, name), lines)
+            joined._lines[kind, name] = dict(lines) if own == lines else {}
+        joined._of_variables |= part._of_variables
+        return joined
 
     def of(self, kind: str, name: str) -> Sequence[SourceLocation]:
         """The lines of what has a name."""
         return [*self._lines.get((kind, name), ())]
 
-    def located(self, about: About) -> About:
-        """The subjects of an error with their lines."""
+    def located(self, about: About, variables: Sequence[object] = ()) -> About:
+        """The subjects of an error with their lines; `variables` are those of the loops among them,
+        where they are known, and something else at other positions.
+        """
         named = [one for one in about if isinstance(one, Subject)]
         inside = [
             line
@@ -64,12 +86,19 @@ class SourceLines:
             for kind in ("block", "assignment")
             for line in self.of(kind, one.name)
         ]
-        return [self._with_lines(one, inside) if isinstance(one, Subject) else one for one in about]
+        return [
+            self._with_lines(one, inside, variable) if isinstance(one, Subject) else one
+            for one, variable in zip(about, chain(variables, repeat(None)), strict=False)
+        ]
 
-    def _with_lines(self, subject: Subject, inside: Sequence[SourceLocation]) -> Subject:
+    def _with_lines(
+        self, subject: Subject, inside: Sequence[SourceLocation], variable: object
+    ) -> Subject:
         """A subject with its lines; `inside` are lines inside of its loop."""
         declared = self.of(subject.kind, subject.name)
-        if subject.kind == "loop" and len(declared) > 1 and 0 < len(inside) <= _MOST_INSIDE:
+        if variable in self._of_variables:
+            declared = [self._of_variables[variable]]
+        elif subject.kind == "loop" and len(declared) > 1 and 0 < len(inside) <= _MOST_INSIDE:
             declared = _nearest_above(declared, inside)
         is_buffer = subject.kind == "buffer"
         assigned = self.of("assignment", subject.name) if is_buffer else ()

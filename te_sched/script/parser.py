@@ -299,9 +299,9 @@ class Parser(StatementReader):
             self.note("buffer", name, node)
         self.scopes[-1][name] = value
 
-    def note(self, kind: str, name: str, node: Any) -> None:
-        """Note the line of what is declared."""
-        self.lines.add(kind, name, self.source.place(node))
+    def note(self, kind: str, name: str, node: Any, variable: Var | None = None) -> None:
+        """Note the line of what is declared; `variable` is that of a loop."""
+        self.lines.add(kind, name, self.source.place(node), variable)
 
     def bind_loop(self, node: Any, name: str, value: Any) -> Any:
         """Name the variable, or the variables, of a loop."""
@@ -375,7 +375,7 @@ class Parser(StatementReader):
                 target = target.elts[0]  # of a grid of one loop
             self.assign(target, variables, self.bind_loop)
             for loop in frame.vars:
-                self.note("loop", loop.name, node)
+                self.note("loop", loop.name, node, loop)
             if frame.thread:
                 self.note("loop", frame.thread, node)
             self.body(node.body)

@@ -25,7 +25,7 @@ from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import is_sequence
-from te_sched.tensorir.faults import show_program
+from te_sched.tensorir.faults import keys_of, show_program
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, foreign, missing
@@ -175,12 +175,13 @@ class ScheduleBase(BlockIndex):
 
     def render(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
         """Make the error of a primitive show what the schedule's `error_render_level` asks for."""
-        error.about = tuple(lines_of(self.functions.values()).located(error.about))
+        concerned = keys_of(error, self, arguments)
+        error.about = tuple(lines_of(self.functions.values()).located(error.about, concerned))
         if self.render_level != "detail":
             error.brief = error.fault if self.render_level == "fast" else _NOT_RENDERED
             error.args = (error.brief,)
         elif error.program is None:
-            show_program(error, self, arguments)
+            show_program(error, self, concerned)
 
     # -- results -----------------------------------------------------------------------------------
 

@@ -30,25 +30,32 @@ _ROOT = 'with T.block("root"):'
 _MARK = "# concerned"
 
 
-def show_program(error: ScheduleError, schedule: Any, arguments: Iterable[Any]) -> None:
+def keys_of(error: ScheduleError, schedule: Any, arguments: Iterable[Any]) -> list[Key | None]:
+    """The block or loop of each subject of the error of a primitive, or None."""
+    keys = [one.key for one in arguments if isinstance(one, BlockRV | LoopRV)]
+    concerned: list[Key | None] = []
+    for subject in error.about:
+        concerned.append(_key_of(subject, schedule, keys, concerned))
+    return concerned
+
+
+def show_program(error: ScheduleError, schedule: Any, concerned: Iterable[Key | None]) -> None:
     """Let the error of a primitive show an excerpt of the schedule's program when it is printed, to
     programs of TVM all of it; not for errors that are about no block or loop of the program.
     """
-    keys = [one.key for one in arguments if isinstance(one, BlockRV | LoopRV)]
-    concerned: dict[Key, None] = {}
-    for subject in error.about:
-        key = _key_of(subject, schedule, keys, concerned)
-        if key is not None:
-            concerned[key] = None
     nodes = [
-        schedule.block(key) if type(key) is BlockKey else schedule.loop(key) for key in concerned
+        schedule.block(key) if type(key) is BlockKey else schedule.loop(key)
+        for key in dict.fromkeys(concerned)
+        if key is not None
     ]
     if nodes:
         error.program = partial(_near, schedule.mod, nodes)
         error.in_tvm = error.in_tvm or partial(_in_tvm, schedule.mod, nodes)
 
 
-def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None]) -> Key | None:
+def _key_of(
+    subject: Any, schedule: Any, keys: list[Key], used: Sequence[Key | None]
+) -> Key | None:
     """The block or loop of a subject: among the arguments of the primitive, then what is around
     them, then the program, where a single one must have the name.
     """
@@ -62,7 +69,7 @@ def _key_of(subject: Any, schedule: Any, keys: list[Key], used: dict[Key, None])
     own = [key for key in keys if is_named(key)]
     present = [key for key in own if key in schedule.nodes]
     if own:
-        return next((key for key in present if key not in used), None)
+        return next((key for key in present if key not in {*used}), None)
     inside = (key for key in keys if key in schedule.nodes)
     around = {key for one in inside for key in schedule.around(one)}
     for others in (around, schedule.nodes):

@@ -150,3 +150,92 @@ def test_lines_of_another_file_and_of_many_assignments():
         lines.add("assignment", "A", SourceLocation("b.py", number))
     (buffer,) = lines.located([Subject("buffer", "A")])
     assert str(buffer) == "buffer A (declared at a.py:2)"
+
+
+@T.prim_func
+def twice(A: T.Buffer((9, 9), "float32"), P: T.Buffer((9, 9), "float32")):
+    C = T.alloc_buffer((9, 9), "float32")
+    for i, j in T.grid(9, 9):  # of C
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(9, 9):  # of P
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = C[vi, vj] + 1.0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "loops"),
+    [
+        (lambda sch, i, j: sch.split(i, [3, 2]), ["of C"]),
+        (lambda sch, i, j: sch.compute_at("P", i), ["of C"]),
+        (lambda sch, i, j: sch.fuse(i, j), ["of C", "of P"]),
+    ],
+)
+def test_errors_of_primitives_know_loops_of_one_name_apart(schedule, loops):
+    sch = tir.Schedule(twice)
+    outer, inner = sch.get_loops("C")[0], sch.get_loops("P")[1]
+    with pytest.raises(ScheduleError) as caught:
+        schedule(sch, outer, inner)
+    lines = [one.lines for one in caught.value.about if getattr(one, "kind", "") == "loop"]
+    assert lines == [f"declared at {__file__}:{line_of(f'(9, 9):  # {text}')}" for text in loops]
+
+
+@T.prim_func
+def row(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (8,), "int32", offset_factor=1)
+    B = T.match_buffer(b, (8,), "int32", offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        for j in range(8):
+            with T.block("copied"):
+                v = T.axis.spatial(8, j)
+                B[v] = A[v]
+
+
+@T.prim_func
+def row_beyond(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (8,), "int32", offset_factor=1)
+    B = T.match_buffer(b, (8,), "int32", offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        for j in T.serial(8):
+            B[j] = A[j + 100]
+
+
+@T.prim_func
+def copied(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32")):
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+
+
+def test_names_of_an_intrinsic_have_no_lines_of_the_function():
+    tir.TensorIntrin.register("source_lines_row", row, row_beyond, override=True)
+    sch = tir.Schedule(copied)
+    sch.tensorize(sch.get_loops("B")[1], "source_lines_row")
+    lines = sch.mod["main"].lines
+    assert not lines.of("loop", "j")
+    assert not lines.of("assignment", "B")
+    assert lines.of("loop", "i") == copied.lines.of("loop", "i")
+    assert lines.of("buffer", "B") == copied.lines.of("buffer", "B")
+    with pytest.raises(BuildError, match="reads A at 100") as caught:
+        te_sched.build(sch.mod)
+    assert f":{line_of('B[vi, vj] = A[vi, vj]')}" not in caught.value.where
+    again = lines.with_part(row_beyond.lines)
+    assert not again.of("loop", "j")
+
+
+def test_names_of_an_intrinsic_alone_have_its_lines():
+    lines, part = SourceLines(), SourceLines()
+    lines.add("loop", "i", SourceLocation("a.py", 1))
+    part.add("loop", "k", SourceLocation("a.py", 9))
+    part.add("buffer", "A", SourceLocation("a.py", 8))
+    joined = lines.with_part(part, without=["A"])
+    assert joined.of("loop", "k") == [SourceLocation("a.py", 9)]
+    assert joined.of("loop", "i") == [SourceLocation("a.py", 1)]
+    assert not joined.of("buffer", "A")

@@ -127,6 +127,10 @@ class TensorizingPrimitives(BlockingPrimitives):
         links[new] = realize.block
         why = f"intrinsic {tensor_intrin} took its place"
         self.draft.replace(key, replace(realize, block=new), links, why)
+        functions, name = self.draft.functions, self.draft.function_of(key)
+        views_of = {buffer.name for buffer in impl.buffer_map.values()}
+        lines = functions[name].lines.with_part(intrinsic.impl.lines, without=views_of)
+        functions[name] = replace(functions[name], lines=lines)
 
 
 def _with_index_dtype_of(places: Iterable[Match], func: PrimFunc) -> PrimFunc:
