@@ -57,6 +57,21 @@ def show_words_of_tvm(is_shown: bool) -> None:
     (_WORDS_OF_TVM.add if is_shown else _WORDS_OF_TVM.discard)("tvm")
 
 
+_IS_PRINTED: ContextVar[bool] = ContextVar("is_printed", default=False)
+
+
+@contextmanager
+def without_listings() -> Iterator[None]:
+    """Leave listings of programs out of TVM's words: programs look for them in the text of an error
+    that they catch, and readers of one that ends the program have the excerpt.
+    """
+    token = _IS_PRINTED.set(True)
+    try:
+        yield
+    finally:
+        _IS_PRINTED.reset(token)
+
+
 Where = Subject | Iterable[Subject | SourceLocation]
 _OVERRIDE = "pass verify=False to build anyway"
 
@@ -165,7 +180,8 @@ class TeSchedError(RuntimeError):
         return "\n".join([self.fault, *drawn, *texts, *_drawing("loops", self.loops)])
 
     def _words_of_tvm(self) -> str:
-        return self.in_tvm if isinstance(self.in_tvm, str) else self.in_tvm()
+        words = self.in_tvm if isinstance(self.in_tvm, str) else self.in_tvm()
+        return "" if _IS_PRINTED.get() and "\n" in words else words
 
 
 def _drawing(label: str, text: str) -> list[str]:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import is_shortened
+from te_sched.errors import is_shortened, without_listings
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MACHINERY = ("IPython", "ipykernel", "functools", "contextlib", "importlib")
@@ -44,12 +44,15 @@ def install() -> None:
 
 @contextmanager
 def _shortened(error: BaseException | None) -> Iterator[None]:
-    """Shorten the tracebacks of an error and of those that it follows while they are printed."""
+    """Shorten the tracebacks of an error and of those that it follows, and their texts, while they
+    are printed.
+    """
     complete = [(member, member.__traceback__) for member in _chain(error)]
     for member, frames in complete:
         member.__traceback__ = shown_part(member, frames)
     try:
-        yield
+        with without_listings():
+            yield
     finally:
         for member, frames in complete:
             member.__traceback__ = frames

@@ -22,7 +22,7 @@ import click
 from te_sched import compat, config, files
 from te_sched.cli.problems import CommandError, ExitCode, flush_output
 from te_sched.cli.recording import Found, ScheduleRecorder
-from te_sched.errors import did_you_mean
+from te_sched.errors import did_you_mean, without_listings
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.runtime.device import cuda
@@ -186,7 +186,8 @@ def show_failure(failure: BaseException, path: str) -> None:
     _trim(failure, path, set())
     # Python's own hook says "Did you mean", and reads the lines of files only
     show = sys.__excepthook__ if os.path.isfile(path) else traceback.print_exception
-    show(type(failure), failure, failure.__traceback__)
+    with without_listings():
+        show(type(failure), failure, failure.__traceback__)
 
 
 def _trim(error: BaseException, path: str, seen: set[int]) -> None:

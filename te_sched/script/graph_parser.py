@@ -93,6 +93,7 @@ class GraphParser(StatementReader):
         self.lines = SourceLines()  # of the function that is read
         self.written: dict[GraphCall, Any] = {}  # calls of operators, and their expressions
         self._inner: set[str] = set()  # names of dataflow blocks that are not outputs
+        self._in_size = False  # whether a string in an annotation is read
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> GraphParser:
         """The reader of the statements of a macro."""
@@ -205,14 +206,16 @@ class GraphParser(StatementReader):
         """The size that a string in an annotation is."""
         if text in self.symbols:
             return self.symbols[text]
-        tree = self.source.expression(ast.Constant(text, lineno=1, col_offset=0))
         self.scopes.append(dict(self.symbols))
+        self._in_size = True
         try:
+            tree = self.source.expression(ast.Constant(text, lineno=1, col_offset=0))
             return self.value(tree)
         except ScriptError as error:
             error.excerpt = ""  # that of the annotation is shown
             raise
         finally:
+            self._in_size = False
             self.scopes.pop()
 
     def struct_info(self, node: Any) -> StructInfo:
@@ -274,9 +277,12 @@ class GraphParser(StatementReader):
             raise
 
     def about_undefined(self, name: str) -> tuple[str, str]:
-        """A name of a dataflow block is known in the block alone, unless it is an output."""
+        """A name of a dataflow block is known in the block alone, unless it is an output; sizes are
+        variables.
+        """
         if name not in self._inner:
-            return super().about_undefined(name)
+            why, help = super().about_undefined(name)
+            return why, f"{help}: {name} = T.int64()" if self._in_size else help
         why = "it is bound in a dataflow block, and is not an output of the block"
         return why, f"name it in R.output: R.output({name}, ...)"
 
@@ -294,14 +300,15 @@ class GraphParser(StatementReader):
         )
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """Call a function; match_cast takes an annotation with names of sizes."""
+        """Call a function; words of annotations take others with names of sizes."""
         expand = getattr(function, "expand", None)
         if expand is not None:
             return expand(self, args, named)
-        resolved = [self._argument(one) for one in args]
+        is_word = isinstance(function, Annotation)
+        resolved = [self._argument(one, is_word) for one in args]
         if isinstance(function, GlobalVar):
             return GraphCall(function, tuple([as_expr(one) for one in resolved]))
-        arguments = {key: self._argument(one) for key, one in named.items()}
+        arguments = {key: self._argument(one, is_word) for key, one in named.items()}
         try:
             return super().call(function, resolved, arguments)
         except TypeError as error:
@@ -321,9 +328,14 @@ class GraphParser(StatementReader):
         """The call that an error of inference is about."""
         return self.written.get(getattr(error, "call", None), node)  # type: ignore[arg-type]
 
-    def _argument(self, value: Any) -> Any:
-        """An argument: struct infos with names of sizes as struct infos."""
-        if isinstance(value, PendingStructInfo) and not any(map(self._is_new, value.names)):
+    def _argument(self, value: Any, is_of_word: bool) -> Any:
+        """An argument: struct infos with names of sizes as struct infos; those of words, which may
+        define sizes, if all of their sizes are known.
+        """
+        if type(value) in (list, tuple):
+            return type(value)([self._argument(one, is_of_word) for one in value])
+        is_pending = isinstance(value, PendingStructInfo)
+        if is_pending and not (is_of_word and any(map(self._is_new, value.names))):
             return self._resolved(value)
         return value
 

@@ -53,9 +53,7 @@ def show_program(error: ScheduleError, schedule: Any, concerned: Iterable[Key | 
         error.in_tvm = error.in_tvm or partial(_in_tvm, schedule.mod, nodes)
 
 
-def _key_of(
-    subject: Any, schedule: Any, keys: list[Key], used: Sequence[Key | None]
-) -> Key | None:
+def _key_of(subject: Any, schedule: Any, keys: list[Key], used: Sequence[Key | None]) -> Key | None:
     """The block or loop of a subject: among the arguments of the primitive, then what is around
     them, then the program, where a single one must have the name.
     """

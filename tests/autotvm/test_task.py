@@ -245,5 +245,5 @@ def test_template_that_returns_one_tensor_is_refused():
         B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
         return te.create_schedule(B.op), B
 
-    with pytest.raises(DeclarationError, match=r"returned .*Schedule(.|\n)*list of its"):
+    with pytest.raises(DeclarationError, match=r"returned a tuple(.|\n)*list of its"):
         autotvm.task.create("tests/one_tensor", args=(8,), target="llvm")

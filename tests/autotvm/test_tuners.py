@@ -200,3 +200,18 @@ def test_a_tuner_rejects_what_it_cannot_tune() -> None:
         Tuner(task_of(8)).tune(1, made_up())
     with pytest.raises(DeclarationError, match="Tuner has no method next_batch"):
         Tuner(task_of(8)).next_batch(1)
+
+
+def test_a_search_of_which_nothing_runs_warns_once() -> None:
+    class Absent(MadeUpRunner):
+        def run(self, measure_inputs: Any, build_results: Any) -> Any:
+            results = super().run(measure_inputs, build_results)
+            failure = ValueError("there is no device cuda(0)\nhelp")
+            return [one._replace(error_no=4, costs=(failure,)) for one in results]
+
+    option = autotvm.measure_option(NoBuilder(1, 4), Absent())
+    match = r"8 configurations of .* failed, and none ran: there is no device cuda\(0\)$"
+    with pytest.warns(UserWarning, match=match) as caught:
+        chosen(RandomTuner(task_of(64)), 8, measure=option)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

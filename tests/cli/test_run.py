@@ -186,3 +186,31 @@ def test_run_leaves_out_frames_between_those_of_the_user(te_sched_command, progr
     done = te_sched_command("run", program(text))
     assert "in <lambda>" in done.stderr
     assert "declare.py" not in done.stderr
+
+
+_REFUSED = """
+from tvm import tir
+from tvm.script import tir as T
+
+@T.prim_func
+def f(A: T.Buffer((9,), "float32"), B: T.Buffer((9,), "float32")):
+    for i in range(9):
+        with T.block("B"):
+            v = T.axis.spatial(9, i)
+            B[v] = A[v] * 2.0
+
+sch = tir.Schedule(f)
+try:
+    sch.split(sch.get_loops("B")[0], [3, 2])
+except Exception as error:
+    print(error)
+sch.split(sch.get_loops("B")[0], [3, 2])
+"""
+
+
+def test_run_prints_no_listing_below_the_excerpt_of_an_error(program):
+    done = run("run", program(_REFUSED))
+    assert "# tir.For#0" in done.stdout  # a program may look for it
+    assert "    for i in range(9):\n    ^^^^^" in done.stderr
+    assert "in TVM" not in done.stderr
+    assert "# tir.For#0" not in done.stderr

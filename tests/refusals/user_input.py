@@ -16,6 +16,7 @@ from te_sched.errors import (
     DeclarationError,
     LoweringError,
     OperandError,
+    ParameterError,
 )
 from tests.refusals.table import Case, enter, enter_primitives
 
@@ -137,8 +138,8 @@ DECLARATIONS: dict[str, Case] = {
     ),  # type: ignore[arg-type]
     "extern arity": (
         lambda: te.extern((8,), [A], lambda i: 1),
-        DeclarationError,
-        "the function of ",
+        ParameterError,
+        "the function of .* takes 1 argument, expected 2",
     ),
     "extern dtype": (
         lambda: te.extern((8,), [A], lambda i, o: 1, dtype=3),  # type: ignore[arg-type]
@@ -158,8 +159,8 @@ DECLARATIONS: dict[str, Case] = {
     ),  # type: ignore[arg-type]
     "intrinsic arity": (
         lambda: te.decl_tensor_intrin(C.op, lambda i: 1),
-        DeclarationError,
-        "the function of ",
+        ParameterError,
+        "the function of .* takes 1 argument, expected 2",
     ),
     "intrinsic binds": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, binds={C: 3}),  # type: ignore[dict-item]

@@ -592,3 +592,30 @@ def test_a_graph_without_its_decorator() -> None:
     with pytest.raises(ScriptError, match="expected a type") as caught:
         from_source('@T.prim_func\ndef f(x: R.Tensor((4,), "float32")):\n    T.evaluate(0)')
     assert caught.value.help.startswith("decorate the function with @R.function")
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ('y = R.match_cast(x, R.Tensor(("k", 4), "float32"))', "R.match_cast("),
+        ('y = R.call_tir("f", (x,), out_sinfo=R.Tensor(("k", 4), "float32"))', "R.call_tir("),
+        ('y = R.call_tir("f", (x,), out_sinfo=[R.Tensor(("k", 4), "float32")])', "R.call_tir("),
+        ('y: R.Tensor(("n + k", 4), "float32") = R.add(x, x)', 'R.Tensor(("n + k"'),
+    ],
+)
+def test_undefined_sizes_are_shown_where_they_stand(statement: str, shown: str) -> None:
+    text = f"@R.function\ndef f(x: R.Tensor(('n', 4), 'float32')):\n    {statement}\n    return x"
+    with pytest.raises(ScriptError, match="undefined variable k") as caught:
+        from_source(text)
+    assert caught.value.help == "define it before this line: k = T.int64()"
+    assert caught.value.line == 3
+    assert caught.value.column == 5 + statement.index(shown)
+
+
+def test_sizes_that_are_no_python_are_shown_where_they_stand() -> None:
+    text = (
+        "@R.function\ndef f(x: R.Tensor(('n',)), y: R.Tensor(('n +',), 'float32')):\n    return x"
+    )
+    with pytest.raises(ScriptError, match="invalid syntax") as caught:
+        from_source(text)
+    assert caught.value.line == 2

@@ -21,7 +21,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.utils import format_si_prefix
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, counted, warn
 from te_sched.public_members import PublicObject
 from te_sched.signatures import check_function, checked
 
@@ -102,7 +102,7 @@ class Tuner(PublicObject):
             check_function(callback, 3, "a tune callback", "lambda tuner, inputs, results: ...")
         measure = create_measure_batch(self.task, measure_option)
         self.n_trial, self.early_stopping = n_trial, early_stopping
-        done, errors = 0, 0
+        done, errors, failures = 0, 0, list[MeasureResult]()
         was_tuning, GLOBAL_SCOPE.in_tuning = GLOBAL_SCOPE.in_tuning, True
         try:
             while done < n_trial and self.has_next():
@@ -115,6 +115,7 @@ class Tuner(PublicObject):
                 for inp, result in zip(inputs, results, strict=True):
                     self._judge(inp, result, done, si_prefix)
                     errors = errors + 1 if result.error_no else 0
+                    failures += [result] if result.error_no else []
                     done += 1
                 self.ttl = n_trial - done
                 if early_stopping is not None:
@@ -128,6 +129,11 @@ class Tuner(PublicObject):
                     errors = self._complain(errors, results)
         finally:
             GLOBAL_SCOPE.in_tuning = was_tuning
+        if failures and len(failures) == done:
+            warn(
+                f"{counted(done, 'configuration')} of {self.task.name} failed, and none ran: "
+                f"{_reason(failures[-1])}"
+            )
 
     def _judge(self, inp: MeasureInput, result: MeasureResult, number: int, si_prefix: str) -> None:
         """Keep a measurement if it is the best."""
@@ -146,14 +152,18 @@ class Tuner(PublicObject):
         )
 
     def _complain(self, errors: int, results: Sequence[MeasureResult]) -> int:
-        last = str(results[-1].costs[0]).splitlines() or [""]
         logger.warning(
             "The last %d configurations of %s failed; the error of the last one: %s",
             errors,
             self.task.name,
-            last[0],
+            _reason(results[-1]),
         )
         return 0
+
+
+def _reason(result: MeasureResult) -> str:
+    """The first line of the error of a failed measurement."""
+    return (str(result.costs[0]).splitlines() or [""])[0]
 
 
 _tell_of_absent_names(__name__)
