@@ -478,6 +478,9 @@ class _Callbacks:
         return func(nd.array(np.zeros((8, 8), "float32")), nd.array(np.zeros(8, "float32")))
 
 
+_EXP = relax.dpl.is_op("relax.exp")(relax.dpl.wildcard())
+
+
 @autotvm.template("signatures/add")
 def _add(n: int) -> Any:
     source = te.placeholder((n,), name="source")
@@ -493,6 +496,20 @@ def _add(n: int) -> Any:
         (_Callbacks.mutator, "Mutator.visit_call_ takes 0 arguments, expected 1"),
         (_Callbacks.space, "ScheduleFn takes 2 arguments, expected 1"),
         (_Callbacks.identity, "identity of reducer reduce takes 0 arguments, expected 1"),
+        (lambda: tir.transform.Apply(lambda: None), "tir.Apply takes 0 arguments, expected 1"),
+        (lambda: tir.transform.Filter(lambda: True), "tir.Filter takes 0 arguments, expected 1"),
+        (
+            lambda: relax.dpl.PatternMatchingRewriter.from_pattern(_EXP, lambda expr: expr),
+            "rewrite_call takes 1 argument, expected 2",
+        ),
+        (
+            lambda: relax.transform.LegalizeOps({"relax.exp": lambda call: call}),
+            "the rule of relax.exp takes 1 argument, expected 2",
+        ),
+        (
+            lambda: relax.transform.FuseOpsByPattern([("a.exp", _EXP, {}, lambda: True)]),
+            "check of pattern a.exp takes 0 arguments, expected 1",
+        ),
         (_Callbacks.tuner, "tune callback takes 1 argument, expected 3"),
         (_Callbacks.call_packed, 'call_packed "signatures.one" takes 1 argument, expected 2'),
     ],

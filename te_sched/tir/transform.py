@@ -61,7 +61,7 @@ from te_sched.passes import (
     pass_of,
 )
 from te_sched.runtime.device import DEVICE_TYPES
-from te_sched.signatures import checked
+from te_sched.signatures import check_function, checked
 from te_sched.target import Target
 from te_sched.tir.passes.convert_ssa import convert_ssa
 from te_sched.tir.passes.force_narrow_indices import force_narrow_indices
@@ -176,6 +176,7 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
     >>> Apply(lambda func: func.with_attr("marked", 1))(module)["f"].attrs["marked"]
     1
     """
+    check_function(ftransform, 1, "tir.Apply", "lambda func: func")
     return of_each_function(ftransform, "tir.Apply")
 
 
@@ -188,6 +189,8 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Pass:
     >>> Filter(lambda func: "global_symbol" in func.attrs)(module).get_global_vars()
     []
     """
+
+    check_function(fcond, 1, "tir.Filter", "lambda func: True")
 
     def keep(functions: Mapping[str, PrimFunc]) -> Mapping[str, PrimFunc]:
         return {name: func for name, func in functions.items() if fcond(func)}

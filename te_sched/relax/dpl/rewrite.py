@@ -59,6 +59,7 @@ from te_sched.relax.struct_info import bind_sizes, bound_sizes
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 from te_sched.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
 from te_sched.relax.transform.grouping import variables_in
+from te_sched.signatures import check_function
 
 MAX_PASSES = 1000
 Rewriter = Callable[[Any, dict[DFPattern, Any]], Any]
@@ -102,6 +103,7 @@ def rewrite_bindings(
     rewriter : a function (what each pattern matched, the values of variables) -> the new values by
         variable. If it returns none, the next match is tried.
     """
+    check_function(rewriter, 2, "rewrite_bindings", "lambda matches, bindings: {}")
     return _Blocks(ctx, rewriter).rewrite(func)
 
 
@@ -130,6 +132,7 @@ class PatternMatchingRewriter(ModulePass):
     @staticmethod
     def from_pattern(pattern: DFPattern, func: Rewriter) -> PatternMatchingRewriter:
         """The rewriter of one pattern, by a function (expression, matches) -> new expression."""
+        check_function(func, 2, "rewrite_call", "lambda expr, matches: expr")
 
         def make(expr: Any, match: Match, run: _OnePass) -> Any:
             new = func(expr, expressions_of(match))

@@ -37,7 +37,7 @@ from te_sched.relax.transform.library_functions import (
     library_of,
     renamed_functions,
 )
-from te_sched.signatures import is_sequence
+from te_sched.signatures import check_function, is_sequence
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ class FusionPattern:
     attrs_getter: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
+        for what, function in (("check", self.check), ("attrs_getter", self.attrs_getter)):
+            if function is not None:
+                check_function(function, 1, f"{what} of pattern {self.name}", "lambda context: ...")
         parts = _parts_of(self.pattern)
         for name, part in self.annotation_patterns.items():
             if part not in parts:

@@ -25,6 +25,7 @@ from te_sched.relax.operators import operator_of
 from te_sched.relax.transform.collect_size_relations import collect_size_relations
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, rule_of
 from te_sched.relax.transform.legalize_ops.exact import exact_builder, exact_rule_of
+from te_sched.signatures import check_function
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +59,8 @@ class LegalizeOps(ModulePass):
                 "",
                 "give rules by names of operators, or none",
             )
+        for name, rule in (self.customize_cmap or {}).items():
+            check_function(rule, 2, f"the rule of {name}", "lambda builder, call: call")
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
