@@ -803,8 +803,13 @@ def kind_of(value: object) -> str:
     if value is None:
         return "None"
     if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return with_article(type(value).__name__)
+        return f"the class {class_name(value)}"
+    return with_article(class_name(type(value)))
+
+
+def class_name(kind: type[Any]) -> str:
+    """The name of a class in messages: the public one, if it has another name in te_sched."""
+    return getattr(kind, "_public_name", "") or kind.__name__
 
 
 def why_no_text(value: object) -> str | None:

@@ -26,6 +26,7 @@ from te_sched.errors import (
     DeclarationError,
     ParameterError,
     TeSchedError,
+    class_name,
     counted,
     did_you_mean,
     is_users,
@@ -554,7 +555,7 @@ def _kind_of(hint: Any) -> ParameterKind:
     if (outer or hint) in _SIMPLE:
         return _SIMPLE[outer or hint]
     if isinstance(hint, type):
-        return ParameterKind(hint.__instancecheck__, with_article(hint.__name__))
+        return ParameterKind(hint.__instancecheck__, with_article(class_name(hint)))
     return _ANYTHING
 
 

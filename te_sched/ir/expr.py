@@ -55,6 +55,7 @@ def node_of(package: str, name: str = "") -> Callable[[_Class], _Class]:
     def decorate(cls: _Class) -> _Class:
         made: Any = node(cls)
         made.__init__ = bound(made.__init__, f"{package}.{name or cls.__name__}")
+        made._public_name = f"{package}.{name}" if name else ""
         return made  # type: ignore[no-any-return]
 
     return decorate

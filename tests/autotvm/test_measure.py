@@ -227,8 +227,9 @@ def test_results_print_as_tvms() -> None:
 
 
 def test_options_reject_other_parts() -> None:
-    with pytest.raises(DeclarationError, match=r"'x' is not a builder"):
+    with pytest.raises(DeclarationError, match=r"'x' is not a builder") as caught:
         autotvm.measure_option("x", MadeUpRunner())
+    assert caught.value.help.startswith('pass "local", autotvm.LocalBuilder()')
     with pytest.raises(DeclarationError, match="None is not a runner"):
         autotvm.measure_option("local", None)
     assert isinstance(autotvm.measure_option("local", "local")["runner"], autotvm.LocalRunner)

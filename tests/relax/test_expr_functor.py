@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from te_sched import relax, tir
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, kind_of
 from te_sched.ir import assert_structural_equal
 from te_sched.script import ir as I
 from te_sched.script import relax as R
@@ -168,3 +168,10 @@ def test_variables_are_renamed_in_uses() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(GraphError, match="3 is not an expression of a graph"):
         Names().visit_expr(3)
+
+
+def test_errors_name_classes_as_programs_do():
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    assert kind_of(x) == "a relax.Var"
+    assert kind_of(relax.op.exp(x)) == "a relax.Call"
+    assert kind_of(relax.Function) == "the class relax.Function"

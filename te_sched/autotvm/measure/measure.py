@@ -179,8 +179,8 @@ def check_part(given: Any, kind: type, what: str) -> Any:
         raise DeclarationError(
             f"{repr_of(given)} is not a {what}",
             f"it is {kind_of(given)}",
-            f"pass autotvm.Local{what.capitalize()}(), or an object of a class of your own that is "
-            f"derived from autotvm.measure.{what.capitalize()}",
+            f'pass "local", autotvm.Local{what.capitalize()}(), or an object of your own class '
+            f"that is derived from autotvm.measure.{what.capitalize()}",
             in_tvm=f"Invalid {what}",
         )
     return given
