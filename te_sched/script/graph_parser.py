@@ -305,10 +305,10 @@ class GraphParser(StatementReader):
         if expand is not None:
             return expand(self, args, named)
         is_word = isinstance(function, Annotation)
-        resolved = [self._argument(one, is_word) for one in args]
+        resolved = [self._argument(argument, is_word) for argument in args]
         if isinstance(function, GlobalVar):
             return GraphCall(function, tuple([as_expr(one) for one in resolved]))
-        arguments = {key: self._argument(one, is_word) for key, one in named.items()}
+        arguments = {name: self._argument(argument, is_word) for name, argument in named.items()}
         try:
             return super().call(function, resolved, arguments)
         except TypeError as error:
@@ -333,7 +333,7 @@ class GraphParser(StatementReader):
         define sizes, if all of their sizes are known.
         """
         if type(value) in (list, tuple):
-            return type(value)([self._argument(one, is_of_word) for one in value])
+            return type(value)([self._argument(item, is_of_word) for item in value])
         is_pending = isinstance(value, PendingStructInfo)
         if is_pending and not (is_of_word and any(map(self._is_new, value.names))):
             return self._resolved(value)

@@ -79,15 +79,15 @@ def substitute(node: Expr | Stmt | PrimFunc, vmap: Mapping[Var, Any]) -> Any:
 def _value(var: Var, value: Any) -> Expr:
     """The value of a variable; numbers of Python get its dtype."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    made = ops.const(value, var.dtype) if is_number else ops.convert(value)
-    if not isinstance(made, Expr) or made.dtype != var.dtype:
-        text = f"has dtype {made.dtype}" if isinstance(made, Expr) else f"is {kind_of(value)}"
+    expr = ops.const(value, var.dtype) if is_number else ops.convert(value)
+    if not isinstance(expr, Expr) or expr.dtype != var.dtype:
+        text = f"has dtype {expr.dtype}" if isinstance(expr, Expr) else f"is {kind_of(value)}"
         raise DeclarationError(
             f"the value of variable {var.name} {text}, expected {var.dtype}",
             f"it is {repr_of(value)}",
             f'give an expression of this dtype: value.astype("{var.dtype}")',
         )
-    return made
+    return expr
 
 
 @checked_as(again=False)
