@@ -477,6 +477,17 @@ class _Callbacks:
         func = te_sched.build(te.create_schedule(call.op), [A, call], target="llvm")
         return func(nd.array(np.zeros((8, 8), "float32")), nd.array(np.zeros(8, "float32")))
 
+    @staticmethod
+    def call_packed_of_a_graph() -> Any:
+        te_sched.register_func("signatures.one", lambda value: value, override=True)
+        x = relax.Var("x", relax.TensorStructInfo([8], "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x], pure=False):
+            call = relax.op.call_pure_packed("signatures.one", x, x, sinfo_args=x.struct_info)
+            builder.emit_func_output(builder.emit(call))
+        machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
+        return machine["main"](nd.array(np.zeros(8, "float32")))
+
 
 _EXP = relax.dpl.is_op("relax.exp")(relax.dpl.wildcard())
 
@@ -511,6 +522,10 @@ def _add(n: int) -> Any:
             "check of pattern a.exp takes 0 arguments, expected 1",
         ),
         (_Callbacks.tuner, "tune callback takes 1 argument, expected 3"),
+        (
+            _Callbacks.call_packed_of_a_graph,
+            'call_packed "signatures.one" takes 1 argument, expected 2',
+        ),
         (_Callbacks.call_packed, 'call_packed "signatures.one" takes 1 argument, expected 2'),
     ],
 )
