@@ -610,5 +610,7 @@ def unfit(
     return error(
         f"{what} is {repr_of(value)}, expected {expected.words}",
         "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",
-        expected.help or f"give {expected.words}",
+        f"give a list of it: {function}([...])"
+        if _fits(expected, []) and not is_sequence(value) and _fits(expected, [value])
+        else expected.help or f"give {expected.words}",
     )

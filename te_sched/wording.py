@@ -73,7 +73,8 @@ STAGES = Wording(
     bind='bind axes of stage {} to te.thread_axis("blockIdx.x") and "threadIdx.x", or attach it to '
     "a stage that is bound (compute_at, compute_inline)",
     grain="s[C].pragma(axis, 'parallel_grain', 64)",
-    conditions="use te.if_then_else, te.all, te.any, te.not_, te.min or te.max",
+    conditions="use te.if_then_else, te.all, te.any, te.not_, te.min or te.max; for statements of "
+    "an ir_builder, `with ib.if_scope(condition):`",
     iteration="use te.reduce_axis with te.sum, te.max or te.min for a loop",
     power="te.power",
     operands="numbers, axes, variables and elements of tensors",

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched import config, driver, te, tir
+from te_sched import config, driver, relax, te, tir
 from te_sched.driver import build
 from te_sched.driver.steps import PLAN
-from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
+from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError, TeSchedError
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.pipeline import lower
+from te_sched.meta_schedule import tune_tir
 from te_sched.schedule.schedule import create_schedule
 from te_sched.story.explaining import explain
 from te_sched.target import Target
@@ -234,3 +235,19 @@ def test_a_caller_of_a_function_that_is_missing_is_refused():
     caller = tir.PrimFunc((), tir.Evaluate(call), {}, {"global_symbol": "f"})
     with pytest.raises(BuildError, match="cannot call function 'nothing' of the module"):
         driver.build_with_callers(IRModule({}), {"f": caller}, Target("llvm"))
+
+
+def test_what_is_not_a_program_is_refused_with_what_makes_one() -> None:
+    class Forgotten:
+        """A class without @I.ir_module."""
+
+    module = lower(*declare()[:2])
+    calls: list[Any] = [build, lower, relax.build, tir.Schedule]
+    for call in calls:
+        with pytest.raises(TeSchedError, match=r"decorate the class with @I.ir_module"):
+            call(Forgotten)
+        if call is not lower:
+            with pytest.raises(TeSchedError, match=r"a tir.Schedule(.|\n)*: sch.mod"):
+                call(tir.Schedule(module))
+    with pytest.raises(DeclarationError, match=r"a tir.Schedule(.|\n)*: sch.mod"):
+        tune_tir(tir.Schedule(module), "llvm", work_dir="", max_trials_global=1)

@@ -319,3 +319,8 @@ def test_unknown_flags_are_refused(value):
     options = {"tir.HoistExpression": {"hoisted_conditionals": value}}
     with pytest.raises(LoweringError, match=r"must be flags of .*HoistedConditionals"):
         PassContext(config=options)
+
+
+def test_one_pass_is_refused_with_a_list_of_it():
+    with pytest.raises(DeclarationError, match=r"give a list of it: Sequential\(\[...\]\)"):
+        Sequential(tir.transform.Simplify())

@@ -36,7 +36,7 @@ from te_sched.lowering.pipeline import lower
 from te_sched.passes import apply_passes
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.source_locations import with_places
-from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.tensorir.schedule import advice_on_program
 from te_sched.wording import worded, words_for
 
 
@@ -146,9 +146,9 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
         return {key: func for part in parts for key, func in part.items()}
     raise BuildError(
         f"{call} expects a Schedule, a PrimFunc or an IRModule, got {kind_of(inputs)}",
-        help="pass the module of the schedule: sch.mod"
-        if isinstance(inputs, BlockSchedule)
-        else "pass a Schedule with args, a PrimFunc, or the result of te_sched.lower",
+        help=advice_on_program(
+            inputs, "pass a Schedule with args, a PrimFunc, or the result of te_sched.lower"
+        ),
     )
 
 

@@ -244,7 +244,23 @@ def refusal(what: str, help: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+def advice_on_index(var: Var) -> str:
+    """What to index in place of a variable."""
+    if var.dtype != "handle":
+        return "index a tensor or buffer"
+    return f"declare its buffer, and index that: A = T.match_buffer({var.name}, shape)"
+
+
+def _item_of_variable(self: Var, index: object) -> NoReturn:
+    raise OperandError(
+        f"variable {self.name} cannot be indexed",
+        f"it is one value of type {self.dtype}",
+        advice_on_index(self),
+    )
+
+
 def _install() -> None:
+    setattr(Var, "__getitem__", _item_of_variable)  # noqa: B010
     for name, function in _ARITHMETIC.items():
         is_of_tensors = name in ("add", "sub", "mul", "truediv")
         setattr(Operand, f"__{name}__", _of_elements(function) if is_of_tensors else function)

@@ -54,7 +54,7 @@ from te_sched.schedule.source_locations import adding_places
 from te_sched.signatures import checked_as, is_sequence
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
-from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.tensorir.schedule import BlockSchedule, advice_on_program
 from te_sched.trace.observing import observers
 from te_sched.wording import worded, words_for
 
@@ -214,9 +214,7 @@ def lower_schedule(
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower expects a schedule, got {kind_of(inputs)}",
-            help="pass the module of the schedule: sch.mod"
-            if isinstance(inputs, BlockSchedule)
-            else "pass what te.create_schedule returned",
+            help=advice_on_program(inputs, "pass what te.create_schedule returned"),
         )
     arguments = _checked_args(args)
     _check_binds(binds)

@@ -19,6 +19,7 @@ from te_sched.meta_schedule.utils import cpu_count
 from te_sched.public_members import PublicObject
 from te_sched.signatures import checked_as
 from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
+from te_sched.tensorir.schedule import advice_on_program
 
 if TYPE_CHECKING:
     from te_sched.tir.schedule import Schedule
@@ -32,7 +33,9 @@ def normalized_module(mod: IRModule | PrimFunc) -> IRModule:
         return IRModule({"main": mod.with_attr("tir.noalias", True)})
     if not isinstance(mod, IRModule):
         raise DeclarationError(
-            f"cannot search for schedules of {kind_of(mod)}", "", "give an IRModule or a PrimFunc"
+            f"cannot search for schedules of {kind_of(mod)}",
+            "",
+            advice_on_program(mod, "give an IRModule or a PrimFunc"),
         )
     return mod
 

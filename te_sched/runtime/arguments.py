@@ -30,7 +30,7 @@ from te_sched.lowering.widen_indices import LARGEST_SIZE
 from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.device import Device, source_of
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
-from te_sched.runtime.ndarray import NDArray, refuse_masked, view_interface
+from te_sched.runtime.ndarray import FOREIGN, NDArray, refuse_masked, view_interface
 
 _CUDA = 2
 _LEGACY_STREAM = 1  # DLPack's number of the default stream, whose handle is 0
@@ -180,10 +180,11 @@ class _Check:
         if view.dtype != parameter.dtype:
             is_torch = type(value).__module__ == "torch"
             method = f".to(torch.{parameter.dtype})" if is_torch else ".astype"
-            help = (
-                f"convert it to {parameter.dtype} ({method}), or declare {parameter.name} as "
-                f"{view.dtype}"
-            )
+            help = f"convert it to {parameter.dtype} ({method})"
+            if view.dtype.endswith(FOREIGN):  # no program has such a dtype
+                help = f'convert it: x.astype("{parameter.dtype}")'
+            else:
+                help += f", or declare {parameter.name} as {view.dtype}"
             fault = f"has dtype {view.dtype}, expected {parameter.dtype}"
             raise self._error(parameter, fault, help)
         wanted = (self.signature.memory, self.signature.device_id)

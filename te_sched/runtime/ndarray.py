@@ -24,6 +24,7 @@ from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
 from te_sched.signatures import is_index, is_sequence
 
 _ALIGNMENT = 64
+FOREIGN = " of foreign byte order"  # the end of the names of dtypes that no program has
 _CUDA = DEVICE_TYPES["cuda"]
 _NUMPY_NAMES = frozenset(
     [
@@ -539,7 +540,7 @@ def view_interface(
     if strides is not None and size:
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
-    own_name = _name_of(kind) if kind.isnative else f"{kind.name} of foreign byte order"
+    own_name = _name_of(kind) if kind.isnative else f"{kind.name}{FOREIGN}"
     name = own_name if dtype is None else dtype
     shape = tuple(interface["shape"])
     return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)

@@ -57,7 +57,7 @@ from te_sched.script.graph_frames import (
     MatchCastValue,
     is_void,
 )
-from te_sched.script.source import Source
+from te_sched.script.source import Source, advice_on_parameter
 from te_sched.script.statements import StatementReader, header_of
 
 # Annotations that scripts of 2022 write without `R.`.
@@ -169,7 +169,9 @@ class GraphParser(StatementReader):
                 raise self.source.error(
                     one,
                     f"parameter {one.arg} has no struct info",
-                    'annotate it: x: R.Tensor((4, "n"), "float32"), R.Object, ...',
+                    advice_on_parameter(
+                        one, 'annotate it: x: R.Tensor((4, "n"), "float32"), R.Object, ...'
+                    ),
                 )
             given.append((one.annotation, self._annotation(one.annotation)))
         for annotation, value in given:
@@ -432,9 +434,10 @@ class GraphParser(StatementReader):
             raise self.source.error(node, "a with has two frames", "use `with R.dataflow():`")
         frame = self.value(node.items[0].context_expr)
         if not isinstance(frame, DataflowFrame):
+            opened = node.items[0].context_expr
             raise self.source.error(
-                node.items[0].context_expr,
-                f"{repr_of(frame)} opens nothing",
+                opened,
+                f"{ast.unparse(opened) if callable(frame) else repr_of(frame)} opens nothing",
                 "use `with R.dataflow():`",
             )
         with self.scope(), self.framed(node, frame):

@@ -63,7 +63,7 @@ from te_sched.script.graph_parser import (
     has_decorator,
     is_graph_function,
 )
-from te_sched.script.source import Source, names_around
+from te_sched.script.source import Source, advice_on_parameter, names_around
 from te_sched.script.statements import StatementReader, header_of
 from te_sched.tir.constructors import Constructor
 from te_sched.wording import BLOCKS, worded
@@ -73,6 +73,8 @@ _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_
 
 NAMES: dict[str, Any] = {}  # that every script has: T, I, tvm
 observers: list[Callable[[ScriptError], None]] = []
+
+_NAMED = {"T.block": '"name"', "T.init": ""}  # arguments in advice
 
 
 class Parser(StatementReader):
@@ -261,7 +263,9 @@ class Parser(StatementReader):
         for one in args.args:
             if one.annotation is None:
                 raise self.source.error(
-                    one, f"parameter {one.arg} has no type", "annotate it: T.handle, T.int32, ..."
+                    one,
+                    f"parameter {one.arg} has no type",
+                    advice_on_parameter(one, "annotate it: T.handle, T.int32, ..."),
                 )
             value = self._annotation(one.annotation, known.get(one.arg))
             try:
@@ -396,10 +400,13 @@ class Parser(StatementReader):
         item = items.pop(0)
         frame = self.value(item.context_expr)
         if not isinstance(frame, Frame):
+            text = ast.unparse(item.context_expr)
             raise self.source.error(
                 item.context_expr,
-                f"{repr_of(frame)} opens nothing",
-                "use T.block, T.init, T.launch_thread, T.allocate, ...",
+                f"{text if callable(frame) else repr_of(frame)} opens nothing",
+                f"call it: with {text}({_NAMED.get(text, '...')}):"
+                if callable(frame)
+                else "use T.block, T.init, T.launch_thread, T.allocate, ...",
             )
         if isinstance(frame, BlockFrame):
             self.note("block", frame.name, node)

@@ -244,3 +244,9 @@ def names_around(function: FunctionType) -> dict[str, Any]:
 
 
 __all__ = ["DeclarationError", "Source", "names_around"]
+
+
+def advice_on_parameter(parameter: ast.arg, otherwise: str) -> str:
+    """The help for a parameter without an annotation: functions of a module are not methods."""
+    is_self = parameter.arg == "self"
+    return "remove self: functions of an ir_module are not methods" if is_self else otherwise

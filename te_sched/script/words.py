@@ -42,6 +42,7 @@ from te_sched.ir.buffer import buffer_region, store_in, vstore
 from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.device_limits import check_thread_tag
 from te_sched.ir.expr import Expr, Node, PointerType
+from te_sched.ir.operators import advice_on_index
 from te_sched.ir.storage_scopes import STORAGE_RANKS as _RANKS
 from te_sched.ir.storage_scopes import is_storage_scope as _is_storage_scope
 from te_sched.ir.struct_info import StructInfo as _StructInfo
@@ -672,7 +673,7 @@ def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -
         raise ScriptError(
             f"cannot store in {repr_of(buffer)}",
             "only elements of buffers are stored",
-            "use a buffer",
+            advice_on_index(buffer) if isinstance(buffer, _E.Var) else "use a buffer",
         )
     store = store_in(buffer, indices, value)
     if predicate is not None:

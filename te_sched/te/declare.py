@@ -12,7 +12,17 @@ from typing import Any, overload
 from te_sched.errors import DeclarationError, counted, kind_of, repr_of, why_no_text
 from te_sched.ir import dtypes, ops
 from te_sched.ir.device_limits import check_thread_tag
-from te_sched.ir.expr import Expr, IntImm, IterVar, PointerType, Range, Reduce, StringImm, Var
+from te_sched.ir.expr import (
+    Buffer,
+    Expr,
+    IntImm,
+    IterVar,
+    PointerType,
+    Range,
+    Reduce,
+    StringImm,
+    Var,
+)
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import reads_data, variables_of, walk
@@ -80,6 +90,12 @@ def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
             f"the shape of {what} is {repr_of(shape)}, expected a tuple of integers",
             "",
             "write (rows, columns)",
+        )
+    if isinstance(shape, Tensor | Buffer):
+        raise DeclarationError(
+            f"the shape of {what} is {kind_of(shape).lower()}, expected a tuple of integers",
+            "",
+            f"give its shape: {shape.name}.shape",
         )
     is_array = type(shape).__module__ == "numpy" and getattr(shape, "ndim", 0) == 1
     extents = tuple(shape) if is_array or isinstance(shape, Sequence) else (shape,)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
+from te_sched.errors import DeclarationError, TeSchedError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 from te_sched.public_members import PublicObject
@@ -175,8 +175,9 @@ class Reducer(PublicObject):
             number = f"{len(arguments)} values"
             if what == "combiner":
                 number = "several values" if isinstance(arguments[0], tuple) else "one"
+            text = error.fault if isinstance(error, TeSchedError) else error
             raise DeclarationError(
-                f"the {what} of reducer {self.__name__} fails on {number}: {error}",
+                f"the {what} of reducer {self.__name__} fails on {number}: {text}",
                 "",
                 "its functions take one value or dtype for each reduced value; of several values "
                 "the combiner takes two tuples",

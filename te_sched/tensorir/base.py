@@ -123,7 +123,7 @@ class ScheduleBase(BlockIndex):
             raise ScheduleError(
                 f"{action} needs a loop, got {kind_of(loop)}",
                 "it is a block" if isinstance(loop, BlockRV) else "",
-                _unpacked(loop) or "give one of sch.get_loops(block)",
+                _unpacked(loop, action) or "give one of sch.get_loops(block)",
             )
         self._check_known(loop, loop.key, "loop")
         return loop.key
@@ -244,9 +244,11 @@ def const_like(value: int | Expr, var: Var) -> Expr:
     return value if value.dtype == var.dtype else ops.cast(var.dtype, value)
 
 
-def _unpacked(value: Any) -> str:
+def _unpacked(value: Any, action: str) -> str:
     """How to use the loops of a list, as split and get_loops return it, or "" for others."""
     if not is_sequence(value) or not value or not all(isinstance(part, LoopRV) for part in value):
         return ""
+    if action in ("fuse", "reorder"):
+        return f"pass each loop as an argument of its own: sch.{action}(*loops)"
     names = ", ".join(part.name for part in value)
     return f"unpack the list of {counted(len(value), 'loop')}: {names} = ..."

@@ -151,7 +151,7 @@ class BlockSchedule(
             raise ScheduleError(
                 f"a schedule is of a function or module, got {kind_of(mod)}",
                 "",
-                "give what T.prim_func or te.create_prim_func made",
+                advice_on_program(mod, "give what T.prim_func or te.create_prim_func made"),
             )
         _check_option("debug_mask", debug_mask, _MASKS)
         _check_option("error_render_level", error_render_level, _LEVELS)
@@ -376,3 +376,14 @@ def _own_definitions(func: PrimFunc, seen: set[Any]) -> PrimFunc:
             seen.add(name)
         stack += parts_of(one)
     return func.with_body(renewed_body(func.body)) if is_repeated else func
+
+
+def advice_on_program(program: object, otherwise: str) -> str:
+    """The help for what is given in place of a module: its decorator, the module of a schedule."""
+    if isinstance(program, type):
+        return "decorate the class with @I.ir_module (from te_sched.script import ir as I)"
+    return (
+        "pass the module of the schedule: sch.mod"
+        if isinstance(program, BlockSchedule)
+        else otherwise
+    )

@@ -124,7 +124,7 @@ DECLARATIONS: dict[str, Case] = {
             lambda t, u: (te.const(0, t), te.const(0, u)),
         ),
         DeclarationError,
-        "the combiner of reducer reduce fails on one: 'Var' object is not",
+        "the combiner of reducer reduce fails on one: variable x cannot be indexed\n",
     ),
     "reducer init": (
         lambda: te.sum(A[0, K], K, init="x"),

@@ -151,7 +151,10 @@ BAD = {
         (floats(N).astype("float64"), floats(N)),
         "has dtype float64, expected float32",
     ),
-    "byte order": ((floats(N).astype(">f4"), floats(N)), "foreign byte order"),
+    "byte order": (
+        (floats(N).astype(">f4"), floats(N)),
+        r"foreign byte order(.|\n)*convert it: x.astype\(\"float32\"\)$",
+    ),
     "rank": ((floats(1, N), floats(N)), r"has shape \(1, 32\), expected \(32,\)"),
     "shape": ((floats(N + 1), floats(N)), rf"has shape \({N + 1},\), expected {N}"),
     "strides": ((floats(2 * N)[::2], floats(N)), "has strides"),

@@ -42,6 +42,13 @@ STATEMENTS = [
         r"unknown data type A\[0, 0\]\n(.*\n)*.*write T.Cast\('int32', A\[0, 0\]\)",
         "T.Cast(A[0, 0], 'int32')",
     ),
+    (
+        "with T.block:\n        pass",
+        r"T.block opens nothing\n(.*\n)*.*T.block\(\"name\"\)",
+        "T.block",
+    ),
+    ("p[0] = 1.0", r"cannot store in p\n(.*\n)*.*A = T.match_buffer\(p, shape\)", None),
+    ("A[0, 0] = p[0]", r"variable p cannot be(.*\n)*.*A = T.match_buffer\(p, shape\)", "p[0]"),
     ("T.store(A.data, 0, 1.0)", "scripts have no T.store", "T.store"),
     ("T.axis.spatia(4, 0)", r"T.axis has no spatia\n(.*\n)*.*mean 'spatial'", "T.axis.spatia"),
     ("with T.block(3):\n        pass", "the name of a block is 3", "T.block(3)"),
@@ -452,3 +459,10 @@ def test_attributes_of_the_users_objects_are_suggested(value: str, fault: str, h
         from_source(f"{IN_FUNCTION}    T.evaluate({value})\n", {"Sizes": Sizes, "Kind": Kind})
     assert help in caught.value.help
     assert str(caught.value).count("did you mean") <= 1
+
+
+@pytest.mark.parametrize("kind", ["T.prim_func", "R.function"])
+def test_methods_are_refused_with_what_to_remove(kind: str) -> None:
+    source = f"@I.ir_module\nclass M:\n    @{kind}\n    def f(self):\n        return None\n"
+    with pytest.raises(ScriptError, match="remove self"):
+        from_source(source)

@@ -3,7 +3,7 @@
 import pytest
 
 from te_sched import te, tir
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, TruthError
 from te_sched.ir import expr as E
 
 
@@ -228,3 +228,15 @@ def test_call_packed_rejects_what_is_no_name() -> None:
 def test_declarations_without_names_are_those_of_the_function(declare, fault):
     with pytest.raises(DeclarationError, match=f"^{fault}"):
         declare()
+
+
+def test_a_shape_rejects_a_tensor() -> None:
+    A = te.placeholder((4, 4), name="A")
+    with pytest.raises(DeclarationError, match=r"is a tensor, .*(.|\n)*give its shape: A.shape"):
+        te.compute(A, lambda i, j: A[i, j])
+
+
+def test_a_condition_is_refused_with_the_scope_of_a_builder() -> None:
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 8, name="i") as i, pytest.raises(TruthError, match=r"ib.if_scope\("):
+        bool(i < 4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import tir
+from te_sched import te, tir
 from te_sched.errors import ScheduleError
 from tests.tensorir.programs import program
 
@@ -124,3 +124,20 @@ def test_consumers_with_a_condition_are_rejected() -> None:
     sch.split(sch.get_loops("C")[1], [None, 3])
     with pytest.raises(ScheduleError, match=r"it runs only where \w+ \* 3 \+ \w+ < 8"):
         sch.reverse_compute_inline("C")
+
+
+def test_reductions_are_refused_with_the_primitive_that_moves_them() -> None:
+    A, k = te.placeholder((8, 8), name="A"), te.reduce_axis((0, 8), "k")
+    B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
+    sch = tir.Schedule(te.create_prim_func([A, C]))
+    with pytest.raises(ScheduleError, match=r"loops of its consumer \(compute_at\)"):
+        sch.compute_inline("B")
+    with pytest.raises(ScheduleError, match=r"loops of its producer \(reverse_compute_at\)"):
+        sch.reverse_compute_inline("B")
+    loops = sch.get_loops("B")
+    with pytest.raises(ScheduleError, match=r"sch.reorder\(\*loops\)"):
+        sch.reorder(loops[::-1])
+    with pytest.raises(ScheduleError, match=r"sch.fuse\(\*loops\)"):
+        sch.fuse(loops)
+    sch.compute_at("B", sch.get_loops("C")[0])

@@ -32,6 +32,7 @@ from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.native import NativePlan, plan_native
 from te_sched.signatures import checked_as
+from te_sched.tensorir.schedule import advice_on_program
 
 MODES = ("bytecode", "compiled")
 _SCHEDULED = {"llvm": "processor", "cuda": "gpu"}  # the pipeline that schedules for a target
@@ -164,7 +165,7 @@ def _way_to_a_module(given: Any) -> str:
         return "give the module alone: module, params = model.export_tvm(spec)"
     if isinstance(given, PrimFunc):
         return "build a function of loops with te_sched.build(function, target)"
-    return "give a module of graphs"
+    return advice_on_program(given, "give a module of graphs")
 
 
 @contextmanager

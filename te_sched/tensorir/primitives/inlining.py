@@ -182,9 +182,9 @@ def _store(schedule: ScheduleBase, key: BlockKey, action: str) -> BufferStore:
     check_not_root(schedule, key, action)
     block = schedule.block(key)
     if block.init is not None:
-        raise _refused(
-            key, action, "it is a reduction: it has T.init", "decompose_reduction splits it"
-        )
+        near = "producer (reverse_compute_at)" if "into" in action else "consumer (compute_at)"
+        help = f"move it into the loops of its {near}"
+        raise _refused(key, action, "it is a reduction: it has T.init", help)
     if type(block.body) is not BufferStore or block.body.predicate is not None:
         raise _refused(key, action, "it is not one store to an element", "")
     if block.match_buffers or block.alloc_buffers:
