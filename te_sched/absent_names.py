@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -21,9 +22,13 @@ class _LastFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> None:
-        if fullname.startswith("te_sched."):
-            names = dir(sys.modules[fullname.rpartition(".")[0]])
-            raise load("te_sched.compat.absent:absent_module")(fullname, names)
+        if not fullname.startswith("te_sched."):
+            return
+        package = sys.modules.get(fullname.rpartition(".")[0])
+        folders = getattr(package, "__path__", None)
+        # pytest asks each finder with folders of its own
+        if folders is not None and PathFinder.find_spec(fullname, folders) is None:
+            raise load("te_sched.compat.absent:absent_module")(fullname, dir(package))
 
 
 def tell_of_absent_modules() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import te_sched
@@ -82,3 +84,9 @@ def test_capitals_tell_similar_names_apart(name: str, nearest: str) -> None:
 def test_names_of_another_module_lead_there(module: object, name: str, owner: str) -> None:
     with pytest.raises(AbsentNameError, match=rf"help: use {owner}\.{name}(;|$)"):
         getattr(module, name)
+
+
+def test_modules_that_exist_are_not_refused_in_other_folders() -> None:
+    """Pytest asks each finder for a module with folders of its own."""
+    for finder in sys.meta_path:
+        assert finder.find_spec("te_sched.driver", ["/nowhere"]) is None
