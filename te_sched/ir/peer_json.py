@@ -22,6 +22,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.array_bytes import array_bytes, read_array
 from te_sched.ir.calls import CALL_FUNCTION
 from te_sched.ir.expr import (
     Call,
@@ -61,9 +62,6 @@ from te_sched.signatures import check_fields
 _VERSION = "0.19.0"
 _ALIGNMENT = 64  # TVM's default alignment of buffers
 _NONE = {"type_key": ""}
-# The bytes of an array: these numbers, the sizes as int64, the number of bytes, the elements.
-_ARRAY_HEAD = struct.Struct("<QQiiiBBH")
-_ARRAY_MAGIC = 0xDD5E40F096B4A13F
 _LENGTH = struct.Struct("<Q")  # of a string, before its bytes
 _NUMBERS = (bool, int, float)
 _Types = type | tuple[type, ...]
@@ -506,42 +504,13 @@ def _lanes(count: int) -> Expr:
 
 def _packed(given: Any) -> str:
     """The bytes of an array, in base 64."""
-    array = stored_elements(given) if hasattr(given, "numpy") else np.asarray(given)
-    name = dtypes.spelled(getattr(given, "dtype", array.dtype))
-    head = _ARRAY_HEAD.pack(
-        *(_ARRAY_MAGIC, 0, 1, 0, array.ndim),
-        *(dtypes.type_code(name), array.itemsize * 8 if name != "bool" else 1, 1),
-    )
-    sizes = struct.pack(f"<{array.ndim + 1}q", *array.shape, array.nbytes)
-    return base64.b64encode(head + sizes + array.tobytes()).decode()
-
-
-def stored_elements(array: Any) -> np.ndarray:
-    """The elements of an array of a device; of bfloat16 their bits if numpy has them as float32,
-    because ml_dtypes is missing.
-    """
-    values: np.ndarray = array.numpy()
-    if str(array.dtype) == "bfloat16" and values.dtype == np.float32:
-        return np.asarray(values.view(np.uint32) >> 16).astype(np.uint16)
-    return values
+    return base64.b64encode(array_bytes(given)).decode()
 
 
 def _unpacked(text: str) -> tuple[np.ndarray, str]:
     """The array of some bytes in base 64, and its dtype; bfloat16 is kept as its bits."""
-    data = base64.b64decode(text, validate=True)
-    magic, _, _, _, rank, code, bits, lanes = _ARRAY_HEAD.unpack_from(data)
-    if magic != _ARRAY_MAGIC or lanes != 1:
-        raise ValueError("an array is not valid")
-    sizes = struct.unpack_from(f"<{rank + 1}q", data, _ARRAY_HEAD.size)
-    start = _ARRAY_HEAD.size + 8 * (rank + 1)
-    kind = _ARRAY_KINDS.get(code, f"of kind {code} with bits: ")
-    name = "bool" if (code, bits) == (1, 1) else f"{kind}{bits}"
-    kept = np.dtype("uint16" if name == "bfloat16" else name)
-    found = np.frombuffer(data[start : start + sizes[-1]], kept)
-    return found.reshape(sizes[:-1]).copy(), name
-
-
-_ARRAY_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
+    elements, dtype, _ = read_array(base64.b64decode(text, validate=True))
+    return elements, dtype
 
 
 class _Reader:

@@ -21,6 +21,7 @@ import numpy as np
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, kind_of, repr_of
 from te_sched.ir import peer_json
+from te_sched.ir.array_bytes import stored_elements
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.graph import ARRAY_CONVERSIONS
 from te_sched.ir.op import Op
@@ -226,7 +227,7 @@ class _Reader:
 def _elements(value: Any) -> np.ndarray | None:
     """The elements of an array, of numpy or of a device; None for other values."""
     is_of_device = hasattr(value, "numpy") and hasattr(value, "dtype")
-    found = peer_json.stored_elements(value) if is_of_device else value
+    found = stored_elements(value) if is_of_device else value
     is_plain = isinstance(found, np.ndarray) and found.dtype.kind in "biufcV"
     return np.ascontiguousarray(found).reshape(found.shape) if is_plain else None
 

@@ -37,6 +37,14 @@ if typing.TYPE_CHECKING:
     from te_sched.runtime.loading import load_module as load_module
     from te_sched.runtime.module import Function as Function
     from te_sched.runtime.module import Module as Module
+    from te_sched.runtime.param_dicts import load_param_dict as load_param_dict
+    from te_sched.runtime.param_dicts import (
+        load_param_dict_from_file as load_param_dict_from_file,
+    )
+    from te_sched.runtime.param_dicts import save_param_dict as save_param_dict
+    from te_sched.runtime.param_dicts import (
+        save_param_dict_to_file as save_param_dict_to_file,
+    )
     from te_sched.runtime.threads import get_num_threads as get_num_threads
     from te_sched.runtime.threads import set_num_threads as set_num_threads
 
@@ -49,6 +57,10 @@ _LATE = {
     "Module": "te_sched.runtime.module:Module",
     "PackedFunc": "te_sched.runtime.module:Function",
     "load_module": "te_sched.runtime.loading:load_module",
+    "load_param_dict": "te_sched.runtime.param_dicts:load_param_dict",
+    "load_param_dict_from_file": "te_sched.runtime.param_dicts:load_param_dict_from_file",
+    "save_param_dict": "te_sched.runtime.param_dicts:save_param_dict",
+    "save_param_dict_to_file": "te_sched.runtime.param_dicts:save_param_dict_to_file",
     "get_num_threads": "te_sched.runtime.threads:get_num_threads",
     "num_threads": "te_sched.runtime.threads:get_num_threads",
     "set_num_threads": "te_sched.runtime.threads:set_num_threads",

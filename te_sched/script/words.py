@@ -24,6 +24,7 @@ from te_sched.errors import (
     ScriptError,
     counted,
     did_you_mean,
+    kind_of,
     repr_of,
 )
 from te_sched.ir import calls as _calls
@@ -61,6 +62,7 @@ from te_sched.script.frames import (
     ScriptBuilder,
     Wrapper,
 )
+from te_sched.signatures import is_sequence
 from te_sched.target import Target as _Target
 from te_sched.te.tensor import Array
 from te_sched.tir import intrinsics as _tir_intrinsics
@@ -533,7 +535,16 @@ class _Axis:
 
     @staticmethod
     def remap(kinds: str, bindings: Sequence[Any], dtype: str = "int32") -> Any:
-        """Iterators over the domains of loops: "S" for spatial and "R" for reduction."""
+        """Iterators over the domains of loops: "S" for spatial and "R" for reduction.
+
+        `vi, vk = T.axis.remap("SR", [i, k])`
+        """
+        if not is_sequence(bindings):
+            raise ScriptError(
+                f"the loop variables of T.axis.remap are {repr_of(bindings)}",
+                f"they are {kind_of(bindings)}",
+                f"give a list: T.axis.remap({kinds!r}, [{getattr(bindings, 'name', 'i')}])",
+            )
         bindings = list(bindings)
         if not isinstance(kinds, str) or set(kinds) - set("SR"):
             raise ScriptError(

@@ -141,6 +141,11 @@ BLOCKS = [
     ("v = T.axis.S(16, A)", ".*", None),
     ("v = T.axis.S(16, 1.5)", "an iterator of block B is bound to T.float32.1.5., not", None),
     ("v, w = T.axis.remap('TT', [i, j])", "unknown kinds of iterators: 'TT'", None),
+    (
+        "v = T.axis.remap('S', i)",
+        r"the loop variables of T.axis.remap are i(.|\n)*T.axis.remap\('S', \[i\]\)",
+        None,
+    ),
     ("v, w = T.axis.remap('SS', [i])", "T.axis.remap has 2 letters and 1 loop variable", None),
     ("v = T.axis.remap('S', [i + j])", "T.axis.remap of .*, expected a variable of a loop", None),
     ("T.where(i < 4)\n            T.where(j < 4)", "T.where is used twice in a block", None),
