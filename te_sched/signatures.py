@@ -610,7 +610,10 @@ def unfit(
     return error(
         f"{what} is {repr_of(value)}, expected {expected.words}",
         "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",
-        f"give a list of it: {function}([...])"
-        if _fits(expected, []) and not is_sequence(value) and _fits(expected, [value])
-        else expected.help or f"give {expected.words}",
+        expected.help
+        or (
+            f"give a list of it: {function}([...])"
+            if _fits(expected, []) and not is_sequence(value) and _fits(expected, [value])
+            else f"give {expected.words}"
+        ),
     )

@@ -13,7 +13,7 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
 from te_sched.notebook_display import Shown
 from te_sched.public_members import Unbuilt
-from te_sched.tensorir.base import integer
+from te_sched.tensorir.base import ScheduleBase, integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
 from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
@@ -384,6 +384,6 @@ def advice_on_program(program: object, otherwise: str) -> str:
         return "decorate the class with @I.ir_module (from te_sched.script import ir as I)"
     return (
         "pass the module of the schedule: sch.mod"
-        if isinstance(program, BlockSchedule)
+        if isinstance(program, ScheduleBase)
         else otherwise
     )
