@@ -19,7 +19,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer
 from te_sched.ir.intrinsic_table import INTRINSICS
 
-_MOST_STEPS = 400_000
+_MOST_STEPS = 150_000  # about a quarter of a minute
 
 
 class Undefined(Exception):
