@@ -68,7 +68,7 @@ REFUSED = {
     "(lambda f: f(f))(lambda f: f(f))": "read a script",
     "list(T.Buffer)": "a text iterates over a BufferType",
     "[*T.handle]": "a text iterates over a HandleType",
-    'T.axis.remap("SS", T.Buffer)': "not iterable",
+    'T.axis.remap("SS", T.Buffer)': "loop variables of T.axis.remap are T.Buffer",
     "{**A}": r"\*\* stands before a Buffer",
     # syntax
     "(yield)": "of kind Yield is not supported",
