@@ -23,15 +23,16 @@ from te_sched.analysis.findings import (
     broken_rule,
     broken_rule_of_block,
 )
-from te_sched.analysis.programs.evaluate import distinct_rows
+from te_sched.analysis.programs.evaluate import Execution, connected, distinct_rows
 from te_sched.analysis.programs.first_instances import judge_first_instances
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
-from te_sched.arith.evaluate import Unevaluable, evaluate
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.int_set import eval_set, from_range
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.lowering.blocks.unify_threads import (
@@ -180,28 +181,17 @@ class _Instances:
         return self._repeated_inside() if self.realize.block.init is not None else None
 
     def _parts(self) -> list[_Part]:
-        parts: list[_Part] = []
-        pairs: list[tuple[Any, Expr]] = [*self._bindings()]
+        pairs: list[tuple[IterVar | None, Expr]] = [*self._bindings()]
         pairs += [(None, one) for one in conjuncts(predicate_of(self.index, self.key))]
-        for axis, value in pairs:
-            loops = [one for one in self.loops if one in variables_of(value)]
-            is_condition = axis is None
-            joined = _Part(
-                loops,
-                [] if is_condition else [(axis, value)],
-                [value] if is_condition else [],
+        own = frozenset(self.loops)
+        return [
+            _Part(
+                [loop for loop in self.loops if loop in loops],
+                [(axis, value) for axis, value in together if axis is not None],
+                [value for axis, value in together if axis is None],
             )
-            apart = []
-            for other in parts:
-                both = [one for one in self.loops if one in {*other.loops, *joined.loops}]
-                if len(both) < len(other.loops) + len(joined.loops):
-                    joined = _Part(
-                        both, other.bindings + joined.bindings, other.conditions + joined.conditions
-                    )
-                else:
-                    apart.append(other)
-            parts = [*apart, joined]
-        return parts
+            for loops, together in connected([(one, own & variables_of(one[1])) for one in pairs])
+        ]
 
     def _is_plain(self, part: _Part) -> bool:
         """Whether an iterator is a loop with the same values."""
@@ -269,24 +259,14 @@ class _Instances:
         """The values of iterators in all iterations of loops in which the conditions hold, and
         the numbers of the begins of a reduction, from loops around these.
         """
-        loops = [self.index.loop(one) for one in part.loops]
-        extents = [_number(one.extent) for one in loops]
-        if None in extents or prod(extents) > _LIMIT:  # type: ignore[arg-type]
-            raise Unevaluable
-        count = prod(extents)  # type: ignore[arg-type]
-        places = np.indices(tuple(extents)).reshape(len(loops), count)  # type: ignore[arg-type]
-        known: dict[Var, Any] = {}
-        for loop, place in zip(loops, places, strict=True):
-            known[loop.loop_var] = place + evaluate(loop.min, {}, {})
-        holds = np.ones(places.shape[1], bool)
-        for one in part.conditions:
-            holds = np.logical_and(holds, evaluate(one, known, {}))
-        found = [evaluate(value, known, {}) for _, value in part.bindings]
-        begun = [0, *[known[one] for one in part.loops if one in self.beginning]]
-        values, begins = [
-            [np.broadcast_to(one, holds.shape)[holds] for one in some] for some in (found, begun)
-        ]
-        return values, begins
+        loops = [loop for one in part.loops if (loop := loop_of(self.index.loop(one)))]
+        points = Execution({}, {}, _LIMIT).points(loops).held(part.conditions)
+        begun = [digit for loop, digit in points.digits.items() if loop.var in self.beginning]
+        values = [points.of(value) for _, value in part.bindings]
+        return (
+            [np.broadcast_to(one, (points.count,)) for one in values],
+            [np.zeros(points.count, np.int64), *begun],
+        )
 
     def _crowded(self, part: _Part) -> Finding | None:
         """The fault of a reduction with more iterations than instances."""
