@@ -45,7 +45,7 @@ class Subject(NamedTuple):
     lines: str = ""
 
     def __str__(self) -> str:
-        text = self.text or f"{self.kind} {self.name}"
+        text = self.text or (f"{self.kind} {self.name}" if self.name else f"the {self.kind}")
         return f"{text} ({self.lines})" if self.lines else text
 
 

@@ -10,7 +10,7 @@ import click
 from te_sched.cli.options import (
     file_option,
     json_option,
-    of_programs,
+    of_graphs,
     sizes_option,
     target_option,
 )
@@ -23,7 +23,7 @@ from te_sched.story.model import PAGE_MARK
 
 
 @click.command("graph")
-@of_programs
+@of_graphs
 @click.option("--name", metavar="M", help="The graph (IRModule) with this name in the program.")
 @click.option("--function", default="main", show_default=True, help="The function to call.")
 @target_option
@@ -37,7 +37,6 @@ from te_sched.story.model import PAGE_MARK
 def command(
     program: str,
     arguments: tuple[str, ...],
-    schedule: str | None,
     quiet: bool,
     name: str | None,
     function: str,
@@ -49,7 +48,6 @@ def command(
     """Build a graph (a Relax IRModule) that PROGRAM.py makes, call it with random arguments, and
     print where the time goes. --name is needed if the program has several graphs.
     """
-    del schedule
     ran = execute(program, arguments, quiet, needs_schedules=False)
     module = ran.value(name, "--name") if name is not None else _only(ran)
     report = graph_report(module, target or Target("llvm"), function=function, sizes=sizes)

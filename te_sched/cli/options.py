@@ -15,15 +15,13 @@ from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_COMMON = (
-    click.option(
-        "--schedule",
-        "-s",
-        metavar="N|NAME",
-        help="The schedule with this number or name: see te-sched schedules.",
-    ),
-    click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program."),
+_SCHEDULE = click.option(
+    "--schedule",
+    "-s",
+    metavar="N|NAME",
+    help="The schedule with this number or name: see te-sched schedules.",
 )
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program.")
 
 
 def _check_arguments(
@@ -40,7 +38,7 @@ def _check_arguments(
     return given
 
 
-_OF_PROGRAMS = (
+_OF_GRAPHS = (
     click.argument("program", metavar="PROGRAM.py", type=click.Path()),
     click.argument(
         "arguments",
@@ -49,19 +47,26 @@ _OF_PROGRAMS = (
         type=click.UNPROCESSED,
         callback=_check_arguments,
     ),
-    *_COMMON,
+    _QUIET,
 )
 _OF_SEVERAL = (
     click.argument("programs", metavar="PROGRAM.py...", nargs=-1, required=True, type=click.Path()),
-    *_COMMON,
+    _SCHEDULE,
+    _QUIET,
 )
+
+
+def of_graphs(command: _Command) -> _Command:
+    """PROGRAM.py [ARGS...] and --quiet."""
+    for parameter in reversed(_OF_GRAPHS):
+        command = parameter(command)
+    return command
 
 
 def of_programs(command: _Command) -> _Command:
     """PROGRAM.py [ARGS...], --schedule and --quiet."""
-    for parameter in reversed(_OF_PROGRAMS):
-        command = parameter(command)
-    return command
+    command = of_graphs(command)
+    return _SCHEDULE(command)
 
 
 def of_several_programs(command: _Command) -> _Command:

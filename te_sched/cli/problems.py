@@ -110,6 +110,7 @@ def as_usage_error(error: click.UsageError) -> UsageError:
             f"use one of {', '.join(names)}{did_you_mean(error.option_name, names)}",
         )
     said = re.sub(r"\s+", " ", error.format_message()).rstrip(".")
+    said = said.replace("a valid integer range", "an integer").replace("a valid", "a")
     return UsageError(f"{path}: {said[:1].lower() + said[1:]}", "", f"see {path} --help")
 
 

@@ -40,6 +40,7 @@ from te_sched.ir.expr import (
     lanes_of,
 )
 from te_sched.ir.stmt import BufferStore
+from te_sched.ir.storage_scopes import is_storage_scope
 from te_sched.signatures import checked
 
 READ, WRITE = 1, 2
@@ -110,11 +111,15 @@ def _check_data(name: str, data: object) -> None:
         )
     if data is not None and not (isinstance(data, Var) and data.pointer is not None):
         label = f"variable {data.name}" if isinstance(data, Var) else repr_of(data)
+        where = Subject("buffer", name)
+        is_scope = isinstance(data, str) and is_storage_scope(data)
         raise DeclarationError(
-            f"the data of buffer {name} is {label}, expected a pointer variable",
+            f"the data of {where} is {label}, expected a pointer variable",
             "",
-            "use the data of another buffer, or leave `data` out",
-            Subject("buffer", name),
+            f"give the scope by name: scope={data!r}"
+            if is_scope
+            else "use the data of another buffer, or leave `data` out",
+            where,
         )
 
 
@@ -139,7 +144,15 @@ def _extents(shape: Shape, name: str) -> tuple[Expr, ...]:
 
 
 def _integer(value: ExprLike, name: str, what: str) -> Expr:
-    number, where = ops.convert(value), Subject("buffer", name)
+    where = Subject("buffer", name)
+    if isinstance(value, str):
+        raise DeclarationError(
+            f"{what} of {where} is {value!r}, expected an integer",
+            "",
+            "give the shape in brackets of its own, and the dtype after it",
+            where,
+        )
+    number = ops.convert(value)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
         raise DeclarationError(
             f"{what} of {where} has dtype {number.dtype}, expected an integer",

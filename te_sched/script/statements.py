@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.ir.expr import Var
 from te_sched.script.evaluate import ScriptEvaluator
 from te_sched.script.frames import ForFrame, Frame
 
@@ -66,7 +67,10 @@ class StatementReader(ScriptEvaluator):
             return super().unpacked(target, value)
         except (TypeError, DeclarationError):
             raise self.source.error(
-                target, f"{repr_of(value)} is one value, not several", "give it one name"
+                target,
+                f"{'a variable' if isinstance(value, Var) else repr_of(value)} is one value, not "
+                "several",
+                "give it one name",
             ) from None
 
     def enter(self, frame: Frame) -> Any:

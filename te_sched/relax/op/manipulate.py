@@ -165,7 +165,9 @@ def _infer_reshape(call: GraphCall, builder: Any) -> StructInfo:
     data, target = tensor_of(call, 0), shape_argument(call, 1)
     sizes = known_sizes(data)
     if sizes is not None and target.values is not None:
-        check_equal(call, builder, product(sizes), product(target.values), "the sizes in total")
+        check_equal(
+            call, builder, product(sizes), product(target.values), "the numbers of elements"
+        )
     shape = call.args[1] if target.values is None else ShapeExpr(target.values)
     return shaped(data, shape)
 

@@ -55,7 +55,7 @@ def attention(v, q, k, value):
 CASES = {
     "reshape": (
         *([("n",)], lambda v, x: op.reshape(x, (4, 5)), lambda x: x.reshape(4, 5)),
-        *([(20,)], [(7,)], "sizes in total of relax.reshape differ: n = 7 and 20"),
+        *([(20,)], [(7,)], "numbers of elements of relax.reshape differ: n = 7 and 20"),
     ),
     "reshape of the rest": (
         *([("n",)], lambda v, x: op.reshape(x, (4, -1)), lambda x: x.reshape(4, -1)),
