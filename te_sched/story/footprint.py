@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import (
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.evaluate import Unevaluable, evaluate
+from te_sched.arith.executions import (
     connected,
     distinct_numbers,
     distinct_rows,
     variables_in,
 )
-from te_sched.arith.conditions import conjuncts
-from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var

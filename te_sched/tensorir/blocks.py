@@ -5,19 +5,18 @@ bindings. Must not know any primitive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any
 
-import numpy as np
-
 from te_sched.arith.conditions import conjuncts
-from te_sched.arith.evaluate import Unevaluable, evaluate
+from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import Execution, Points
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, Range, Var
 from te_sched.ir.ops import is_const
+from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import BufferStore, For
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.dependences import (
@@ -95,37 +94,18 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
 
 def run_once(index: BlockIndex, loops: Sequence[Var], condition: Expr) -> bool:
     """Whether a condition on some loops holds in at most one of their iterations, as u < 1 does."""
-    values = iterations_of(index, loops)
-    if not values:
-        return not loops
-    holds: Any = np.ones((), bool)
     try:
-        for one in conjuncts(condition):
-            if variables_of(one) <= values.keys():
-                holds = np.logical_and(holds, evaluate(one, values, {}))
+        points = iterations_of(index, loops)
+        own = [one for one in conjuncts(condition) if variables_of(one) <= points.values.keys()]
+        return points.held(own).count <= 1
     except Unevaluable:
         return False
-    shape = next(iter(values.values())).shape
-    return int(np.count_nonzero(np.broadcast_to(holds, shape))) <= 1
 
 
-def iterations_of(index: BlockIndex, loops: Sequence[Var]) -> dict[Var, Any]:
-    """The values of loops in each iteration of all of them; none if their number is not known, or
-    too large to evaluate.
-    """
-    bounds = [(index.loop(one).min, index.loop(one).extent) for one in loops]
-    extents = [extent.value for _, extent in bounds if isinstance(extent, IntImm)]
-    count = prod(extents)
-    if len(extents) < len(loops) or count > _MOST:
-        return {}
-    digits = np.indices(tuple(extents)).reshape(len(loops), count)
-    try:
-        return {
-            one: digit + evaluate(low, {}, {})
-            for one, digit, (low, _) in zip(loops, digits, bounds, strict=True)
-        }
-    except Unevaluable:
-        return {}
+def iterations_of(index: BlockIndex, loops: Sequence[Var]) -> Points:
+    """The iterations of loops; raises Unevaluable if they are unknown or too many."""
+    nest = [loop for one in loops if (loop := loop_of(index.loop(one))) is not None]
+    return Execution({}, {}, _MOST).points(nest)
 
 
 _MOST = 1 << 16  # number of iterations to evaluate

@@ -10,7 +10,7 @@ import numpy as np
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.deduce import COMPARISONS, deduce_bound
-from te_sched.arith.evaluate import Unevaluable, evaluate
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
 from te_sched.arith.prove import OF_TVM, prove
 from te_sched.ir import ops
@@ -187,11 +187,12 @@ def _largest(
     index: BlockIndex, value: Expr, loops: Sequence[Var], analyzer: Analyzer
 ) -> int | None:
     """The largest value of an expression in loops; None if it is unknown."""
-    values = iterations_of(index, loops)
-    if not values:
+    try:
+        points = iterations_of(index, loops)
+    except Unevaluable:
         return analyzer.const_bounds(analyzer.simplify(value))[1]
     try:
-        return int(np.max(evaluate(value, values, {}), initial=-1))
+        return int(np.max(points.of(value), initial=-1))
     except Unevaluable:
         return None
 

@@ -10,7 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import tir
-from te_sched.analysis.programs.evaluate import distinct_numbers, distinct_rows
+from te_sched.arith.executions import distinct_numbers, distinct_rows
 from te_sched.errors import ScheduleError
 from te_sched.ir.stmt import IRModule
 from te_sched.script import from_source

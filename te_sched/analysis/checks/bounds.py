@@ -17,9 +17,9 @@ import numpy as np
 from te_sched.analysis.checks.access_context import AccessContext, Need, guard_of, is_index_operator
 from te_sched.analysis.checks.guarded_sums import joined
 from te_sched.analysis.findings import BOUNDS, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.evaluate import Execution, Points, TooMany, variables_in
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import Execution, Points, TooMany, variables_in
 from te_sched.arith.forms import Form, constant, expr_of, linear_form, number_of, plus
 from te_sched.arith.prove import bounds, prove
 from te_sched.config import TO_RUN

@@ -7,11 +7,13 @@ function that receives a view accesses all of it, as declared. Must not know ana
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.arith.aliasing import Apart, Touch
+from te_sched.arith.evaluate import evaluate
+from te_sched.arith.executions import Execution, sample_sizes
 from te_sched.arith.forms import Forms
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
@@ -90,6 +92,29 @@ def by_memory(accesses: Iterable[Access]) -> dict[Var, list[Access]]:
     for access in accesses:
         found.setdefault(access.data, []).append(access)
     return found
+
+
+def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
+    """Executions of a program for sample sizes, or a single one if it has no symbolic sizes.
+
+    A result that holds for all samples is taken to hold for all but a few sizes.
+    """
+    symbols: dict[Var, None] = {}
+    strides: list[tuple[Var, Expr]] = []
+    for buffer in program.func.buffer_map.values():
+        for extent in buffer.shape:
+            symbols.update((part, None) for part in walk(extent) if type(part) is Var)
+        following: Expr = _ONE
+        for stride, extent in zip(reversed(buffer.strides), reversed(buffer.shape), strict=False):
+            if type(stride) is Var:
+                strides.append((stride, following))
+            following = ops.mul(following, extent)
+    symbols.update((param, None) for param in program.func.params if param.dtype != "handle")
+    for values in sample_sizes(symbols):
+        shown = dict(values)
+        for stride, extent in strides:
+            shown[stride] = evaluate(extent, values, program.values)
+        yield Execution(program.values, shown, limit)
 
 
 def reads_own(store: BufferStore) -> bool:

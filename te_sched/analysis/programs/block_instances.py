@@ -23,11 +23,11 @@ from te_sched.analysis.findings import (
     broken_rule,
     broken_rule_of_block,
 )
-from te_sched.analysis.programs.evaluate import Execution, connected, distinct_rows
 from te_sched.analysis.programs.first_instances import judge_first_instances
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import Execution, connected, distinct_rows
 from te_sched.arith.int_set import eval_set, from_range
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize

@@ -12,9 +12,8 @@ from math import prod
 import numpy as np
 
 from te_sched.analysis.findings import COVERAGE, PROVED, REFUTED, UNPROVED, Finding
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory, executions_of
 from te_sched.analysis.programs.cover import FormInterval, covers_region
-from te_sched.analysis.programs.evaluate import executions_of
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.forms import constant, plus, times
 from te_sched.ir.scopes import Memory

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses, reads_own
-from te_sched.analysis.programs.evaluate import (
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, executions_of, reads_own
+from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import (
     Execution,
     Points,
     TooMany,
-    executions_of,
     numbered,
     rows_of,
     sizes_text,
 )
-from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.message_text import spelled
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of

@@ -20,7 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import RULE, UNPROVED, Finding, broken_rule_of_block
-from te_sched.analysis.programs.evaluate import (
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.evaluate import Unevaluable, Values
+from te_sched.arith.executions import (
     Execution,
     Points,
     connected,
@@ -29,9 +32,6 @@ from te_sched.analysis.programs.evaluate import (
     sample_sizes,
     sizes_text,
 )
-from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import conjuncts
-from te_sched.arith.evaluate import Unevaluable, Values
 from te_sched.arith.iter_expr import IterSplitExpr, IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access
-from te_sched.analysis.programs.evaluate import Execution, Points, connected, variables_in
 from te_sched.arith.evaluate import Unevaluable, evaluate
+from te_sched.arith.executions import Execution, Points, connected, variables_in
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.scopes import Loop, Memory, is_shared_by
 

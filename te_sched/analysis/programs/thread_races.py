@@ -15,17 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory, executions_of
 from te_sched.analysis.programs.dependences import Conflict
-from te_sched.analysis.programs.evaluate import (
+from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import (
     Execution,
     Points,
-    executions_of,
     numbered,
     rows_of,
     sizes_text,
 )
-from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import Loop

@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
-from te_sched.analysis.programs.evaluate import (
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, executions_of
+from te_sched.analysis.programs.probes import missing_element
+from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import (
     Execution,
     Points,
     TooMany,
-    executions_of,
     numbered,
     rows_of,
     variables_in,
 )
-from te_sched.analysis.programs.probes import missing_element
-from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_THREADS, Loop, Memory, is_shared_by
 

@@ -16,19 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import PROVED
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of
-from te_sched.analysis.programs.evaluate import (
+from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesses_of, executions_of
+from te_sched.analysis.programs.initialized import judge_initialized
+from te_sched.arith.evaluate import Unevaluable
+from te_sched.arith.executions import (
     Execution,
     TooMany,
     connected,
-    executions_of,
     numbered,
     rows_of,
     sizes_text,
     variables_in,
 )
-from te_sched.analysis.programs.initialized import judge_initialized
-from te_sched.arith.evaluate import Unevaluable
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
 from te_sched.ir.message_text import spelled

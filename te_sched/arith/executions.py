@@ -1,7 +1,8 @@
-"""Evaluation of the indices of a program with numpy, for given sizes and all iterations.
+"""Sampled executions: nests of loops and accesses evaluated with numpy, for given sizes.
 
 `Points` are the iterations of a nest of loops in execution order. If there are too many, loops are
-truncated, and findings hold for the remaining iterations. Must not know analyses.
+truncated, and findings hold for the remaining iterations. Judges, primitives and counts of
+footprints ask them. Must not know statements.
 """
 
 from __future__ import annotations
@@ -10,23 +11,40 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from te_sched.analysis.programs.accesses import Access, ProgramAccesses
 from te_sched.arith.evaluate import Unevaluable, Values, evaluate
-from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.scopes import Loop
-from te_sched.ir.visitor import variables_of, walk
+from te_sched.ir.visitor import variables_of
 
 _Member = TypeVar("_Member")
 _WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is truncated
 _LARGEST_TABLE = 1 << 24  # of whether numbers occur
 # Sample sizes: even and odd, all different.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
+
+
+class Accessed(Protocol):
+    """What an execution must know of an access: its elements, and when it is executed."""
+
+    @property
+    def index(self) -> tuple[Expr, ...] | None:
+        """The first element in each dimension; None if unknown."""
+
+    @property
+    def sizes(self) -> tuple[Expr, ...]:
+        """The number of elements in each dimension."""
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around it."""
+
+    @property
+    def conditions(self) -> tuple[Expr, ...]:
+        """The conditions under which it is executed."""
 
 
 class TooMany(Unevaluable):
@@ -120,7 +138,7 @@ class Execution:
         return Points(count, values, digits, lets), is_whole
 
     def elements(
-        self, access: Access, points: Points, outside: Sequence[Loop] = ()
+        self, access: Accessed, points: Points, outside: Sequence[Loop] = ()
     ) -> tuple[Any, Any]:
         """The elements that an access reaches, as rows that begin with the iterations of outer
         loops; and the number of the point of each row.
@@ -139,7 +157,7 @@ class Execution:
         return rows, which
 
     def touched(
-        self, access: Access, outside: Sequence[Loop] = (), most: Mapping[Loop, int] = _WHOLE
+        self, access: Accessed, outside: Sequence[Loop] = (), most: Mapping[Loop, int] = _WHOLE
     ) -> tuple[Points, Any, Any]:
         """The iterations in which an access is executed, and its `elements` there."""
         points = self.points(access.loops, most).held(access.conditions)
@@ -239,29 +257,6 @@ def distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, An
 def sizes_text(sizes: Values) -> str:
     """Sizes for messages: n = 16, m = 18."""
     return ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
-
-
-def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
-    """Executions of a program for sample sizes, or a single one if it has no symbolic sizes.
-
-    A result that holds for all samples is taken to hold for all but a few sizes.
-    """
-    symbols: dict[Var, None] = {}
-    strides: list[tuple[Var, Expr]] = []
-    for buffer in program.func.buffer_map.values():
-        for extent in buffer.shape:
-            symbols.update((part, None) for part in walk(extent) if type(part) is Var)
-        following: Expr = E.IntImm(1)
-        for stride, extent in zip(reversed(buffer.strides), reversed(buffer.shape), strict=False):
-            if type(stride) is Var:
-                strides.append((stride, following))
-            following = ops.mul(following, extent)
-    symbols.update((param, None) for param in program.func.params if param.dtype != "handle")
-    for values in sample_sizes(symbols):
-        shown = dict(values)
-        for stride, extent in strides:
-            shown[stride] = evaluate(extent, values, program.values)
-        yield Execution(program.values, shown, limit)
 
 
 def sample_sizes(symbols: Iterable[Var]) -> Iterator[Values]:
