@@ -25,14 +25,14 @@ def load_pickled(
     (1, 'a')
     """
     try:
-        return _Reader(io.BytesIO(data), classes, moved).load()
+        return _ListedUnpickler(io.BytesIO(data), classes, moved).load()
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # whatever a class raises for the arguments that the data has
         raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from None
 
 
-class _Reader(pickle.Unpickler):
+class _ListedUnpickler(pickle.Unpickler):
     def __init__(
         self,
         file: io.BytesIO,

@@ -86,7 +86,7 @@ class _Sum(NamedTuple):
     value: Expr
 
 
-class _Step(NamedTuple):
+class _RuleResult(NamedTuple):
     """The result of a rule: the equations and conditions that replace an equation, an axis with its
     value, and a new axis with its domain.
     """
@@ -224,7 +224,7 @@ def _total(terms: Iterable[tuple[Expr, int]], start: Expr, sign: int = 1) -> Exp
     return start
 
 
-def _peeled(given: _Sum, system: _System) -> _Step | None:
+def _peeled(given: _Sum, system: _System) -> _RuleResult | None:
     """scale * var + others == value, where others < scale: var is a quotient, others the remainder.
 
     `others` begin at their minimum, which is subtracted.
@@ -238,11 +238,11 @@ def _peeled(given: _Sum, system: _System) -> _Step | None:
             continue
         value = given.value * sign - low
         left = ((others - low, value % size),) if terms or size > 1 else ()
-        return _Step(left, (), (var, value // size))
+        return _RuleResult(left, (), (var, value // size))
     return None
 
 
-def _undivided(given: _Sum, system: _System) -> _Step | None:
+def _undivided(given: _Sum, system: _System) -> _RuleResult | None:
     """x // c == value: x is c * value + r, of a new axis r; x % c == value: c * q + value."""
     if not system.added.issuperset(given.linear) or len(given.rest) != 1:
         return None
@@ -256,31 +256,31 @@ def _undivided(given: _Sum, system: _System) -> _Step | None:
     if isinstance(part, FloorDiv):
         new = Var("r", part.dtype)
         domain = Range(IntImm(0, part.dtype), divisor)
-        return _Step(((part.a, value * divisor + new),), must, new=(new, domain))
+        return _RuleResult(((part.a, value * divisor + new),), must, new=(new, domain))
     low, high = system.analyzer.const_bounds(part.a // divisor)
     if low is None or high is None:
         return None
     new = Var("q", part.dtype)
     domain = Range(IntImm(low, part.dtype), IntImm(high - low + 1, part.dtype))
-    return _Step(
+    return _RuleResult(
         ((part.a, new * divisor + value),),
         (*must, value >= 0, value < divisor),
         new=(new, domain),
     )
 
 
-def _isolated(given: _Sum, system: _System) -> _Step | None:
+def _isolated(given: _Sum, system: _System) -> _RuleResult | None:
     """scale * var + others == value: var is (value - others) // scale, of the longest axis."""
     given_axes = [var for var in given.linear if var not in system.added]
     return _isolated_one(given, system, given_axes)
 
 
-def _isolated_any(given: _Sum, system: _System) -> _Step | None:
+def _isolated_any(given: _Sum, system: _System) -> _RuleResult | None:
     """As `_isolated`, also of axes that rules added."""
     return _isolated_one(given, system, [*given.linear])
 
 
-def _isolated_one(given: _Sum, system: _System, axes: list[Var]) -> _Step | None:
+def _isolated_one(given: _Sum, system: _System, axes: list[Var]) -> _RuleResult | None:
     if not axes:
         return None
 
@@ -291,7 +291,7 @@ def _isolated_one(given: _Sum, system: _System, axes: list[Var]) -> _Step | None
     var = max(axes, key=extent)
     others = [term for term in (*given.linear.items(), *given.rest) if term[0] is not var]
     value, must = _divided(_total(others, given.value, -1), given.linear[var])
-    return _Step((), must, (var, value))
+    return _RuleResult((), must, (var, value))
 
 
 def _divided(value: Expr, scale: int) -> tuple[Expr, tuple[Expr, ...]]:

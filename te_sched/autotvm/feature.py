@@ -111,7 +111,7 @@ def get_itervar_feature(sch: Schedule, args: Sequence[Tensor], take_log: bool = 
     i [8, 1, 8, 32] ['A_0', 4, -1, 32, 1, 0, 0]
     j [4, 2, 32, 4] ['A_0', 1, -1, 4, 1, 0, 0]
     """
-    rows = [_row(loop) for loop in _Collector(ana_lower(sch, args)).loops]
+    rows = [_row(loop) for loop in _LoopCollector(ana_lower(sch, args)).loops]
     return [_logarithms(row) for row in rows] if take_log else rows
 
 
@@ -191,7 +191,7 @@ def _value(e: Any, values: Mapping[Var, int]) -> int:
     return a % b if isinstance(e, FloorMod | Mod) else a // b
 
 
-class _Collector:
+class _LoopCollector:
     """The loops of a program, outer ones first, with what is inside of them."""
 
     def __init__(self, func: PrimFunc) -> None:

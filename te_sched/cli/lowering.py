@@ -55,7 +55,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _PrimitiveStep:
     """A schedule after one more primitive: its lines in the trace, and the lowered program."""
 
     code: str
@@ -147,7 +147,7 @@ def command(
     return code
 
 
-def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_Step]:
+def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_PrimitiveStep]:
     """The texts to show for a schedule."""
     if each and isinstance(found.inputs, Schedule | BlockSchedule):
         yield from _after_each_primitive(found, found.inputs, asked)
@@ -160,7 +160,7 @@ def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_S
 
 def _after_each_primitive(
     found: Found, schedule: Schedule | BlockSchedule, asked: _Asked
-) -> Iterator[_Step]:
+) -> Iterator[_PrimitiveStep]:
     beginning = "sch = tir.Schedule(module)"
     if isinstance(schedule, Schedule):
         beginning = str(undone(schedule).trace).splitlines()[-1]
@@ -170,29 +170,31 @@ def _after_each_primitive(
         code = "\n".join(snapshot.code) if snapshot.number else beginning
         place = snapshot.place if snapshot.number else found.place
         if snapshot.error is not None:
-            yield _Step(code, place, "", snapshot.error)
+            yield _PrimitiveStep(code, place, "", snapshot.error)
         else:
             yield _lowered(code, place, found, program, asked)
 
 
-def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
+def _lowered(
+    code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked
+) -> _PrimitiveStep:
     try:
-        return _Step(code, place, asked.text_of(found, schedule))
+        return _PrimitiveStep(code, place, asked.text_of(found, schedule))
     except TeSchedError as error:  # an unfinished schedule may not be valid
-        return _Step(code, place, "", error)
+        return _PrimitiveStep(code, place, "", error)
 
 
-def _pass_by_pass(found: Found, asked: _Asked) -> _Step:
+def _pass_by_pass(found: Found, asked: _Asked) -> _PrimitiveStep:
     printed, failed = StringIO(), None
     with redirect_stdout(printed):
         try:
             asked.lowered(found, found.program, show="passes")
         except TeSchedError as error:
             failed = error
-    return _Step("", found.place, printed.getvalue(), failed, "diff")
+    return _PrimitiveStep("", found.place, printed.getvalue(), failed, "diff")
 
 
-def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:
+def _show(found: Found, steps: list[_PrimitiveStep], diff: bool, titled: bool) -> None:
     if titled:
         show_title(found.title, "python")
     before: str | None = None
@@ -216,7 +218,7 @@ def _difference(before: str, after: str) -> str:
     return "\n".join(list(lines)[2:]) or "(the program stays as it is)"
 
 
-def _as_data(steps: list[_Step], each: bool) -> dict[str, Any]:
+def _as_data(steps: list[_PrimitiveStep], each: bool) -> dict[str, Any]:
     if not each:
         return {"program": steps[0].text, "error": _error(steps[0])}
     before, rows = "", []
@@ -236,5 +238,5 @@ def _as_data(steps: list[_Step], each: bool) -> dict[str, Any]:
     return {"steps": rows}
 
 
-def _error(step: _Step) -> str | None:
+def _error(step: _PrimitiveStep) -> str | None:
     return None if step.error is None else str(step.error)

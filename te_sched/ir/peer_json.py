@@ -155,7 +155,7 @@ _INDEX_MAP = ("an index map", "give what a trace or tvm.ir.save_json has")
 
 
 def _saved(node: object) -> str:
-    writer = _Writer()
+    writer = _PeerWriter()
     root = writer.number(node)
     attrs = {"tvm_version": _VERSION}
     document = {"root": root, "nodes": writer.nodes, "b64ndarrays": writer.arrays, "attrs": attrs}
@@ -171,7 +171,9 @@ def _parsed(text: str, what: tuple[str, str]) -> Any:
 
 def _loaded(document: Row, what: tuple[str, str]) -> Any:
     try:
-        return _Reader(document["nodes"], document.get("b64ndarrays", ())).node(document["root"])
+        return _PeerReader(document["nodes"], document.get("b64ndarrays", ())).node(
+            document["root"]
+        )
     except TeSchedError as error:
         raise _damaged(what, error.fault) from None
     except RecursionError:
@@ -184,7 +186,7 @@ def _damaged(what: tuple[str, str], why: str) -> DeclarationError:
     return DeclarationError(f"cannot load {what[0]} from this JSON", why, what[1])
 
 
-class _Writer:
+class _PeerWriter:
     """Collects nodes; each is listed once, before its parts."""
 
     def __init__(self) -> None:
@@ -219,7 +221,7 @@ class _Writer:
 
     def row(self, value: object) -> Row:
         """The row of a node."""
-        usual = _Writer.of_class if type(value) in BY_CLASS else None
+        usual = _PeerWriter.of_class if type(value) in BY_CLASS else None
         write = _WRITERS.get(type(value), usual)
         if write is None:
             raise DeclarationError(
@@ -427,35 +429,35 @@ class _Writer:
         return {"type_key": "IRModule", "attrs": {name: str(one) for name, one in attrs.items()}}
 
 
-_WRITERS: dict[type, Callable[[_Writer, Any], Row]] = {
-    tuple: _Writer.tuple,
-    list: _Writer.tuple,
-    dict: _Writer.mapping,
-    Var: _Writer.var,
-    IntImm: _Writer.constant,
-    FloatImm: _Writer.constant,
-    StringImm: _Writer.constant,
+_WRITERS: dict[type, Callable[[_PeerWriter, Any], Row]] = {
+    tuple: _PeerWriter.tuple,
+    list: _PeerWriter.tuple,
+    dict: _PeerWriter.mapping,
+    Var: _PeerWriter.var,
+    IntImm: _PeerWriter.constant,
+    FloatImm: _PeerWriter.constant,
+    StringImm: _PeerWriter.constant,
     Op: lambda writer, value: {"type_key": "Op", "repr_str": str(value)},
     PrimType: lambda writer, value: {"type_key": "PrimType", "attrs": {"dtype": str(value)}},
-    Call: _Writer.call,
-    PrimFunc: _Writer.function,
-    GraphCall: _Writer.graph_call,
-    IRModule: _Writer.module,
+    Call: _PeerWriter.call,
+    PrimFunc: _PeerWriter.function,
+    GraphCall: _PeerWriter.graph_call,
+    IRModule: _PeerWriter.module,
 }
 
 
-def _listed(writer: _Writer, value: object) -> int:
+def _listed(writer: _PeerWriter, value: object) -> int:
     writer.arrays.append(_packed(value))
     return len(writer.arrays) - 1
 
 
-def _derives(writer: _Writer, name: str | None) -> int:
+def _derives(writer: _PeerWriter, name: str | None) -> int:
     return 0 if name is None else writer.added({"type_key": "EnvFunc", "repr_str": name})
 
 
 # How fields are written that are not the numbers of nodes.
-_FIELD_WRITERS: dict[As, Callable[[_Writer, Any], object]] = {
-    As.PLAIN: _Writer.plain,
+_FIELD_WRITERS: dict[As, Callable[[_PeerWriter, Any], object]] = {
+    As.PLAIN: _PeerWriter.plain,
     As.BOXED: lambda writer, value: writer.plain(value, _NUMBERS),
     As.TARGET: lambda writer, value: writer.plain(None if value is None else TARGETS[0](value)),
     As.HERE: lambda writer, value: value,
@@ -513,7 +515,7 @@ def _unpacked(text: str) -> tuple[np.ndarray, str]:
     return elements, dtype
 
 
-class _Reader:
+class _PeerReader:
     """Makes nodes of rows."""
 
     def __init__(self, rows: Sequence[Row], arrays: Sequence[str]) -> None:
@@ -677,13 +679,13 @@ class _Reader:
         return TARGETS[0]({**head, **options, **host})
 
 
-_READERS: dict[str, Callable[[_Reader, Row, Fields], Any]] = {
+_READERS: dict[str, Callable[[_PeerReader, Row, Fields], Any]] = {
     "": lambda reader, row, attrs: None,
-    "Array": _Reader.array,
+    "Array": _PeerReader.array,
     "Map": lambda reader, row, attrs: reader.mapping(row),
-    "runtime.String": _Reader.text,
-    "Op": _Reader.text,
-    "TargetKind": _Reader.text,
+    "runtime.String": _PeerReader.text,
+    "Op": _PeerReader.text,
+    "TargetKind": _PeerReader.text,
     "runtime.BoxInt": lambda reader, row, attrs: int(row["repr_str"]),
     "runtime.BoxFloat": lambda reader, row, attrs: float(row["repr_str"]),
     "runtime.BoxBool": lambda reader, row, attrs: row["repr_str"] == "true",
@@ -691,25 +693,25 @@ _READERS: dict[str, Callable[[_Reader, Row, Fields], Any]] = {
     "IntImm": lambda reader, row, attrs: IntImm(int(attrs["value"]), attrs["dtype"]),
     "FloatImm": lambda reader, row, attrs: FloatImm(float(attrs["value"]), attrs["dtype"]),
     "tir.StringImm": lambda reader, row, attrs: StringImm(reader.node(attrs["value"])),
-    "tir.Var": _Reader.var,
-    "tir.SizeVar": _Reader.var,
+    "tir.Var": _PeerReader.var,
+    "tir.SizeVar": _PeerReader.var,
     "PrimType": lambda reader, row, attrs: attrs["dtype"] or "void",
-    "PointerType": _Reader.pointer,
-    "tir.Call": _Reader.call,
-    "tir.PrimFunc": _Reader.function,
-    "relax.expr.Call": _Reader.graph_call,
+    "PointerType": _PeerReader.pointer,
+    "tir.Call": _PeerReader.call,
+    "tir.PrimFunc": _PeerReader.function,
+    "relax.expr.Call": _PeerReader.graph_call,
     "relax.Id": lambda reader, row, attrs: reader.node(attrs["name_hint"]),
     "EnvFunc": lambda reader, row, attrs: str(row["repr_str"]),
-    "GlobalVar": _Reader.global_var,
+    "GlobalVar": _PeerReader.global_var,
     "DictAttrs": lambda reader, row, attrs: reader.plain(attrs["__dict__"]),
-    "IRModule": _Reader.module,
-    "Target": _Reader.target,
+    "IRModule": _PeerReader.module,
+    "Target": _PeerReader.target,
 }
 # How fields are read that are not the numbers of nodes.
-_FIELD_READERS: dict[As, Callable[[_Reader, str], Any]] = {
-    As.PLAIN: _Reader.items,
+_FIELD_READERS: dict[As, Callable[[_PeerReader, str], Any]] = {
+    As.PLAIN: _PeerReader.items,
     As.BOXED: lambda reader, value: reader.plain(value, is_exact=True),
-    As.DICT: _Reader.exact_attrs,
+    As.DICT: _PeerReader.exact_attrs,
     As.HERE: lambda reader, value: int(value),
     As.FLAG: lambda reader, value: bool(int(value)),
     As.REAL: lambda reader, value: float(value),

@@ -51,7 +51,7 @@ def save_json(node: object) -> str:
     >>> load_json(save_json(i * 2 + i))
     i * 2 + i
     """
-    writer = _Writer()
+    writer = _NodeWriter()
     root = writer.value(node)
     return json.dumps({"te_sched": _FORMAT, "root": root, "nodes": writer.nodes})
 
@@ -78,7 +78,7 @@ def load_json(json_str: str) -> Any:
     rows = document.get("nodes")
     if not isinstance(rows, list) or "root" not in document:
         raise _damaged("it has no nodes")
-    reader = _Reader()
+    reader = _NodeReader()
     for row in rows:
         reader.add(row)
     return reader.value(document["root"])
@@ -120,7 +120,7 @@ def make_node(type_key: str, **kwargs: Any) -> Any:
     return node
 
 
-class _Writer:
+class _NodeWriter:
     """Collects the rows of nodes; `numbers` has those that are written, by identity."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class _Writer:
         return known
 
 
-class _Reader:
+class _NodeReader:
     """Makes nodes of rows, in their order."""
 
     def __init__(self) -> None:

@@ -102,11 +102,11 @@ def build(
         if isinstance(stage.op, PlaceholderOp) and stage.op.output(0) not in known:
             raise _refused(f"tensor {stage.op.name}, which is not an input")
     module = lower(sch, [*inputs, *outputs], name, stop_after="schedule_ops")
-    tree = _Writer(module[name], name, len(inputs)).tree
+    tree = _SourceWriter(module[name], name, len(inputs)).tree
     return HybridModule(ast.unparse(ast.fix_missing_locations(tree)), name)
 
 
-class _Writer:
+class _SourceWriter:
     """Writes a function; `tree` is its definition."""
 
     def __init__(self, func: S.PrimFunc, name: str, inputs: int) -> None:
@@ -299,31 +299,31 @@ class _Writer:
         return _call(word, *args)
 
 
-_STATEMENTS: dict[type, Callable[[_Writer, Any], list[ast.stmt]]] = {
-    S.SeqStmt: _Writer._sequence,
-    S.For: _Writer._for,
-    S.AttrStmt: _Writer._attribute,
-    S.BufferRealize: _Writer._realize,
-    S.BufferStore: _Writer._store,
-    S.IfThenElse: _Writer._if,
-    S.AssertStmt: _Writer._assert,
-    S.LetStmt: _Writer._let,
-    S.Evaluate: _Writer._evaluate,
+_STATEMENTS: dict[type, Callable[[_SourceWriter, Any], list[ast.stmt]]] = {
+    S.SeqStmt: _SourceWriter._sequence,
+    S.For: _SourceWriter._for,
+    S.AttrStmt: _SourceWriter._attribute,
+    S.BufferRealize: _SourceWriter._realize,
+    S.BufferStore: _SourceWriter._store,
+    S.IfThenElse: _SourceWriter._if,
+    S.AssertStmt: _SourceWriter._assert,
+    S.LetStmt: _SourceWriter._let,
+    S.Evaluate: _SourceWriter._evaluate,
     S.Prefetch: lambda writer, node: [],
 }
-_EXPRESSIONS: dict[type, Callable[[_Writer, Any], ast.expr]] = {
-    Var: _Writer._variable,
-    E.IntImm: _Writer._integer,
-    E.FloatImm: _Writer._float,
+_EXPRESSIONS: dict[type, Callable[[_SourceWriter, Any], ast.expr]] = {
+    Var: _SourceWriter._variable,
+    E.IntImm: _SourceWriter._integer,
+    E.FloatImm: _SourceWriter._float,
     E.StringImm: lambda writer, node: ast.Constant(node.value),
-    E.Div: _Writer._divided,
-    **dict.fromkeys((E.And, E.Or), _Writer._logical),
-    **dict.fromkeys((E.Min, E.Max), _Writer._extreme),
-    E.Not: _Writer._not,
-    E.Cast: _Writer._cast,
-    E.Select: _Writer._select,
-    E.BufferLoad: _Writer._element,
-    E.Call: _Writer._intrinsic,
+    E.Div: _SourceWriter._divided,
+    **dict.fromkeys((E.And, E.Or), _SourceWriter._logical),
+    **dict.fromkeys((E.Min, E.Max), _SourceWriter._extreme),
+    E.Not: _SourceWriter._not,
+    E.Cast: _SourceWriter._cast,
+    E.Select: _SourceWriter._select,
+    E.BufferLoad: _SourceWriter._element,
+    E.Call: _SourceWriter._intrinsic,
 }
 
 

@@ -112,7 +112,7 @@ class _Injector(StatementMapper):
 def _region_read(body: Stmt, buffer: Buffer, settings: Lowering) -> list[Range] | None:
     """The region of a buffer that the statement reads; None if it reads nothing or the region is
     unknown."""
-    reader = _Reader(buffer, settings)
+    reader = _ReadIndices(buffer, settings)
     reader.visit(body)
     analyzer = Analyzer(settings)
     region: list[Range] = []
@@ -147,7 +147,7 @@ def _variable_of(node: Any) -> Var:
     return node.loop_var if type(node) is For else node.var
 
 
-class _Reader:
+class _ReadIndices:
     """Collects the sets of the indices by which a buffer is read; `domains` are the current ones. A
     condition bounds the variables that it compares, also those that are otherwise fixed: the region
     for all i < 16 is unknown if i is of an outer loop.

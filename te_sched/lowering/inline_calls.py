@@ -38,7 +38,7 @@ def inline_calls(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
     called = {name for func in functions.values() for name in called_functions(func.body)}
     if not called:
         return dict(functions)
-    inliner = _Inliner(functions)
+    inliner = _FunctionInliner(functions)
     return {
         name: inliner.whole(name, ())
         for name, func in functions.items()
@@ -46,7 +46,7 @@ def inline_calls(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
     }
 
 
-class _Inliner:
+class _FunctionInliner:
     """Inlines each function once; `path` is the chain of calls that is being followed."""
 
     def __init__(self, functions: Mapping[str, PrimFunc]) -> None:
@@ -65,7 +65,7 @@ class _Inliner:
             )
         if name not in self.done:
             func = self.functions[name]
-            mapper = _Calls(func, lambda call: self.callee(func, call, (*path, name)))
+            mapper = _CallInliner(func, lambda call: self.callee(func, call, (*path, name)))
             self.done[name] = func.with_body(mapper.visit(func.body))
         return self.done[name]
 
@@ -92,7 +92,7 @@ class _Inliner:
         return renew_defs(func)
 
 
-class _Calls(Mapper):
+class _CallInliner(Mapper):
     """Replaces the calls in a function."""
 
     def __init__(self, caller: PrimFunc, function_of: Callable[[Call], PrimFunc]) -> None:

@@ -67,8 +67,8 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     history.visit(func.body)
     if not history.allocations:
         return vectorize_storage(func, settings) if history.has_vectors else func
-    plan = _Plan(history, _is_typed(func), settings)
-    func = func.with_body(_Rewriter(plan, settings).region_body(None, func.body))
+    plan = _SlotPlan(history, _is_typed(func), settings)
+    func = func.with_body(_SlotRewriter(plan, settings).region_body(None, func.body))
     return vectorize_storage(func, settings) if history.has_vectors else func
 
 
@@ -248,7 +248,7 @@ class _Slot:
         return self.allocations[0].dtype
 
 
-class _Plan:
+class _SlotPlan:
     """The allocations that share a slot. Visits the events with a list of free slots."""
 
     def __init__(self, history: _History, is_typed: bool, settings: Lowering) -> None:
@@ -551,12 +551,12 @@ def _keys(exprs: Iterable[Expr]) -> list[Any]:
     return [term_key(expr) for expr in exprs]
 
 
-class _Rewriter(AccessMapper):
+class _SlotRewriter(AccessMapper):
     """Puts the slots in place of the allocations."""
 
     reached = EVERY_ROLE
 
-    def __init__(self, plan: _Plan, settings: Lowering) -> None:
+    def __init__(self, plan: _SlotPlan, settings: Lowering) -> None:
         self.settings = settings
         whole = {var: slot.arena or slot for var, slot in plan.slot_of.items()}
         self.replaced = {var: slot.var for var, slot in whole.items() if slot.var is not var}

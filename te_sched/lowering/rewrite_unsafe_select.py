@@ -26,10 +26,10 @@ from te_sched.ir.visitor import Mapper, children, replace
 
 def rewrite_unsafe_select(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Evaluate only the value that is needed where the other might fail."""
-    return replace(func, body=_Rewriter().visit(func.body))
+    return replace(func, body=_SelectRewriter().visit(func.body))
 
 
-class _Rewriter(Mapper):
+class _SelectRewriter(Mapper):
     """Rewrites from the inside outwards."""
 
     def visit_Select(self, node: E.Select) -> Any:

@@ -25,7 +25,7 @@ def vectorize_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     lanes = _lanes_of_memory(func, settings)
     if not lanes:
         return func
-    body = _Rewriter(lanes).visit(func.body)
+    body = _VectorRewriter(lanes).visit(func.body)
     return replace(func, body=body)
 
 
@@ -79,7 +79,7 @@ def _is_multiple(expr: Expr, factor: int, analyzer: Analyzer) -> bool:
     return coefficient % factor == 0 and base % factor == 0
 
 
-class _Rewriter(AccessMapper):
+class _VectorRewriter(AccessMapper):
     """Replaces pointers, buffers and indices."""
 
     reached = EVERY_ROLE

@@ -48,7 +48,7 @@ class ExtractedTask:
     weight: int
 
 
-class _Calls(PyExprVisitor):
+class _CallCounter(PyExprVisitor):
     """Counts the calls of functions by their names."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ def extract_tasks(
     module = _module(mod, params)
     target = Target(target)
     equality = ModuleEquality(module_equality)
-    calls = _Calls()
+    calls = _CallCounter()
     for func in module.functions.values():
         if isinstance(func, GraphFunction):
             calls.visit_expr(func)

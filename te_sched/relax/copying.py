@@ -112,12 +112,12 @@ def inline_functions(
                 f"function {name} is given twice", "", "give it by its name or its GlobalVar"
             )
         functions[str(name)] = one
-    inliner = _Inliner(functions)
+    inliner = _GraphInliner(functions)
     new = inliner.visit_expr(func)
     return canonical_bindings(new) if inliner.has_inlined else func
 
 
-class _Inliner(PyExprMutator):
+class _GraphInliner(PyExprMutator):
     """Replaces calls of functions by their bodies."""
 
     def __init__(self, functions: Mapping[str, GraphFunction], around: Sequence[str] = ()) -> None:
@@ -194,7 +194,7 @@ class _Inliner(PyExprMutator):
                 arg = casts[-1].var
             values[param] = arg
         body = copier.visit_with_new_scope(func.body, list(func.params))
-        body = _Inliner(self._functions, (*self._around, name)).visit_expr(body)
+        body = _GraphInliner(self._functions, (*self._around, name)).visit_expr(body)
         first = [BindingBlock(tuple(casts))] if casts else []
         return SeqExpr((*first, *body.blocks), body.body)
 

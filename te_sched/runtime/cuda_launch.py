@@ -130,7 +130,7 @@ def host_functions(program: IRModule, launcher: Launcher, prefix: str) -> dict[s
             )
     registry.register_extern(f"{prefix}.allocate", launcher.allocate)
     registry.register_extern(f"{prefix}.free", launcher.free)
-    calls = _Calls(prefix)
+    calls = _DriverCalls(prefix)
     hosts = {name: f for name, f in program.functions.items() if not is_kernel(f)}
     return {
         name: func.with_body(calls.visit(func.body)).with_attr(
@@ -146,7 +146,7 @@ def forget_functions(program: IRModule, prefix: str) -> None:
         registry.remove_extern(f"{prefix}.{name}")
 
 
-class _Calls(StatementMapper):
+class _DriverCalls(StatementMapper):
     """Replaces launches and allocations by calls."""
 
     def __init__(self, prefix: str) -> None:

@@ -60,7 +60,7 @@ def _drop_unread(schedule: ScheduleState) -> None:
             schedule.stages.remove(stage)
 
 
-class _Inliner(Mapper):
+class _TensorInliner(Mapper):
     """Replaces loads of inlined tensors by their expressions."""
 
     def __init__(self, inlined: Mapping[Tensor, ComputeOp]) -> None:
@@ -86,7 +86,7 @@ def inject_inline(schedule: ScheduleState) -> None:
         return
     inlined: dict[Tensor, ComputeOp] = {}
     sizes: dict[Tensor, int] = {}
-    inliner = _Inliner(inlined)
+    inliner = _TensorInliner(inlined)
     renewed: dict[Tensor, Tensor] = {}
     for stage in schedule.stages:
         op = stage.op.replace_inputs(renewed)
@@ -123,7 +123,7 @@ def _check_size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> None:
         )
 
 
-def _with_body(op: ComputeOp, inliner: _Inliner) -> ComputeOp:
+def _with_body(op: ComputeOp, inliner: _TensorInliner) -> ComputeOp:
     for load in domain_loads(op.body[0]):
         if load.producer in inliner.inlined:
             raise ScheduleError(

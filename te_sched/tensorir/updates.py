@@ -75,7 +75,7 @@ def step_of(block: Block) -> CommReducer | None:
         return None
     results = [BufferLoad(one.buffer, one.indices) for one in stores]
     reduced = {axis.var for axis in block.iter_vars if axis.kind == "CommReduce"}
-    step = _Step(results, reduced)
+    step = _AccumulationStep(results, reduced)
     combined = tuple([step.visit(value) for value in values])
     return CommReducer(tuple(step.totals), tuple(step.inputs), combined, tuple(starts))
 
@@ -104,7 +104,7 @@ class _UnknownStepError(Exception):
     pass
 
 
-class _Step(Mapper):
+class _AccumulationStep(Mapper):
     """Replaces results by totals, and other elements and reduction iterators by inputs."""
 
     def __init__(self, results: Sequence[BufferLoad], reduced: set[Var]) -> None:

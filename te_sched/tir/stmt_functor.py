@@ -117,7 +117,7 @@ def ir_transform(
         if function is not None:
             check_function(function, 1, f"{name} of ir_transform", "lambda node: None")
     kinds = None if only_enable is None else {_class_named(name) for name in only_enable}
-    new = _Rewriter(preorder, postorder, kinds).visit(stmt)
+    new = _OrderedRewriter(preorder, postorder, kinds).visit(stmt)
     if new is not stmt:
         check_operands(new, DeclarationError, stmt)
     return new
@@ -139,7 +139,7 @@ def _class_named(name: str) -> type:
     return _CLASSES[own]
 
 
-class _Rewriter(Mapper):
+class _OrderedRewriter(Mapper):
     def __init__(
         self, before: _Callback | None, after: _Callback | None, kinds: set[type] | None
     ) -> None:

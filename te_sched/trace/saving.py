@@ -42,10 +42,10 @@ _NODES: dict[str, Callable[..., Node]] = {
 @walks_deeply("save a trace", ScheduleError)
 def as_json(handles: Handles, entries: Iterable[Entry]) -> list[object]:
     """A trace as lists, dicts, numbers and texts."""
-    return _Writer(handles, list(entries)).data
+    return _HandleNames(handles, list(entries)).data
 
 
-class _Writer:
+class _HandleNames:
     """Names handles as the trace's program does."""
 
     data: list[object]
@@ -114,7 +114,7 @@ def apply_json(data: list[Any], schedule: Traced, names: Mapping[str, object]) -
     with _malformed():
         instructions, decisions = data
         values = dict(decisions)
-        reader = _Reader(schedule, names)
+        reader = _ResolvedHandles(schedule, names)
         first = reader.read_roots(instructions)
     for number, instruction in enumerate(instructions[first:], first):
         with _malformed():
@@ -135,7 +135,7 @@ def _malformed() -> Iterator[None]:
         ) from error
 
 
-class _Reader:
+class _ResolvedHandles:
     """Resolves the names in the JSON of a trace on a schedule."""
 
     def __init__(self, schedule: Traced, names: Mapping[str, object]) -> None:

@@ -36,7 +36,11 @@ MEANT = {
 # the arguments do not bind.
 CALLERS = (
     *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
-    *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.visit_Node"),
+    *(
+        "te/declare.py:compute",
+        "te/extern.py:extern",
+        "tir/stmt_functor.py:_OrderedRewriter.visit_Node",
+    ),
     "runtime/libraries.py:write_library",
     *("relax/emit_te.py:_function_and_inputs", "relax/frontend/nn/core.py:NNModule.__call__"),
     *("relax/vm/machine.py:VirtualMachine.invoke_closure", "meta_schedule/component.py:made"),

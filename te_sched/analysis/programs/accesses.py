@@ -129,7 +129,7 @@ def reads_own(store: BufferStore) -> bool:
 
 def accesses_of(func: PrimFunc) -> ProgramAccesses:
     """All accesses of a function."""
-    collector = _Collector(func)
+    collector = _AccessCollector(func)
     for statement, scope in scoped(_with_one_thread_each(func.body), collector.scope):
         collector.collect(statement, scope)
     return collector.program
@@ -149,10 +149,10 @@ class _Kernels(StatementMapper):
             return self.generic(node)
         first: dict[str, Var] = {}
         axes = launched(node).items()
-        return _Renamer({var: first.setdefault(tag, var) for var, tag in axes}).visit(node)
+        return _ThreadRenamer({var: first.setdefault(tag, var) for var, tag in axes}).visit(node)
 
 
-class _Renamer(Substitute):
+class _ThreadRenamer(Substitute):
     """Renames variables; shared expressions remain shared."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
@@ -166,7 +166,7 @@ class _Renamer(Substitute):
         return found
 
 
-class _Collector:
+class _AccessCollector:
     """Collects the accesses of statements, in the order in which they run."""
 
     def __init__(self, func: PrimFunc) -> None:

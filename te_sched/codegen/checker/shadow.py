@@ -65,14 +65,14 @@ class _Noted:
     batch: Any
 
 
-class _Step:
+class _SequenceStep:
     """A place in the tree of known sequences; `access` is kept alive, as keys are its identity."""
 
     __slots__ = ("access", "next")
 
     def __init__(self, access: tuple[Place, Mask] | None = None) -> None:
         self.access = access
-        self.next: dict[tuple[Any, ...], _Step] = {}
+        self.next: dict[tuple[Any, ...], _SequenceStep] = {}
 
 
 _IsOther = Callable[[np.ndarray, np.ndarray, _Who], np.ndarray]
@@ -104,9 +104,9 @@ class AccessHistory:
         self.kept: np.ndarray | None = None  # what `own` has written last, not yet in the memory
         # Sequences of accesses between two barriers that were found free of clashes. `step` is
         # where in the tree this sequence is (None: off it), `followed` what it has done so far.
-        self.tree = _Step()
+        self.tree = _SequenceStep()
         self.tree_size = 0
-        self.step: _Step | None = self.tree if self.is_shared else None
+        self.step: _SequenceStep | None = self.tree if self.is_shared else None
         self.followed: list[tuple[str, _Noted]] = []
         self.follows = self.is_shared
         self.is_clean = True
@@ -251,9 +251,9 @@ class AccessHistory:
             self.step = None
             return
         if self.tree_size >= _STEPS:
-            self.tree, self.tree_size, self.step = _Step(), 0, None
+            self.tree, self.tree_size, self.step = _SequenceStep(), 0, None
             return
-        made = _Step((noted.place, noted.mask))
+        made = _SequenceStep((noted.place, noted.mask))
         self.step.next[key] = made
         self.step = made
         self.tree_size += 1

@@ -20,10 +20,10 @@ _FEW = 8  # parts that stay together, so that they can be computed with what rea
 
 def split_concatenations(func: PrimFunc) -> PrimFunc:
     """The function with a block for each part of concatenations of many constant sizes."""
-    return replace(func, body=_Splitter().visit(func.body))
+    return replace(func, body=_ConcatenationSplitter().visit(func.body))
 
 
-class _Splitter(StatementMapper):
+class _ConcatenationSplitter(StatementMapper):
     """Replaces the loops of concatenations by those of their parts."""
 
     def visit_For(self, node: For) -> Stmt:

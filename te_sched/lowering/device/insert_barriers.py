@@ -116,7 +116,7 @@ class _Access:
 
 
 @dataclass(slots=True)
-class _Plan:
+class _BarrierPlan:
     """A statement with its barriers, and its accesses before the first and after the last of them.
     `meets` is whether every thread is certain to execute a barrier in it.
     """
@@ -126,9 +126,13 @@ class _Plan:
     tail: list[_Access] = field(default_factory=list)
     meets: bool = False
 
-    def closed(self) -> _Plan:
+    def closed(self) -> _BarrierPlan:
         """The plan of a statement that may be skipped: accesses before it may reach past it."""
-        return _Plan(self.body, self.head, [*self.head, *self.tail], False) if self.meets else self
+        return (
+            _BarrierPlan(self.body, self.head, [*self.head, *self.tail], False)
+            if self.meets
+            else self
+        )
 
 
 class _Planner:
@@ -157,22 +161,22 @@ class _Planner:
         low, extent = (substitute(e, self.values) for e in (domain.min, domain.extent))
         self.forms.bind(var, low, extent)
 
-    def plan(self, node: Stmt) -> _Plan:
+    def plan(self, node: Stmt) -> _BarrierPlan:
         """The plan of a statement."""
         return _PLANS.get(type(node), _Planner.plan_leaf)(self, node)
 
     # -- statements --------------------------------------------------------------------------------
 
-    def plan_leaf(self, node: Stmt) -> _Plan:
+    def plan_leaf(self, node: Stmt) -> _BarrierPlan:
         if _is_barrier(node):
-            return _Plan(node, meets=True)
+            return _BarrierPlan(node, meets=True)
         accesses = self.accesses_of(node)
-        return _Plan(node, accesses, accesses)
+        return _BarrierPlan(node, accesses, accesses)
 
-    def plan_seq(self, node: SeqStmt) -> _Plan:
+    def plan_seq(self, node: SeqStmt) -> _BarrierPlan:
         return self.join([self.plan(part) for part in node.seq], node)
 
-    def join(self, parts: Sequence[_Plan], node: Stmt | None = None) -> _Plan:
+    def join(self, parts: Sequence[_BarrierPlan], node: Stmt | None = None) -> _BarrierPlan:
         """One plan after the other, with a barrier where two of them conflict."""
         head: list[_Access] = []
         pending: list[_Access] = []
@@ -192,9 +196,9 @@ class _Planner:
             and len(bodies) == len(node.seq)
             and all(a is b for a, b in zip(bodies, node.seq, strict=True))
         )
-        return _Plan(node if unchanged and node else sequence(bodies), head, pending, met)
+        return _BarrierPlan(node if unchanged and node else sequence(bodies), head, pending, met)
 
-    def plan_for(self, node: For) -> _Plan:
+    def plan_for(self, node: For) -> _BarrierPlan:
         domain = Range(node.min, node.extent)
         uniform = self.is_uniform(node.min) and self.is_uniform(node.extent)
         self.bind(node.loop_var, domain)
@@ -206,7 +210,9 @@ class _Planner:
             plan = self.with_barrier_in(plan, node)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         runs = self.analyzer.can_prove_greater_equal(node.extent, 1)
-        found = _Plan(body, _seen_from(plan.head, node), _seen_from(plan.tail, node), plan.meets)
+        found = _BarrierPlan(
+            body, _seen_from(plan.head, node), _seen_from(plan.tail, node), plan.meets
+        )
         return found if runs else found.closed()
 
     def in_later(self, accesses: Iterable[_Access], loop: For) -> list[_Access]:
@@ -238,7 +244,7 @@ class _Planner:
             access, index=index, ranges=tuple(ranges), where=where, moved_from=moved_from
         )
 
-    def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
+    def with_barrier_in(self, plan: _BarrierPlan, node: For) -> _BarrierPlan:
         """The body of a loop with a barrier between iterations, where consecutive ones conflict."""
         outer = plan.body
         if type(outer) is AttrStmt and outer.key == "thread_extent":
@@ -248,14 +254,14 @@ class _Planner:
         plans = [self.plan(part) for part in parts]
         for position, part in enumerate(plans):
             if self.conflict(plan.tail, self.in_later(part.head, node)):
-                wait = _Plan(Evaluate(barrier(self.scope)), meets=True)
+                wait = _BarrierPlan(Evaluate(barrier(self.scope)), meets=True)
                 return self.join([*plans[:position], wait, *plans[position:]])
             if part.meets:
                 break
-        wait = _Plan(Evaluate(barrier(self.scope)), meets=True)
+        wait = _BarrierPlan(Evaluate(barrier(self.scope)), meets=True)
         return self.join([wait, *plans])
 
-    def plan_if(self, node: IfThenElse) -> _Plan:
+    def plan_if(self, node: IfThenElse) -> _BarrierPlan:
         if not self.is_uniform(node.condition):
             return self.plan_divergent(node, f"the condition {spelled(node.condition)}")
         condition = self.accesses_of(Evaluate(node.condition))
@@ -263,7 +269,7 @@ class _Planner:
         self.conditions = (*outside, substitute(plain(node.condition), self.values))
         first = self.plan(node.then_case)
         self.conditions = outside
-        second = _Plan(sequence([])) if node.else_case is None else self.plan(node.else_case)
+        second = _BarrierPlan(sequence([])) if node.else_case is None else self.plan(node.else_case)
         if self.conflict(condition, first.head) or self.conflict(condition, second.head):
             raise self.error("a condition reads shared memory that its branches write")
         same = first.body is node.then_case
@@ -273,20 +279,20 @@ class _Planner:
             body = replace(node, then_case=first.body, else_case=other)
         head = [*condition, *first.head, *second.head]
         tail = [*condition, *first.tail, *second.tail]
-        return _Plan(body, head, [*head, *tail])
+        return _BarrierPlan(body, head, [*head, *tail])
 
-    def plan_while(self, node: While) -> _Plan:
+    def plan_while(self, node: While) -> _BarrierPlan:
         if not self.is_uniform(node.condition):
             return self.plan_divergent(node, f"the condition {spelled(node.condition)}")
         plan = self.plan(node.body)
         if self.conflict(plan.tail, plan.head):
-            plan = self.join([_Plan(Evaluate(barrier(self.scope)), meets=True), plan])
+            plan = self.join([_BarrierPlan(Evaluate(barrier(self.scope)), meets=True), plan])
         condition = self.accesses_of(Evaluate(node.condition))
         body = node if plan.body is node.body else replace(node, body=plan.body)
         accesses = [*condition, *plan.head, *plan.tail]
-        return _Plan(body, accesses, accesses)
+        return _BarrierPlan(body, accesses, accesses)
 
-    def plan_divergent(self, node: Stmt, why: str) -> _Plan:
+    def plan_divergent(self, node: Stmt, why: str) -> _BarrierPlan:
         """A statement that only some threads execute, or not equally often: it must not contain
         barriers."""
         if any(map(_is_barrier, statements(node))):
@@ -301,19 +307,19 @@ class _Planner:
             )
         return plan
 
-    def plan_let(self, node: LetStmt) -> _Plan:
+    def plan_let(self, node: LetStmt) -> _BarrierPlan:
         if not self.is_uniform(node.value):
             self.differing.add(node.var)
         self.values[node.var] = substitute(node.value, self.values)
         value = self.accesses_of(Evaluate(node.value))
         plan = self.plan(node.body)
         if self.conflict(value, plan.head):
-            plan = self.join([_Plan(Evaluate(barrier(self.scope)), meets=True), plan])
+            plan = self.join([_BarrierPlan(Evaluate(barrier(self.scope)), meets=True), plan])
         body = node if plan.body is node.body else replace(node, body=plan.body)
         tail = plan.tail if plan.meets else [*value, *plan.tail]
-        return _Plan(body, [*value, *plan.head], tail, plan.meets)
+        return _BarrierPlan(body, [*value, *plan.head], tail, plan.meets)
 
-    def plan_inner(self, node: AttrStmt | Allocate | DeclBuffer) -> _Plan:
+    def plan_inner(self, node: AttrStmt | Allocate | DeclBuffer) -> _BarrierPlan:
         plan = self.plan(node.body)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         return with_fields(plan, body=body)
@@ -453,7 +459,7 @@ def _is_barrier(node: Stmt) -> bool:
     return isinstance(scope, StringImm) and barrier_of(scope.value) != "warp"
 
 
-_PLANS: dict[type, Callable[[_Planner, Any], _Plan]] = {
+_PLANS: dict[type, Callable[[_Planner, Any], _BarrierPlan]] = {
     SeqStmt: _Planner.plan_seq,
     For: _Planner.plan_for,
     IfThenElse: _Planner.plan_if,

@@ -36,7 +36,7 @@ from te_sched.lowering.unbound_variables import arguments_of, free_variables, un
 def split_kernels(func: PrimFunc) -> IRModule:
     """The host's function under its own name, and its kernels: NAME_kernel, NAME_kernel_1, ..."""
     name = func.attrs.get("global_symbol", "main")
-    splitter = _Splitter(func, name)
+    splitter = _KernelSplitter(func, name)
     if unbound := free_variables(func.body) - splitter.defined.keys():
         raise unbound_error(func, name, unbound)
     host = func.with_body(splitter.visit(func.body))
@@ -52,7 +52,7 @@ def device_function(
     return PrimFunc(parameters, fresh_copy(body, copies), {}, attrs, ret_type, origin="kernel")
 
 
-class _Splitter(StatementMapper):
+class _KernelSplitter(StatementMapper):
     """Replaces kernels by launches."""
 
     def __init__(self, func: PrimFunc, name: str) -> None:

@@ -45,7 +45,7 @@ class _Kernels(StatementMapper):
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != _LAUNCH:
             return self.generic(node)
-        collector = _Collector(self.name, launched(node), self.settings)
+        collector = _LaunchCollector(self.name, launched(node), self.settings)
         body = collector.visit(node)
         body = fresh_copy(body, collector.values)
         for axis in sorted(collector.axes.values(), key=lambda axis: -TAGS.index(axis.tag)):
@@ -55,7 +55,7 @@ class _Kernels(StatementMapper):
         return body
 
 
-class _Collector(StatementMapper):
+class _LaunchCollector(StatementMapper):
     """Removes the launches from one kernel and maps their variables to shared ones."""
 
     def __init__(self, name: str, launched: dict[Var, str], settings: Lowering) -> None:

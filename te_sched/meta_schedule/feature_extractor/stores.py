@@ -115,7 +115,7 @@ def read(func: S.PrimFunc) -> Program:
     ------
     LoweringError if it is nested too deeply.
     """
-    reader = _Reader()
+    reader = _StoreReader()
     reader.statement(func.body)
     program = Program([one for one in reader.stores if one.operations])
     for buffer in reader.allocated:
@@ -179,7 +179,7 @@ def _parents_first(e: Expr) -> list[Expr]:
     return found[::-1]
 
 
-class _Reader:
+class _StoreReader:
     """Reads statements in order; `forms` has the values of variables, `known` those of the
     expressions of the value that is being read."""
 

@@ -48,7 +48,7 @@ class RewriteLayout(Postproc):
         return True
 
 
-class _Reader(NamedTuple):
+class _ReadingBlock(NamedTuple):
     """The block that reads a buffer, or the last one of copies of it, which blocks make."""
 
     key: BlockKey
@@ -87,7 +87,7 @@ def _found(sch: Schedule, key: BlockKey, function: str) -> BlockRV:
     return sch.get_block(sch.block(key).name_hint, func_name=function)
 
 
-def _reader(sch: Schedule, keys: Sequence[BlockKey], buffer: Buffer) -> _Reader | None:
+def _reader(sch: Schedule, keys: Sequence[BlockKey], buffer: Buffer) -> _ReadingBlock | None:
     """The last block that reads a buffer or a copy of it."""
     copies: list[BlockKey] = []
     found: tuple[BlockKey, int] | None = None
@@ -102,7 +102,7 @@ def _reader(sch: Schedule, keys: Sequence[BlockKey], buffer: Buffer) -> _Reader 
         else:
             copies.append(key)
             buffer = copy
-    return None if found is None else _Reader(*found, copies)
+    return None if found is None else _ReadingBlock(*found, copies)
 
 
 def _copied_to(block: Block) -> Buffer | None:
@@ -132,7 +132,7 @@ class _Digit(NamedTuple):
         return rest // self.scale if self.scale > 1 else rest
 
 
-def _layout(sch: Schedule, reader: _Reader) -> IndexMap | None:
+def _layout(sch: Schedule, reader: _ReadingBlock) -> IndexMap | None:
     """The map of the indices of a buffer to those of the loops that read it, in their order; None
     if loops do not read each element.
     """

@@ -64,7 +64,7 @@ def _rewrite(sch: Schedule, root: BlockRV, asked: dict[str, int]) -> None:
         _mark_for_unrolling(sch, block.key, first, asked)
 
 
-class _Plan(NamedTuple):
+class _LoopPlan(NamedTuple):
     """How many outer loops are parallel, and how many inner ones a vector; `is_flat` if all are
     fused and split into both.
     """
@@ -74,7 +74,7 @@ class _Plan(NamedTuple):
     is_flat: bool = False
 
 
-def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _Plan:
+def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _LoopPlan:
     """What becomes of the loops around a block.
 
     Parameters
@@ -106,8 +106,8 @@ def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _Plan:
     parallel = 0 if iterations == 1 else parallel
     is_flat = is_nest and all(can_change) and contiguous == len(loops)
     if is_flat and jobs >= 0 and lanes >= 0 and any(extent != 1 for extent in extents):
-        return _Plan(0, 0, True)
-    return _Plan(min(parallel, len(loops) - vector), vector)
+        return _LoopPlan(0, 0, True)
+    return _LoopPlan(min(parallel, len(loops) - vector), vector)
 
 
 def _can_change(sch: Schedule, loop: Var) -> bool:
@@ -119,7 +119,7 @@ def _can_change(sch: Schedule, loop: Var) -> bool:
 
 
 def _parallelize_and_vectorize(
-    sch: Schedule, loops: Sequence[LoopRV], plan: _Plan, lanes: int
+    sch: Schedule, loops: Sequence[LoopRV], plan: _LoopPlan, lanes: int
 ) -> LoopRV:
     """Change the loops around a block; returns the outermost one."""
     if plan.is_flat:

@@ -288,7 +288,7 @@ class _OnePass(PyExprMutator):
 
     def renamed(self, value: Any) -> Any:
         """A value with the variables that stand for others by now."""
-        return _Renamer(self._renamed, {}).visit_expr(value)
+        return _GraphRenamer(self._renamed, {}).visit_expr(value)
 
     def subroutine(self, name: str, func: Any) -> GlobalVar:
         """The name of a function of a rule in the module."""
@@ -363,7 +363,7 @@ def _assigned(
                 yield [var, *others], last
 
 
-class _Renamer(PyExprMutator):
+class _GraphRenamer(PyExprMutator):
     """Renames variables of a graph, functions and variables of sizes."""
 
     def __init__(
@@ -505,7 +505,7 @@ def _instance(
         for one in all_global_vars(func)
         if str(one) in subroutines
     }
-    renamer = _Renamer(dict(zip(func.params, given, strict=True)), names, sizes)
+    renamer = _GraphRenamer(dict(zip(func.params, given, strict=True)), names, sizes)
     builder = run.builder_
     for binding in bindings_of(func.body):
         value = renamer.visit_expr(binding.value)  # type: ignore[attr-defined]

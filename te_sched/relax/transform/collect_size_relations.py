@@ -63,7 +63,7 @@ def collect_size_relations(mod: IRModule) -> IRModule:
     changed = {}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and _has_variables(func):
-            new = _Collector(mod).function(func)
+            new = _RelationCollector(mod).function(func)
             if new is not func:
                 changed[name] = new
     return mod.with_functions(changed)
@@ -80,7 +80,7 @@ def _has_variables(func: GraphFunction) -> bool:
     )
 
 
-class _Collector:
+class _RelationCollector:
     """Infers what is known of the values of a function again, and collects relations."""
 
     def __init__(self, mod: IRModule, callers: frozenset[str] = frozenset()) -> None:
@@ -163,7 +163,7 @@ class _Collector:
         is_fused = isinstance(func, GraphFunction) and {"Primitive", "Composite"} & {*func.attrs}
         if not is_fused or func.body is None or name in self._callers:  # type: ignore[union-attr]
             return
-        inner = _Collector(self._module, self._callers | {name}).function(func)  # type: ignore[arg-type]
+        inner = _RelationCollector(self._module, self._callers | {name}).function(func)  # type: ignore[arg-type]
         values: dict[Var, Any] = {}
         for param, arg in zip(inner.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)

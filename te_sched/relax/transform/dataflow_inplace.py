@@ -68,7 +68,7 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        rewriter = _Rewriter(mod)
+        rewriter = _InplaceRewriter(mod)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 rewriter.params = func.params
@@ -80,7 +80,7 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
     return ModuleTransform(run, PassInfo(0, "DataflowInsertInPlaceCalls"))
 
 
-class _Rewriter(PyExprMutator):
+class _InplaceRewriter(PyExprMutator):
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self.params: Sequence[GraphVar] = ()

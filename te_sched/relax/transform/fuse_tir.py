@@ -103,10 +103,10 @@ def fuse_functions(mod: IRModule) -> IRModule:
     fused: dict[str, _Fused] = {}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and func.attrs.get("Primitive"):
-            fused[str(name)] = _Writer(mod, str(name)).write(func)
+            fused[str(name)] = _FusedWriter(mod, str(name)).write(func)
     if not fused:
         return mod
-    calls = _Calls(fused)
+    calls = _FusedCalls(fused)
     changed: dict[str, Any] = {name: one.func for name, one in fused.items()}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in fused:
@@ -142,7 +142,7 @@ class _Tensor:
     buffer: Buffer | None = None
 
 
-class _Writer:
+class _FusedWriter:
     """Writes the function of blocks of a primitive function."""
 
     def __init__(self, mod: IRModule, name: str) -> None:
@@ -461,7 +461,7 @@ def _numbers(func: GraphFunction) -> tuple[list[Var], list[tuple[int, int]]]:
     return list(found), list(found.values())
 
 
-class _Calls(PyExprMutator):
+class _FusedCalls(PyExprMutator):
     """Calls the functions of blocks in place of the primitive functions."""
 
     def __init__(self, fused: Mapping[str, _Fused]) -> None:

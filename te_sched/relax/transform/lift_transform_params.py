@@ -153,7 +153,7 @@ def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
         for weight in found.weights
         for one in definable_tir_vars_in_struct_info(weight.struct_info)
     }
-    renamer = _Renamer(found.names, sizes)
+    renamer = _LiftedRenamer(found.names, sizes)
     others = found if func is first else _lifts(first, first)
     body: Any = func.body
     for block in body.blocks:
@@ -188,7 +188,7 @@ def _is_liftable(binding: Any, names: Mapping[GraphVar, GraphVar], known: set[Va
     )
 
 
-class _Renamer(PyExprMutator):
+class _LiftedRenamer(PyExprMutator):
     """Writes a value with the variables of another function."""
 
     def __init__(self, names: dict[GraphVar, GraphVar], sizes: Mapping[Var, Any]) -> None:
@@ -316,7 +316,7 @@ def _transform(
     if fields:
         gv = GraphVar("gv", result.struct_info_)
         inside = {one.var: DataflowVar(one.var.name_hint, one.var.struct_info_) for one in bindings}
-        renamer = _Renamer(dict(inside), {})
+        renamer = _LiftedRenamer(dict(inside), {})
         new = [VarBinding(inside[one.var], renamer.visit_expr(one.value)) for one in bindings]
         blocks = (DataflowBlock((*new, VarBinding(gv, renamer.visit_expr(result)))),)
         result = gv
@@ -334,7 +334,7 @@ def _composed(existing: GraphFunction, func: GraphFunction) -> GraphFunction:
     body: Any = existing.body
     (params,) = func.params
     whole = body.body
-    following = _Renamer({params: whole}, {}).visit_with_new_scope(func.body)
+    following = _LiftedRenamer({params: whole}, {}).visit_with_new_scope(func.body)
     seq = SeqExpr((*body.blocks, *following.blocks), following.body)
     made = GraphFunction(existing.params, seq, None, True, existing.attrs)
     return copy_with_new_vars(_clean(made))

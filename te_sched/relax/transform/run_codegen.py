@@ -104,7 +104,7 @@ def registered(symbol: str, function: Callable[..., Any]) -> str:
 
 
 def _calling_libraries(mod: IRModule, symbols: Mapping[str, str]) -> IRModule:
-    calls = _Calls(mod, symbols)
+    calls = _LibraryCalls(mod, symbols)
     kept: dict[str, Any] = {
         str(name): calls.visit_expr(func) if isinstance(func, GraphFunction) else func
         for name, func in mod.functions.items()
@@ -113,7 +113,7 @@ def _calling_libraries(mod: IRModule, symbols: Mapping[str, str]) -> IRModule:
     return replace(mod, functions=kept)
 
 
-class _Calls(PyExprMutator):
+class _LibraryCalls(PyExprMutator):
     """Calls what libraries have compiled."""
 
     def __init__(self, mod: IRModule, symbols: Mapping[str, str]) -> None:

@@ -64,7 +64,7 @@ def SplitCallTIRByPattern(
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        splitter = _Splitter(mod, known, fcodegen)
+        splitter = _PatternSplitter(mod, known, fcodegen)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 splitter.builder_.update_func(GlobalVar(name), splitter.visit_expr(func))
@@ -139,7 +139,7 @@ class _Split:
     kept: list[int]  # of the parameters that the rest takes
 
 
-class _Splitter(PyExprMutator):
+class _PatternSplitter(PyExprMutator):
     """Replaces calls of functions of blocks."""
 
     def __init__(self, mod: IRModule, patterns: list[_Pattern], codegen: Any) -> None:

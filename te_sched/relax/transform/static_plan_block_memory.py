@@ -82,7 +82,7 @@ def StaticPlanBlockMemory() -> ModuleTransform:
 
 def _planned(func: GraphFunction, mod: IRModule, builder: BlockBuilder) -> GraphFunction:
     """A function whose tensors are in storages."""
-    plan = _Plan(func, mod, _bounds_of(func)).planned()
+    plan = _StoragePlan(func, mod, _bounds_of(func)).planned()
     if not plan:
         return func
     stored = _Stored(plan)
@@ -115,7 +115,7 @@ class _Token:
 
 
 @dataclass
-class _Plan:
+class _StoragePlan:
     """The storage of each allocation, by the call that allocates."""
 
     func: GraphFunction

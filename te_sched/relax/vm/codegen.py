@@ -41,13 +41,15 @@ def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
     rest: dict[str, Any] = {}
     for name, func in module.functions.items():
         if isinstance(func, GraphFunction):
-            _Writer(builder, module).function(str(func.attrs.get("global_symbol", name)), func)
+            _InstructionWriter(builder, module).function(
+                str(func.attrs.get("global_symbol", name)), func
+            )
         else:
             rest[name] = func
     return module.with_exactly(rest)
 
 
-class _Writer:
+class _InstructionWriter:
     def __init__(self, builder: ExecBuilder, module: IRModule) -> None:
         self.builder, self.module = builder, module
         self.values: dict[GraphVar, VmOperand] = {}
@@ -219,19 +221,19 @@ def _symbolic(expr: Any) -> GraphError:
     )
 
 
-_WRITERS: dict[type, Callable[[_Writer, Any], VmOperand]] = {
-    GraphVar: _Writer._variable,
-    DataflowVar: _Writer._variable,
+_WRITERS: dict[type, Callable[[_InstructionWriter, Any], VmOperand]] = {
+    GraphVar: _InstructionWriter._variable,
+    DataflowVar: _InstructionWriter._variable,
     Constant: lambda self, expr: self.builder.convert_constant(expr.data),
     GraphString: lambda self, expr: self.builder.convert_constant(expr.value),
     DataTypeImm: lambda self, expr: self.builder.convert_constant(TypeName(expr.value)),
-    ShapeExpr: _Writer._shape,
-    PrimValue: _Writer._number,
-    ExternFunc: _Writer._function,
-    GlobalVar: _Writer._function,
-    Tuple: _Writer._tuple,
-    TupleGetItem: _Writer._item,
-    If: _Writer._if,
-    SeqExpr: _Writer._sequence,
-    GraphCall: _Writer._call,
+    ShapeExpr: _InstructionWriter._shape,
+    PrimValue: _InstructionWriter._number,
+    ExternFunc: _InstructionWriter._function,
+    GlobalVar: _InstructionWriter._function,
+    Tuple: _InstructionWriter._tuple,
+    TupleGetItem: _InstructionWriter._item,
+    If: _InstructionWriter._if,
+    SeqExpr: _InstructionWriter._sequence,
+    GraphCall: _InstructionWriter._call,
 }

@@ -79,7 +79,7 @@ class _Described:
 
 
 @dataclass(slots=True)
-class _Step:
+class _KernelCall:
     """A call of a kernel, or of a registered function."""
 
     name: str
@@ -128,7 +128,7 @@ class _Planner:
         self, bytecode: Bytecode, function: ExecutableFunction, kernels: Mapping[str, PrimFunc]
     ) -> None:
         self.bytecode, self.function, self.kernels = bytecode, function, kernels
-        self.steps: list[_Step] = []
+        self.steps: list[_KernelCall] = []
         self.special: dict[str, PrimFunc] = {}
         self._storages: list[_Memory] = []
         self._constants: dict[int, _Memory] = {}
@@ -156,7 +156,7 @@ class _Planner:
             sorted(self._constants),
             self._checks,
         )
-        writer = _Writer(self, params, outputs, described)
+        writer = _PlanWriter(self, params, outputs, described)
         return PlannedFunction(plan, writer.written(), self.special)
 
     def _known(self, one: _Described) -> _Described:
@@ -213,7 +213,7 @@ class _Planner:
             raise _NotStatic
         if not all(isinstance(one, _Described | int | float | str) for one in args):
             raise _NotStatic
-        self._step(_Step(name, args, False))
+        self._step(_KernelCall(name, args, False))
         return None
 
     def _kernel(self, name: str, args: list[Any]) -> None:
@@ -230,7 +230,7 @@ class _Planner:
                 for one, param in zip(args, func.params, strict=True)
                 if isinstance(one, _Described) or param.dtype == "handle"
             ]
-        self._step(_Step(name, args, True))
+        self._step(_KernelCall(name, args, True))
 
     def _specialized(self, name: str, func: PrimFunc, args: list[Any]) -> str | None:
         """The name of the kernel for the shapes of the arrays; None if it has no variables."""
@@ -256,7 +256,7 @@ class _Planner:
             self.special[found] = func.specialize(values).with_attr("global_symbol", found)
         return found
 
-    def _step(self, step: _Step) -> None:
+    def _step(self, step: _KernelCall) -> None:
         place = len(self.steps)
         for one in step.args:
             if isinstance(one, _Described):
@@ -395,7 +395,7 @@ _HANDLERS: dict[str, Any] = {
 }
 
 
-class _Writer:
+class _PlanWriter:
     """Writes the function: parameters, constants, the arena, and the calls."""
 
     def __init__(
@@ -480,7 +480,7 @@ class _Writer:
                     found.add(self.places[id(one.memory)][0])
         return found
 
-    def _call(self, step: _Step) -> Call:
+    def _call(self, step: _KernelCall) -> Call:
         name = StringImm(step.name)
         if step.is_kernel:
             args = tuple([self._pointer(one) for one in step.args])

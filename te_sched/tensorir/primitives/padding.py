@@ -142,7 +142,7 @@ _Padded = Mapping[Var, Expr]  # the new extents of iterators
 _Places = dict[Buffer, tuple[Expr, ...]]  # the indices at which buffers are accessed
 
 
-class _Plan(NamedTuple):
+class _PaddedCopies(NamedTuple):
     """The padded copies of the buffers that a block reads or writes."""
 
     reads: dict[Buffer, Buffer]
@@ -162,7 +162,7 @@ class _Pad(Swap):
         self,
         index: ScheduleBase,
         key: BlockKey,
-        plan: _Plan,
+        plan: _PaddedCopies,
         padded: _Padded,
         extents: Mapping[Any, Expr],
     ) -> None:
@@ -217,7 +217,7 @@ def _padded_extents(block: Block, factors: Sequence[int]) -> dict[Var, Expr]:
     return found
 
 
-def _plan(block: Block, places: _Places, padded: _Padded, refused: _Refusal) -> _Plan:
+def _plan(block: Block, places: _Places, padded: _Padded, refused: _Refusal) -> _PaddedCopies:
     """The padded copies of what a block reads and writes."""
     axes = {axis.var: axis for axis in block.iter_vars}
     for var in padded:
@@ -233,7 +233,7 @@ def _plan(block: Block, places: _Places, padded: _Padded, refused: _Refusal) -> 
                 found[buffer] = _padded_copy(buffer, indices, padded, refused)
         return found
 
-    plan = _Plan(copies(buffers_of(block.reads)), copies(buffers_of(block.writes)))
+    plan = _PaddedCopies(copies(buffers_of(block.reads)), copies(buffers_of(block.writes)))
     for buffer in plan.writes:
         _check_written(buffer, places[buffer], axes, refused)
     return plan
@@ -340,7 +340,7 @@ def _check_covered(schedule: ScheduleBase, key: BlockKey, refused: _Refusal) -> 
             )
 
 
-def _check_values(block: Block, padded: _Padded, plan: _Plan, refused: _Refusal) -> None:
+def _check_values(block: Block, padded: _Padded, plan: _PaddedCopies, refused: _Refusal) -> None:
     """Refuse values that cannot be computed with zeros, or for iterators beyond their extents."""
     for one in walk(block.body):
         if isinstance(one, Call) and effect_of(one) > Effect.READ_STATE:
@@ -350,13 +350,15 @@ def _check_values(block: Block, padded: _Padded, plan: _Plan, refused: _Refusal)
             raise refused(f"it divides by {one.b}, which is zero in the padding", _HELP)
 
 
-def _differs(value: Expr, padded: _Padded, plan: _Plan) -> bool:
+def _differs(value: Expr, padded: _Padded, plan: _PaddedCopies) -> bool:
     """Whether the value of an expression may be another one for padding."""
     is_read = any(isinstance(one, BufferLoad) and one.buffer in plan.reads for one in walk(value))
     return is_read or bool(variables_of(value) & padded.keys())
 
 
-def _check_reductions(block: Block, padded: _Padded, plan: _Plan, refused: _Refusal) -> None:
+def _check_reductions(
+    block: Block, padded: _Padded, plan: _PaddedCopies, refused: _Refusal
+) -> None:
     """Refuse reductions of which the padding changes the results."""
     reduced = [axis for axis in block.iter_vars if axis.var in padded and axis.kind != "DataPar"]
     if not reduced:
@@ -385,7 +387,7 @@ def _check_reductions(block: Block, padded: _Padded, plan: _Plan, refused: _Refu
 class _Zeros(Mapper):
     """Replaces elements of buffers that are zero in the padding of an iterator."""
 
-    def __init__(self, plan: _Plan, axis: IterVar) -> None:
+    def __init__(self, plan: _PaddedCopies, axis: IterVar) -> None:
         self.plan, self.axis, self.analyzer = plan, axis, Analyzer()
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -401,7 +403,7 @@ def _check_nest(
     schedule: ScheduleBase,
     key: BlockKey,
     extents: Mapping[Any, Expr],
-    plan: _Plan,
+    plan: _PaddedCopies,
     refused: _Refusal,
 ) -> None:
     """Refuse statements outside of blocks in loops whose extents change, and blocks that may not
@@ -426,7 +428,7 @@ def _check_nest(
 
 
 def _check_other(
-    schedule: ScheduleBase, key: BlockKey, other: BlockKey, plan: _Plan, refused: _Refusal
+    schedule: ScheduleBase, key: BlockKey, other: BlockKey, plan: _PaddedCopies, refused: _Refusal
 ) -> None:
     """Refuse a block in the same loops if it may access elements that the copies do not have."""
     analyzer = Analyzer()

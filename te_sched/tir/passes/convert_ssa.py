@@ -31,10 +31,10 @@ def convert_ssa(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
     (True, False, True)
     """
     defined: set[Var] = set()
-    return {name: _Renamer(defined).function(func) for name, func in functions.items()}
+    return {name: _RedefinedRenamer(defined).function(func) for name, func in functions.items()}
 
 
-class _Renamer(Substitute):
+class _RedefinedRenamer(Substitute):
     """Renames variables that were `defined` before; `mapping` is that of the current scope."""
 
     def __init__(self, defined: set[Var]) -> None:

@@ -46,7 +46,7 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
         return dict(functions)
     found = {}
     for name, func in functions.items():
-        found[name] = func.with_body(_Inliner(inlined, func).visit(func.body))
+        found[name] = func.with_body(_PrivateInliner(inlined, func).visit(func.body))
     used = {
         callee
         for name, func in found.items()
@@ -74,7 +74,7 @@ def _reachable(name: str, callees: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-class _Inliner(StatementMapper):
+class _PrivateInliner(StatementMapper):
     """Replaces the calls of functions in one of them."""
 
     def __init__(self, functions: Mapping[str, PrimFunc], caller: PrimFunc) -> None:

@@ -104,14 +104,14 @@ def make_packed_api(functions: Mapping[str, PrimFunc], host_of: HostOf) -> dict[
         and "calling_conv" not in func.attrs
         and (host := host_of(func)) is not None
     }
-    calls = _Calls({name: str(functions[name].attrs["global_symbol"]) for name in hosts})
+    calls = _SymbolCalls({name: str(functions[name].attrs["global_symbol"]) for name in hosts})
     found = {name: func.with_body(calls.visit(func.body)) for name, func in functions.items()}
     for name, host in hosts.items():
         found[name] = _packed(found[name], *host)
     return found
 
 
-class _Calls(Mapper):
+class _SymbolCalls(Mapper):
     """Calls functions that are packed by their symbols."""
 
     def __init__(self, symbols: Mapping[str, str]) -> None:

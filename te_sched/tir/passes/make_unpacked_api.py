@@ -30,7 +30,7 @@ def make_unpacked_api(functions: Mapping[str, PrimFunc], host_of: HostOf) -> dic
         for name, func in functions.items()
         if "global_symbol" in func.attrs and (host := host_of(func)) is not None
     }
-    calls = _Calls(hosts.keys())
+    calls = _PointerCalls(hosts.keys())
     found = {name: func.with_body(calls.visit(func.body)) for name, func in functions.items()}
     return found | {name: _unpacked(found[name], *host) for name, host in hosts.items()}
 
@@ -60,7 +60,7 @@ def _unpacked(func: PrimFunc, host: Any, device: int) -> PrimFunc:
     return replace(func, params=tuple(params), body=body, buffer_map={}, ret_type="int32")
 
 
-class _Calls(Mapper):
+class _PointerCalls(Mapper):
     """Passes the pointers of arrays to functions that take pointers, and return 0."""
 
     def __init__(self, names: Set[str]) -> None:

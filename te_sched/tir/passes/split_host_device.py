@@ -81,12 +81,14 @@ def split_host_device(
     found = dict(functions)
     for name, func in functions.items():
         if "target" in func.attrs:
-            splitter = _Splitter(str(func.attrs.get("global_symbol", name)), found, is_processor)
+            splitter = _PartSplitter(
+                str(func.attrs.get("global_symbol", name)), found, is_processor
+            )
             found[name] = func.with_body(splitter.visit(func.body))
     return found
 
 
-class _Splitter(StatementMapper):
+class _PartSplitter(StatementMapper):
     """Replaces parts by calls; the functions of the parts are added to `functions`."""
 
     def __init__(
