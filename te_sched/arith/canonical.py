@@ -25,7 +25,22 @@ from te_sched.arith.iter_expr import (
     to_expr,
 )
 from te_sched.arith.rewrite import Rewriter
-from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, IntImm, Mod, Mul, Not, Sub
+from te_sched.ir.expr import (
+    GT,
+    LT,
+    Add,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    IntImm,
+    Mod,
+    Mul,
+    Not,
+    Select,
+    Sub,
+)
+from te_sched.ir.term_keys import same
 
 
 class Canonicalizer(Rewriter):
@@ -45,6 +60,22 @@ class Canonicalizer(Rewriter):
 
     visit_Add = visit_Sub = visit_Mul = visit_Cast = visit_form
     visit_FloorDiv = visit_FloorMod = visit_Div = visit_Mod = visit_form
+
+    def is_always(self, e: Any, value: Any) -> bool:
+        """Whether the canonical form of an expression is a value. Of nested choices, those after
+        the first other value are not looked at.
+        """
+        if type(e) is not Select or type(value) is Select:
+            return same(value, self.visit(e))
+        condition = self.visit(e.condition)
+        if type(condition) is IntImm:
+            return self.is_always(e.true_value if condition.value else e.false_value, value)
+        facts = condition, self.negated(condition)
+        for fact, part in zip(facts, (e.true_value, e.false_value), strict=True):
+            with self.facts.under(fact):
+                if not self.is_always(part, value):
+                    return False
+        return True
 
     def form(self, e: Any) -> IterSumExpr:
         """The sum of parts of an index expression."""

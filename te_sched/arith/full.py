@@ -71,8 +71,11 @@ class Simplifier(Rewriter):
     def visit_Select(self, e: Any) -> Any:
         """Choices; equal values are one before the condition makes them differ: i % 4 and 1."""
         if type(e) is Select:
-            value = self.canonicalizer.visit(e.true_value)
-            if same(value, self.canonicalizer.visit(e.false_value)):
+            first, second = e.true_value, e.false_value
+            if type(first) is Select:
+                first, second = second, first
+            value = self.canonicalizer.visit(first)
+            if self.canonicalizer.is_always(second, value):
                 return self.visit(value)
         return Rewriter.visit_Select(self, e)
 

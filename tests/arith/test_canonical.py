@@ -6,11 +6,14 @@ import itertools
 
 import pytest
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.facts import Facts
+from te_sched.arith.rewrite import Rewriter
 from te_sched.config import TO_RUN
 from te_sched.ir import expr as E
-from te_sched.ir.expr import IntImm, Range, Var
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, FloatImm, IntImm, Range, Select, Var
 from tests.arith.brute import show, value
 
 x, y, i = Var("x"), Var("y"), Var("i")  # 0 <= i < 8
@@ -81,3 +84,32 @@ def test_known_orders_are_negations_unless_they_are_run() -> None:
     facts = Facts(TO_RUN)
     facts.bounds.bind(i, Range(IntImm(0), IntImm(8)))
     assert Canonicalizer(facts).visit(at_least) is x
+
+
+def test_choices_with_one_value_are_that_value() -> None:
+    simplify = Analyzer().simplify
+    inner = Select(y < 4, x + 3 - 1, 1 + x + 1)
+    assert str(simplify(Select(x < y, x + 2, inner))) == "x + 2"
+    assert str(simplify(Select(x < y, inner, x + 2))) == "x + 2"
+    other = simplify(Select(x < y, x + 2, Select(y < 4, x + 2, x + 1)))
+    assert str(other) == "T.Select(x < y, x + 2, T.Select(y < 4, x + 2, x + 1))"
+    decided = Select(x < y, x + 2, Select(E.LT(IntImm(0), IntImm(1)), x + 2, x + 1))
+    assert str(simplify(decided)) == "x + 2"
+
+
+def test_nested_choices_are_visited_once_for_each_simplification(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = []
+    original = Rewriter.visit_Select
+
+    def visit(self: Rewriter, e: Select) -> object:
+        counts.append(e)
+        return original(self, e)
+
+    monkeypatch.setattr(Rewriter, "visit_Select", visit)
+    e: Expr = FloatImm(1.0)
+    for k in range(30):
+        e = Select(ops.equal(x, k), FloatImm(float(k)), e)
+    Analyzer().simplify(e)
+    assert len(counts) <= 60
