@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from te_sched.errors import ScriptError, did_you_mean, repr_of
 from te_sched.ir.expr import Operand, Var
 from te_sched.ir.graph import (
+    Binding,
     DataflowVar,
     GraphCall,
     GraphExpr,
@@ -33,6 +34,7 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TupleStructInfo,
 )
+from te_sched.ir.visitor import walk
 from te_sched.relax.constant import const
 from te_sched.script import graph_frames as frames
 from te_sched.script.annotations import (
@@ -121,7 +123,21 @@ class GraphParser(StatementReader):
             self.symbols, self.lines = outside, lines
         assert frame.made is not None
         self.places[frame.made] = node.returns or header_of(node)
+        self._place_parts(node, frame.made)
         return frame.made
+
+    def _place_parts(self, node: ast.FunctionDef, made: GraphFunction) -> None:
+        """Variables without a name in the script are parts of the next statement."""
+        last: Any = next((one for one in reversed(node.body) if isinstance(one, ast.Return)), node)
+        unnamed: list[GraphVar] = []
+        for part in walk(made.body):
+            if not isinstance(part, Binding):
+                continue
+            unnamed.append(part.var)
+            if part.var in self.places:
+                self.places.update(dict.fromkeys(unnamed, self.places[part.var]))
+                unnamed = []
+        self.places.update(dict.fromkeys(unnamed, getattr(last, "value", None) or header_of(last)))
 
     def declaration(self, node: ast.FunctionDef) -> FuncStructInfo:
         """What is known of a function by its signature."""
@@ -192,10 +208,8 @@ class GraphParser(StatementReader):
                 self.symbols[name] = new_size(name)
 
     def _is_size(self, name: str) -> bool:
-        try:
-            return isinstance(self.lookup(name), Var)
-        except NameError:
-            return False
+        """Whether a name is a size of this function, or of those around it in the script."""
+        return any(isinstance(scope.get(name), Var) for scope in self.scopes)
 
     def _annotation(self, node: Any) -> Any:
         return self._checked(node, expanded, self.value(self.source.expression(node)))
@@ -352,6 +366,8 @@ class GraphParser(StatementReader):
                 node, "one statement assigns twice", "write a statement for each assignment"
             )
         self._checked(node, self.assign, node.targets[0], self.value(node.value), self.bind_value)
+        if isinstance(node.targets[0], ast.Name):
+            self._written_at(node.value, self.lookup(node.targets[0].id))
 
     def unpacked(self, target: Any, value: Any) -> list[Any]:
         """The values that are assigned to several names; those of a tuple of the graph."""
@@ -368,6 +384,12 @@ class GraphParser(StatementReader):
         annotation = self.struct_info(node.annotation)
         name = node.target.id
         self.define(node, name, self._bound(node, name, value, annotation))
+        self._written_at(node.value, self.lookup(name))
+
+    def _written_at(self, node: Any, value: Any) -> None:
+        """Faults of a new variable of the graph are in its value."""
+        if isinstance(value, GraphVar) and value in self.places:
+            self.places[value] = node
 
     def _expression(self, node: ast.Expr) -> None:
         value = self.value(node.value)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.codegen.llvm import quirks
+from te_sched.codegen.llvm.types import MOST_LANES
 from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
@@ -18,7 +19,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, walk
 
 _LEAST = 4  # lanes of what is split off
-_MOST_LANES = 64
+_WIDEST_PART = 64
 
 
 class _Whole(Exception):
@@ -37,7 +38,9 @@ def split_lanes(node: BufferStore, is_alone: Callable[[E.Var], bool]) -> list[Bu
     ):
         return [node]
     lanes = dtypes.lanes(node.indices[0].dtype)
-    if not lanes & (lanes - 1) or lanes < 2 * _LEAST or dtypes.lanes(node.buffer.dtype) > 1:
+    if not lanes & (lanes - 1) or not 2 * _LEAST <= lanes <= MOST_LANES:
+        return [node]
+    if dtypes.lanes(node.buffer.dtype) > 1:
         return [node]
     for part in walk(node.value):  # a later part must not load elements that an earlier one stores
         if type(part) is not E.BufferLoad:
@@ -66,7 +69,7 @@ def _parts(lanes: int) -> list[tuple[int, int]]:
     """First lane and number of lanes of each part, large ones first."""
     parts, start = [], 0
     while start < lanes:
-        count = min(_MOST_LANES, 1 << (lanes - start).bit_length() - 1)
+        count = min(_WIDEST_PART, 1 << (lanes - start).bit_length() - 1)
         if count < _LEAST:
             raise _Whole
         parts.append((start, count))

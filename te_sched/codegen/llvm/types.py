@@ -20,7 +20,7 @@ _NAMES = {
     ("float", 64): "double",
     ("bfloat", 16): "i16",
 }
-_MOST_LANES = 8192
+MOST_LANES = 8192
 MOST_MULTIPLE = 4096
 
 
@@ -66,9 +66,9 @@ def llvm_type(dtype: str) -> str:
         name = _NAMES[kind.code, kind.bits]
     else:
         name = f"i{kind.bits}"
-    if kind.lanes > _MOST_LANES:
+    if kind.lanes > MOST_LANES:
         raise BuildError(
-            f"vectors of {kind.lanes} lanes exceed the limit of {_MOST_LANES}",
+            f"vectors of {kind.lanes} lanes exceed the limit of {MOST_LANES}",
             "LLVM compiles longer vectors too slowly, or aborts",
             "split the axis by 8 or 16 and vectorize the inner part",
         )
