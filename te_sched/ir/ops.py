@@ -203,7 +203,9 @@ def convert(value: ExprLike) -> Expr:
     raise DeclarationError(
         f"{kind_of(value)} cannot be used in an expression",
         "",
-        f"use {wording().operands}",
+        "use its elements, such as x[0]"
+        if isinstance(value, list | tuple) and len(value) and isinstance(value[0], Expr)
+        else f"use {wording().operands}",
     )
 
 

@@ -203,15 +203,19 @@ class _Check:
                 parameter, f"has shape {view.shape}, expected {declared}", "reshape it"
             )
         if parameter.written and not view.writable:
-            help = "pass an array that can be written (a copy)"
+            help = "pass an array that can be written"
             raise self._error(parameter, "is an output, but its memory is read-only", help)
         size = dtypes.storage_bytes(dtypes.element(parameter.dtype))
         if view.address % size:
             fault = f"is not aligned to its elements of {size} bytes"
-            raise self._error(parameter, fault, "pass an aligned copy (numpy.array(x))")
+            raise self._error(
+                parameter, fault, _copied("an aligned copy (numpy.array(x))", parameter)
+            )
         if view.address % parameter.alignment:
             fault = f"is not aligned to {parameter.alignment} bytes, which kernels load at once"
-            raise self._error(parameter, fault, "pass a copy, not a part of a larger array")
+            raise self._error(
+                parameter, fault, _copied("a copy, not a part of a larger array", parameter)
+            )
 
     def check_scalar(self, parameter: FunctionParameter, value: Any) -> None:
         if isinstance(value, np.generic):
@@ -336,7 +340,7 @@ class _Check:
                 fault = f"is an output whose elements along axis {axis} share one place in memory"
                 raise self._error(parameter, fault, "pass an array whose elements lie apart")
             if extent > 1 and (step < 0 or step != int(step)):
-                help = "pass numpy.ascontiguousarray(x)"
+                help = _copied("numpy.ascontiguousarray(x)", parameter)
                 raise self._error(
                     parameter,
                     f"has stride {step} along axis {axis}, expected a positive integer",
@@ -377,7 +381,7 @@ class _Check:
                 raise self._error(
                     parameter,
                     f"has strides {tuple(actual)}, expected {want} along axis {axis} ({kind})",
-                    "pass a compact copy (numpy.ascontiguousarray(x))",
+                    _copied("a compact copy (numpy.ascontiguousarray(x))", parameter),
                 )
 
     def _check_own_overlap(
@@ -437,6 +441,12 @@ def _meet(axes: list[tuple[int, int]]) -> bool:
 
 def _is_address(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _copied(copy: str, parameter: FunctionParameter) -> str:
+    """The advice to pass a copy, which of an output is not where the caller looks for it."""
+    back = ", and copy the result back: x[...] = copy" if parameter.written else ""
+    return f"pass {copy}{back}"
 
 
 def _compact(shape: Sequence[int]) -> tuple[int, ...]:

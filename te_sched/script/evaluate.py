@@ -130,6 +130,7 @@ def _is_word(value: Any) -> bool:
 
 
 # Words of older scripts, and what stands for them now.
+_OTHERS = {"range": "write range(...), or one of T.serial, T.parallel, T.vectorized, T.unroll"}
 _REMOVED = {
     "load": "write A[i], with A = T.Buffer(shape, dtype, data=pointer)",
     "store": "write A[i] = value, with A = T.Buffer(shape, dtype, data=pointer)",
@@ -138,8 +139,10 @@ _REMOVED = {
 
 
 def _absent_word(text: str, name: str, module: Any) -> ScriptError:
-    advice = _REMOVED.get(name)
+    advice = _REMOVED.get(name) or _OTHERS.get(name)
     home = sys.modules[_own_name(module)]
+    if hasattr(getattr(home, "axis", None), name):
+        advice = f"write {text.partition('.')[0]}.axis.{name}"
     words = {word: getattr(home, word, None) for word in dir(home) if word[0] != "_"}
     known = [word for word, value in words.items() if value is not None and _is_word(value)]
     elsewhere = word_of_graphs(name) if _own_name(module).startswith(_OF_GRAPHS) else ""
@@ -306,8 +309,15 @@ class ScriptEvaluator(ExpressionEvaluator):
                 advise(error, function, ast.unparse(node.func), args, named)
             raise
         except TypeError:
-            if inspect.isroutine(function):
-                raise_unbound(function, ast.unparse(node.func), args, named)
+            text = ast.unparse(node.func)
+            if isinstance(function, Buffer):
+                element = ast.unparse(ast.Subscript(node.func, ast.Tuple(node.args)))
+                raise ScriptError(
+                    f"{text} is a buffer, not a function", "", f"write {element}"
+                ) from None
+            made_by = getattr(function, "make", function)  # of an annotation
+            if inspect.isroutine(made_by) or type(function).__module__.startswith("te_sched."):
+                raise_unbound(made_by, text, args, named)
             raise
 
     def define_bound(self, function: Any, node: ast.Call) -> None:

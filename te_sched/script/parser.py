@@ -377,6 +377,12 @@ class Parser(StatementReader):
             target = node.target
             if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 1:
                 target = target.elts[0]  # of a grid of one loop
+            elif isinstance(target, ast.Tuple | ast.List) and len(frame.vars) == 1:
+                raise self.source.error(
+                    node,
+                    f"one loop has {len(target.elts)} names: {ast.unparse(target)}",
+                    "give T.grid an extent for each of them, not a list: T.grid(8, 8)",
+                )
             self.assign(target, variables, self.bind_loop)
             for loop in frame.vars:
                 self.note("loop", loop.name, node, loop)

@@ -162,6 +162,12 @@ class BufferType:
         buffer_type: str = "",
         axis_separators: Any = None,
     ) -> _E.Buffer:
+        if isinstance(dtype, int):
+            raise DeclarationError(
+                f"the dtype of a buffer is {dtype}, expected a text",
+                "the sizes of a buffer are one argument",
+                f'write them in brackets: T.Buffer(({shape}, {dtype}), "float32")',
+            )
         sizes = shape if isinstance(shape, list | tuple) else [shape]
         is_broadcast = buffer_type in ("auto", "auto_broadcast")
         is_view = data is not None and not strides  # it has the strides of its text alone

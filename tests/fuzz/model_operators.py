@@ -594,7 +594,8 @@ def _attention(g: Generator) -> str:
 def _scan(g: Generator) -> str:
     x = g.any(lambda x: x.ndim)
     dim = g.dim(x)
-    if g.scope[x].numel() > g.scope[x].unique().numel():  # the order of equal values is free
+    values = g.scope[x].nan_to_num()  # the order of equal values is free, also that of NaNs
+    if values.numel() > values.unique().numel():
         return f"{x}.{g.pick('cumsum', 'cumprod')}({dim})"
     return g.pick(
         f"{x}.cumsum({dim})",

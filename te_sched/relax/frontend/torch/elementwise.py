@@ -312,8 +312,8 @@ def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
 
 @row("trunc", "fix")
 def _trunc(imp: Importer, x: Any) -> Any:
-    size = imp.emit(R.floor(imp.emit(R.abs(x))))
-    return imp.emit(R.multiply(imp.emit(R.sign(x)), size))
+    below = imp.emit(R.less(x, const(0, imp.dtype(x))))  # not -0.0, which remains
+    return imp.emit(R.where(below, imp.emit(R.ceil(x)), imp.emit(R.floor(x))))
 
 
 @row("signbit")
