@@ -107,7 +107,7 @@ def _np_attention(q: Any, k: Any, v: Any) -> Any:
     _require(q.shape[0] == k.shape[0] == v.shape[0] and k.shape[1] == v.shape[1])
     _require(q.shape[2:] == k.shape[2:] and q.shape[2] == v.shape[2])
     scores = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[3])
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     return np.einsum("bhst,bthd->bshd", weights / weights.sum(-1, keepdims=True), v)
 
 

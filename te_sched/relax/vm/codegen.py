@@ -190,7 +190,9 @@ class _InstructionWriter:
             fields = [self.expr(one) for one in args[1].fields]
             return self._emit("vm.builtin.call_tir_dyn", [self.expr(args[0]), *fields], True)
         if name == "relax.vm.kill_object":
-            self.builder.emit_call("vm.builtin.null_value", [], self.expr(args[0]))
+            held = self.expr(args[0])
+            if held.kind == "r":  # the executable keeps constants
+                self.builder.emit_call("vm.builtin.null_value", [], held)
             return VOID
         if name == "relax.null_value":
             return self._emit("vm.builtin.null_value", [])

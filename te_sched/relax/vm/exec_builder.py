@@ -149,7 +149,13 @@ class ExecBuilder(PublicObject):
     def emit_call(
         self, name: str, args: Sequence[Any] | None = None, dst: VmOperand | None = None
     ) -> None:
-        """Call a function."""
+        """Call a function; the result is kept in a register, or nowhere."""
+        if dst is not None and dst.kind != "r":
+            raise GraphError(
+                f"the result of {name} is to be kept in {dst}",
+                "an instruction writes registers alone",
+                "give a register: builder.r(number)",
+            )
         operands = tuple([self._operand(one) for one in args or ()])
         self._emit(CallInstruction(self._function(name), operands, VOID if dst is None else dst))
 

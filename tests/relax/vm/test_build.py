@@ -83,3 +83,19 @@ def test_garbage_is_collected_again_after_a_build():
     with pytest.raises(GraphError, match="are not computed"):
         relax.build(relax.Function([X], relax.PrimValue(tir.Var("n", "int64"))), pipeline=None)
     assert (seen, gc.isenabled()) == ([False], before)
+
+
+def test_the_life_of_a_constant_ends_nothing():
+    """Its number is that of a register, which was cleared where a cast constant was used last."""
+    builder, n = relax.BlockBuilder(), tir.Var("n", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((n,), "float32"))
+    with builder.function("main", [x]):
+        sums = []
+        for number in range(8):
+            values = relax.const(np.full(4, number, "float32"))
+            cast = builder.match_cast(values, relax.TensorStructInfo((n,), "float32"))
+            sums.append(builder.emit(relax.op.add(x, cast)))
+        builder.emit_func_output(relax.Tuple(sums))
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
+    found = machine["main"](np.ones(4, "float32"))
+    assert [one.numpy().tolist() for one in found] == [[1.0 + k] * 4 for k in range(8)]

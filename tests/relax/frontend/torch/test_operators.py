@@ -530,3 +530,10 @@ def test_models_are_traced_or_exported_first() -> None:
         from_fx(model, [((2, 3), "float32")])
     with pytest.raises(GraphError, match="expected an exported program"):
         from_exported_program(model)
+
+
+def test_trunc_keeps_the_sign_of_zero() -> None:
+    x = torch.tensor([-0.0, 0.0, -0.5, 0.5, -1.5, torch.inf, -torch.inf, torch.nan])
+    for function in (torch.trunc, lambda a: torch.div(a, 2.0, rounding_mode="trunc")):
+        check(lambda a, function=function: 1.0 / function(a), x)
+        check(function, x)
