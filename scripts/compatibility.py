@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import te_sched
 from te_sched import compat
 from te_sched.compat.absent import advice
 
@@ -236,8 +237,10 @@ def _sample(tvm: Any, section: str) -> Any:
 
 
 def _rows(tvm: Any, section: str, members: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Name, state and remark of each name of a section."""
-    place = _sample(tvm, section)
+    """Name, state and remark of each name of a section; a name that works in programs that
+    `import tvm`, and that te_sched itself does not have, has the state "installed".
+    """
+    place, own = _sample(tvm, section), _sample(te_sched, section)
     for name, parameters in members.items():
         full = name if section == "tvm" else f"{section}.{name}"
         if not hasattr(place, name):
@@ -249,7 +252,8 @@ def _rows(tvm: Any, section: str, members: dict[str, Any]) -> Iterator[tuple[str
         missing = _missing_parameters(place, name, parameters)
         if missing:
             remarks.append(f"without {', '.join(f'`{one}`' for one in missing)}")
-        yield name, "differs" if remarks else "works", "; ".join(remarks)
+        works = "works" if hasattr(own, name) else "installed"
+        yield name, "differs" if remarks else works, "; ".join(remarks)
 
 
 def _missing_parameters(place: Any, name: str, parameters: list[str] | None) -> list[str]:
@@ -272,7 +276,7 @@ def _missing_parameters(place: Any, name: str, parameters: list[str] | None) -> 
 def _head(rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
     count = {
         state: sum(row[1] == state for section in rows.values() for row in section)
-        for state in ("works", "differs", "absent")
+        for state in ("works", "installed", "differs", "absent")
     }
     return [
         "# Compatibility with TVM 0.19",
@@ -286,19 +290,27 @@ def _head(rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
         "alternative.",
         "",
         f"Of {sum(count.values())} public names of the modules below "
-        f"{count['works']} work as in TVM, {count['differs']} differ, {count['absent']} are "
-        "absent.",
+        f"{count['works'] + count['installed']} work as in TVM, {count['differs']} differ, "
+        f"{count['absent']} are absent.",
+        f"Of those that work, {count['installed']} are given to programs that `import tvm` alone; "
+        "with `import te_sched as tvm`",
+        "an error leads to them.",
         "",
     ]
 
 
 def _table(section: str, rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
-    works = [name for name, state, _ in rows[section] if state == "works"]
-    others = [row for row in rows[section] if row[1] != "works"]
+    works, installed = (
+        [name for name, state, _ in rows[section] if state == one] for one in ("works", "installed")
+    )
+    others = [row for row in rows[section] if row[1] in ("differs", "absent")]
     title = section if section in ("tvm",) else f"tvm.{section}"
     lines = [f"## {title}: {SECTIONS[section]}", ""]
     if works:
         lines += ["Works: " + ", ".join(f"`{name}`" for name in works) + ".", ""]
+    if installed:
+        names = ", ".join(f"`{name}`" for name in installed)
+        lines += [f"Works in programs that `import tvm`: {names}.", ""]
     if others:
         lines += ["| name | state | difference or alternative |", "| --- | --- | --- |"]
         lines += [f"| `{name}` | {state} | {remark} |" for name, state, remark in _joined(others)]

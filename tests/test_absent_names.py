@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +92,16 @@ def test_modules_that_exist_are_not_refused_in_other_folders() -> None:
     """Pytest asks each finder for a module with folders of its own."""
     for finder in sys.meta_path:
         assert finder.find_spec("te_sched.driver", ["/nowhere"]) is None
+
+
+def test_public_modules_refuse_names_that_they_do_not_have() -> None:
+    page = Path(__file__).parents[1] / "docs/reference/names.md"
+    owners = re.findall(r"^#+ `?(te_sched[\w.]*)", page.read_text(), re.MULTILINE)
+    assert len(owners) > 90
+    for name in owners:
+        owner: object = te_sched
+        for part in name.split(".")[1:]:
+            owner = getattr(owner, part)
+        if name != "te_sched.config":  # of switches
+            with pytest.raises(AbsentNameError, match="absent_anywhere"):
+                getattr(owner, "absent_anywhere")  # noqa: B009

@@ -5,6 +5,7 @@ measures configurations of a task, a template with arguments; `apply_history_bes
 template the best of a log.
 """
 
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm import database as database
 from te_sched.autotvm import env as env
 from te_sched.autotvm import feature as feature
@@ -55,3 +56,4 @@ __all__ = [
     "register_topi_schedule",
     "template",
 ]
+_tell_of_absent_names(__name__)

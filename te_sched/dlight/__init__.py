@@ -7,6 +7,7 @@ with te_sched.target.Target("llvm"):
 import sys
 
 from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.dlight import cpu as cpu
 from te_sched.dlight import gpu as gpu
 from te_sched.dlight.base import ApplyDefaultSchedule as ApplyDefaultSchedule
@@ -16,3 +17,4 @@ ScheduleRule = DefaultRule
 
 public_names.list_names(sys.modules[__name__], "cpu", "gpu")
 signatures.check_arguments(sys.modules[__name__])
+_tell_of_absent_names(__name__)

@@ -10,6 +10,8 @@ import functools
 import re
 from dataclasses import dataclass, replace
 
+from te_sched.errors import did_you_mean
+
 _BLOCK_LEVEL, _THREAD_LEVEL = 0, 1  # of axes of threads
 _WARP_LEVEL = 2
 _OWN_MEMORY_ALIGNMENT = 4  # bytes; of parts of memory that a device has for a tag
@@ -100,6 +102,12 @@ def is_storage_scope(text: str) -> bool:
     (True, False)
     """
     return _WITH_TAG.fullmatch(text) is not None
+
+
+def advice_on_scope(text: object) -> str:
+    """What to write in place of text that is not a storage scope."""
+    nearest = did_you_mean(text, (*STORAGE_RANKS, *KERNEL_SCOPES))
+    return f"use one of {', '.join(STORAGE_RANKS)}, or one with a tag: shared.dyn{nearest}"
 
 
 @functools.cache

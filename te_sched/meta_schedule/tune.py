@@ -147,10 +147,12 @@ def tune_tasks(
         export(found, folder)
     if is_interrupted:
         LOGGER.warning(
-            "tuning was interrupted after %d of %d trials: the database has them%s",
+            "tuning was interrupted after %d of %d trials%s",
             _measured(found, tasks) - before,
             left,
-            ", the same call goes on" if goes_on else "",
+            ": the database has them, the same call goes on"
+            if goes_on
+            else ", which are kept in memory",
         )
     return found
 

@@ -379,8 +379,8 @@ class Parser(StatementReader):
                 target = target.elts[0]  # of a grid of one loop
             elif isinstance(target, ast.Tuple | ast.List) and len(frame.vars) == 1:
                 raise self.source.error(
-                    node,
-                    f"one loop has {len(target.elts)} names: {ast.unparse(target)}",
+                    target,
+                    f"one loop has {len(target.elts)} names",
                     "give T.grid an extent for each of them, not a list: T.grid(8, 8)",
                 )
             self.assign(target, variables, self.bind_loop)

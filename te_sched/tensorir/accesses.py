@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import Buffer, BufferRegion
-from te_sched.ir.storage_scopes import STORAGE_RANKS, is_storage_scope
+from te_sched.ir.storage_scopes import advice_on_scope, is_storage_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
 from te_sched.tensorir.handles import ATTRIBUTE, BUFFER_KINDS, BufferPlace
 from te_sched.tensorir.state import BlockKey
@@ -119,6 +119,4 @@ def check_scope(scope: Any) -> str:
     """A storage scope, such as "shared" or "shared.dyn"."""
     if isinstance(scope, str) and is_storage_scope(scope):
         return scope
-    raise ScheduleError(
-        f"there is no storage scope {repr_of(scope)}", "", f"use {', '.join(STORAGE_RANKS)}"
-    )
+    raise ScheduleError(f"there is no storage scope {repr_of(scope)}", "", advice_on_scope(scope))

@@ -278,3 +278,13 @@ def test_lanes_of_parameters_that_may_overlap_make_llvm_say_nothing(
     a, b = np.arange(6, dtype="float32"), np.zeros(6, "float32")
     built(a, b)
     np.testing.assert_array_equal(b, a + 1)
+
+
+@pytest.mark.parametrize("lanes", [8193, 9000, 10000, 16384, 100000])
+def test_long_vectors_are_refused_for_all_numbers_of_lanes(lanes: int) -> None:
+    A = te.placeholder((lanes,), name="A")
+    B = te.compute((lanes,), lambda i: A[i] + 1.0, name="B")
+    schedule = te.create_schedule(B.op)
+    schedule[B].vectorize(B.op.axis[0])
+    with pytest.raises(BuildError, match=f"vectors of {lanes} lanes exceed the limit of 8192"):
+        te_sched.build(schedule, [A, B], "llvm")

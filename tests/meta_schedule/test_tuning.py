@@ -257,7 +257,9 @@ def test_interrupted_search_returns_the_best_until_then(monkeypatch, caplog):
     monkeypatch.setattr("tests.meta_schedule.here.RunnerHere", Interrupted)
     found = tuned(seconds=[9.0, 3.0], trials=4, num_trials_per_iter=1)
     assert found.trials.latencies == [3.0]
-    assert caplog.messages == ["tuning was interrupted after 1 of 4 trials: the database has them"]
+    assert caplog.messages == [
+        "tuning was interrupted after 1 of 4 trials, which are kept in memory"
+    ]
 
 
 def test_interrupt_before_anything_was_measured_is_raised(monkeypatch):

@@ -67,7 +67,7 @@ STATEMENTS = [
     ("T.evaluate(A.shap[0])", r"'Buffer' object (.*\n)*.*did you mean 'shape'", "A.shap"),
     ("for i in T.evaluate(0):\n        pass", "None is not a loop", "T.evaluate(0)"),
     ("for i in range(4):\n        pass\n    else:\n        pass", "a loop has no else", "pass"),
-    ("for i, j in range(16):\n        pass", ".* is one value, not several", "i, j"),
+    ("for i, j in range(16):\n        pass", "one loop has 2 names", "i, j"),
     ("for i, j, k in T.grid(4, 4):\n        pass", "2 values are assigned to 3 names", "i, j, k"),
     ("for i in T.serial('1'):\n        pass", "cannot compute with int32 and handle", None),
     ("for i in T.serial(1.5):\n        pass", "a bound of a loop is", None),
@@ -471,3 +471,85 @@ def test_methods_are_refused_with_what_to_remove(kind: str) -> None:
     source = f"@I.ir_module\nclass M:\n    @{kind}\n    def f(self):\n        return None\n"
     with pytest.raises(ScriptError, match="remove self"):
         from_source(source)
+
+
+HEAD = '@T.prim_func\ndef f(A: T.Buffer((8, 8), "float32")):\n    '
+GRAPH = '@R.function\ndef f(A: R.Tensor((8, 8), dtype="float32")):\n    '
+SLIPS = [
+    (f"{HEAD}for i, j in T.grid([8, 8]):\n        A[i, j] = 0.0", "one loop has 2 names", "T.grid"),
+    (
+        f"{HEAD}for i, j in T.grid(8):\n        A[i, j] = 0.0",
+        "one loop has 2 names",
+        "T.grid(8, 8)",
+    ),
+    (f"{HEAD}for i in T.grid(8, 8):\n        A[i, 0] = 0.0", "a list cannot be used", "x[0]"),
+    (f"{HEAD}for i in T.range(8):\n        A[i, 0] = 0.0", "scripts have no T.range", "T.serial"),
+    (f"{HEAD}T.remap('SS', [1, 2])", "scripts have no T.remap", "write T.axis.remap"),
+    (f"{HEAD}A[0, 0] = A(1, 1)", "A is a buffer, not a function", "write A[1, 1]"),
+    (HEAD.replace("(8, 8)", "8, 8") + "pass", "the dtype of a buffer is 8", "T.Buffer((8, 8)"),
+    (HEAD.replace('"float32"', 'dtyp="int8"') + "pass", "T.Buffer has no parameter dtyp", "dtype"),
+    (GRAPH.replace("dtype", "dtyp") + "return A", "R.Tensor has no parameter dtyp", "ndim"),
+    (
+        HEAD.replace("(8, 8), ", '(8, "float32")'[:-1] + "), ") + "pass",
+        "an extent of the buffer is 'float32'",
+        "brackets",
+    ),
+    (
+        f"{HEAD}B = T.alloc_buffer(8, 'int8', 'shared')",
+        "the data of the buffer is",
+        "scope='shared'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "fault", "help"), SLIPS)
+def test_slips_are_told_with_what_to_write(text: str, fault: str, help: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        from_source(text)
+    assert fault in caught.value.fault
+    assert help in caught.value.help
+
+
+SCALED = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def scale(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("scale"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * 2.0
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = M
+        LAST R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((5,), "float32"))
+"""
+
+
+@pytest.mark.parametrize("last", ["return", "z = R.exp(x)\n        return", "return R.exp(x),"])
+def test_a_call_that_does_not_fit_is_marked(last: str) -> None:
+    with pytest.raises(ScriptError, match="scale is called with") as caught:
+        from_source(SCALED.replace("LAST", last))
+    shown, carets = caught.value.excerpt.splitlines()[-2:]
+    assert "R.call_tir" in shown[carets.index("^") :]
+
+
+def test_names_of_sizes_are_those_of_the_function() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function
+    def first(x: R.Tensor(("n", 4), "float32")):
+        return x
+
+    @R.function
+    def second(x: R.Tensor(("n", m), "float32")):
+        return x
+"""
+    values = {"n": te.var("n"), "m": tir.Var("m", "int64")}
+    module = from_source(text, values)
+    first, second = (module[name].params[0].struct_info for name in ("first", "second"))
+    assert first.shape.values[0].dtype == "int64"
+    assert not first.shape.values[0].same_as(second.shape.values[0])
+    assert second.shape.values[1].same_as(values["m"])

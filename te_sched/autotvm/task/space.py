@@ -218,9 +218,11 @@ class ConfigSpace(PublicObject):
     def __getitem__(self, name: str) -> Any:
         """The choice of a knob."""
         if not isinstance(name, str) or name not in self._entity_map:
-            legal = did_you_mean(name, self._entity_map)
+            knobs = ", ".join(self._entity_map)
             raise KnobError(
-                f"the configuration has no knob {repr_of(name)}", "", f"define it first{legal}"
+                f"the configuration has no knob {repr_of(name)}",
+                f"its knobs are {knobs}" if knobs else "it has none",
+                f"define it first{did_you_mean(name, self._entity_map)}",
             )
         return self._entity_map[name]
 

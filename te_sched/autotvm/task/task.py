@@ -81,12 +81,18 @@ class MissingTask(TaskTemplate):
         raise TeSchedError(
             f"there is no template {repr_of(self._name)}",
             "it is registered when the module that defines it is imported",
-            f"import that module, or check the name{did_you_mean(self._name, TASK_TABLE)}",
+            "import that module, or check the name"
+            + (did_you_mean(self._name, TASK_TABLE) or _registered()),
             in_tvm=f"Attempting to invoke a missing task {self._name}",
         )
 
 
 TASK_TABLE: dict[str, TaskTemplate] = {}
+
+
+def _registered() -> str:
+    names = sorted(TASK_TABLE)
+    return f": {', '.join(names[:8])}{', ...' * (len(names) > 8)}" if names else ""
 
 
 def lookup_task(name: str) -> TaskTemplate:

@@ -7,6 +7,7 @@ with te_sched.target.Target("cuda"):
 import sys
 
 from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.dlight.gpu.fallback import GPUFallback as GPUFallback
 from te_sched.dlight.gpu.gemv import GEMV as GEMV
 from te_sched.dlight.gpu.general_reduction import GeneralReduction as GeneralReduction
@@ -22,3 +23,4 @@ RMSNorm = GPURMSNorm
 
 public_names.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__])
+_tell_of_absent_names(__name__)

@@ -20,11 +20,18 @@ def _text(self: object) -> str:
     return script(self) if type(self) in _PRINTED else object.__repr__(self)
 
 
+def _older_text(self: PrimFunc | IRModule) -> str:
+    """The text of TVM 0.9; of a module with graphs, which came later, TVMScript."""
+    if isinstance(self, IRModule) and len(self.functions_of_loops) < len(self.functions):
+        return script(self)
+    return primfn(self)
+
+
 def _install_methods() -> None:
     Node.__str__ = Node.__repr__ = _text  # type: ignore[method-assign]
     Node.script = script  # type: ignore[assignment]
     for kind in (PrimFunc, IRModule):
-        kind.astext = primfn  # type: ignore[assignment]
+        kind.astext = _older_text  # type: ignore[method-assign]
 
 
 _install_methods()

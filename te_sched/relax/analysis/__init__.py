@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.analysis.compile_time import (
     computable_at_compile_time as computable_at_compile_time,
@@ -47,3 +48,4 @@ from te_sched.relax.struct_info import struct_info_lca as struct_info_lca
 public_names.list_names(sys.modules[__name__])
 _SELF = sys.modules[__name__]
 signatures.check_arguments(_SELF, _SELF.__all__, _GraphTypeError)
+_tell_of_absent_names(__name__)

@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.dpl.context import PatternContext as PatternContext
 from te_sched.relax.dpl.pattern import AndPattern as AndPattern
@@ -55,3 +56,4 @@ from te_sched.relax.dpl.rewrite import rewrite_call as rewrite_call
 
 public_names.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)
+_tell_of_absent_names(__name__)

@@ -153,4 +153,5 @@ for _part in (_SELF, builtin, grad, image, inspect, memory, nn, vm):
 public_names.list_own_names(builtin, grad, image, inspect, memory, vm)
 public_names.list_names(nn)
 public_names.list_names(_SELF, *_GROUPS)
-_tell_of_absent_names(__name__)
+for _part in (_SELF, builtin, grad, image, inspect, memory, vm):
+    _tell_of_absent_names(_part.__name__)

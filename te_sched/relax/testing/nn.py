@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import public_names, topi
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
@@ -155,3 +156,4 @@ LogSoftmax = BuilderLogSoftmax
 Linear = BuilderLinear
 
 public_names.list_names(sys.modules[__name__])
+_tell_of_absent_names(__name__)

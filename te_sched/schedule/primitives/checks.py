@@ -15,7 +15,6 @@ from te_sched.errors import (
     ScheduleError,
     TeSchedError,
     Where,
-    did_you_mean,
     kind_of,
     repr_of,
     with_article,
@@ -23,7 +22,7 @@ from te_sched.errors import (
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
 from te_sched.ir.message_text import spelled
-from te_sched.ir.storage_scopes import STORAGE_RANKS, is_storage_scope
+from te_sched.ir.storage_scopes import advice_on_scope, is_storage_scope
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At, draw_loops
@@ -257,8 +256,7 @@ def check_scope(scope: Any, called: str, where: Where, is_empty_allowed: bool = 
     if not isinstance(scope, str) or not is_storage_scope(scope):
         raise ScheduleError(
             f"unknown storage scope {brief(scope)} in {called}",
-            help=f"use one of {', '.join(STORAGE_RANKS)}, with a tag after a dot where it has one"
-            + did_you_mean(scope, STORAGE_RANKS),
+            help=advice_on_scope(scope),
             where=where,
         )
     return scope

@@ -20,6 +20,7 @@ import sys
 import typing
 
 from te_sched import lazy_loading, public_names
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.te.hybrid import runtime as runtime
 from te_sched.te.hybrid.modules import HybridModule as HybridModule
 from te_sched.te.hybrid.scripts import Script as Script
@@ -31,3 +32,4 @@ if typing.TYPE_CHECKING:  # see _LATE
 _LATE = {"build": "te_sched.lowering.hybrid_source:build"}
 lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
 public_names.list_names(sys.modules[__name__], late=_LATE)
+_tell_of_absent_names(__name__)

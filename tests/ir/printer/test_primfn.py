@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import te_sched
+from te_sched import relax
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -185,3 +187,9 @@ def test_reducers_are_numbered() -> None:
     reducer = E.CommReducer((x,), (y,), (x + y,), (IntImm(0),))
     body = S.AttrStmt(reducer, "reduce_scope", IntImm(0), S.Evaluate(i))
     assert primfn(body) == 'attr [meta[tir.CommReducer][0]] "reduce_scope" = 0;\ni: int32'
+
+
+def test_modules_with_graphs_have_the_text_of_scripts() -> None:
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    module = te_sched.IRModule({"main": relax.Function([x], x)})
+    assert module.astext() == module.script()

@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import public_names, signatures
+from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.frontend.torch import elementwise as _elementwise  # noqa: F401
 from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
@@ -18,3 +19,4 @@ from te_sched.relax.frontend.torch.fx_translator import from_fx as from_fx
 
 public_names.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__], error=_GraphTypeError)
+_tell_of_absent_names(__name__)
