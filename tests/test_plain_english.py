@@ -91,13 +91,19 @@ def _whole_texts() -> Iterator[tuple[Path, str]]:
             yield own, path.read_text(encoding="utf-8")
 
 
+@cache
+def _is_british(word: str) -> bool:
+    matches = _BRITISH.finditer(word)
+    return any(not _ENDS_LIKE_BRITISH.fullmatch(match[0]) for match in matches)
+
+
 def test_spelling_is_american() -> None:
     found = [
-        f"{path}: {match[0]}"
+        f"{path}: {word}"
         for path, text in _whole_texts()
         if path.name != Path(__file__).name
-        for match in _BRITISH.finditer(text)
-        if not _ENDS_LIKE_BRITISH.fullmatch(match[0])
+        for word in {*re.findall(r"\bper cent\b|[A-Za-z]+", text)}
+        if _is_british(word)
     ]
     assert not found, "\n".join(found)
 
