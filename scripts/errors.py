@@ -179,6 +179,7 @@ def message(one: Refusal, given: _Given) -> str:
         text = _refused(one, Path(folder))
         text = text.replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
     text = re.sub(rf"{file}:(\d+)", line, text)
+    text = re.sub(r"(?m)^( +\d+ \| ) {4}(.*\n[ ^]*\| ) {4}", r"\1\2", text)  # of the function
     return re.sub(r"(?m)^( +\d+)(?= \| )", lambda found: shown(found, start), text)
 
 
