@@ -31,6 +31,8 @@ def missing_element(
         try:
             for points in _ends(run, read):
                 elements, _ = run.elements(read, points)
+                if not np.all(are_allocated(memory, run, elements[[0, -1]])):
+                    continue
                 digits = {loop: int(digit) for loop, digit in points.digits.items()}
                 for element in {tuple(map(int, row)) for row in (elements[0], elements[-1])}:
                     probe = _Probe(memory, run, element, read, digits)
@@ -39,6 +41,20 @@ def missing_element(
         except Unevaluable:
             continue
     return None
+
+
+def are_allocated(memory: Memory, run: Execution, elements: Any) -> Any:
+    """Which elements are in the region of a memory. Where sizes do not fit each other, others are
+    read, too: the checks of bounds refuse that.
+    """
+    try:
+        ends = [[int(run.value(end)) for end in pair] for pair in memory.region]
+    except Unevaluable:  # they depend on loops
+        return True
+    lows, extents = np.array(ends, np.int64).reshape(-1, 2).T
+    if elements.shape[1] != len(lows):
+        return True
+    return np.all((elements >= lows) & (elements < lows + extents), axis=1)
 
 
 def _ends(run: Execution, access: Access) -> Iterator[Points]:

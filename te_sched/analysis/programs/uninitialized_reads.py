@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, executions_of
-from te_sched.analysis.programs.probes import missing_element
+from te_sched.analysis.programs.probes import are_allocated, missing_element
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.executions import (
     Execution,
@@ -155,9 +155,10 @@ class _History:
         for (one, elements, _), key, when in zip(rows, keys, times, strict=True):
             if one.writes or not one.is_sure:
                 continue
-            early = first[key] >= when
+            own = elements[:, len(self.memory.loops) :]
+            early = (first[key] >= when) & are_allocated(self.memory, self.run, own)
             if early.any():
-                element = elements[int(np.argmax(early))][len(self.memory.loops) :]
+                element = own[int(np.argmax(early))]
                 return Missing(tuple(map(int, element)), self.run)
         return True if is_all else None
 

@@ -409,3 +409,19 @@ def test_extents_that_are_conditions_are_not_numbers():
         module_of([("k", 1), ("p",)], lambda v, x, y: call(v, x)), counting(2, 1), counting(4)
     )
     assert [one.shape for one in parts] == [(2, 1), (2, 0)]
+
+
+def test_a_program_is_not_refused_for_sizes_that_its_relations_exclude() -> None:
+    """Of k elements there are k x k blocks for k = 1 alone: no sample of sizes fits."""
+    builder, n, k = relax.BlockBuilder(), tir.Var("n", "int64"), tir.Var("k", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((k,), "float32"))
+    y = relax.Var("y", relax.TensorStructInfo((n,), "float32"))
+    with builder.function("main", [x, y]):
+        blocks = builder.emit(relax.op.reshape(x, (-1, k, k)))
+        row = builder.emit(relax.op.reshape(blocks, (n,)))
+        builder.emit_func_output(builder.emit(relax.op.add(row, y)))
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
+    ones = np.ones(1, "float32")
+    assert machine["main"](ones, ones).numpy().tolist() == [2.0]
+    with pytest.raises(ArgumentError):
+        machine["main"](np.ones(3, "float32"), np.ones(3, "float32"))
