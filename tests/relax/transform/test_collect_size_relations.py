@@ -412,16 +412,18 @@ def test_extents_that_are_conditions_are_not_numbers():
 
 
 def test_a_program_is_not_refused_for_sizes_that_its_relations_exclude() -> None:
-    """Of k elements there are k x k blocks for k = 1 alone: no sample of sizes fits."""
-    builder, n, k = relax.BlockBuilder(), tir.Var("n", "int64"), tir.Var("k", "int64")
-    x = relax.Var("x", relax.TensorStructInfo((k,), "float32"))
-    y = relax.Var("y", relax.TensorStructInfo((n,), "float32"))
-    with builder.function("main", [x, y]):
-        blocks = builder.emit(relax.op.reshape(x, (-1, k, k)))
-        row = builder.emit(relax.op.reshape(blocks, (n,)))
-        builder.emit_func_output(builder.emit(relax.op.add(row, y)))
+    """The part of two columns that a product sums over has one column for few sizes alone."""
+    builder = relax.BlockBuilder()
+    m, n, k = (tir.Var(name, "int64") for name in "mnk")
+    x = relax.Var("x", relax.TensorStructInfo((m, n, k), "float32"))
+    pair = relax.Var("pair", relax.TensorStructInfo((m, 2), "float32"))
+    row = relax.Var("row", relax.TensorStructInfo((1, 4), "float32"))
+    with builder.function("main", [x, pair, row]):
+        part = builder.emit(relax.op.strided_slice(pair, [1], [n], [k - 3], [-1]))
+        builder.emit_func_output(builder.emit(relax.op.matmul(part, row)))
     machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
-    ones = np.ones(1, "float32")
-    assert machine["main"](ones, ones).numpy().tolist() == [2.0]
+    values = np.arange(4, dtype="float32").reshape(2, 2)
+    found = machine["main"](np.ones((2, 2, 3), "float32"), values, np.ones((1, 4), "float32"))
+    assert found.numpy().tolist() == [[1.0] * 4, [3.0] * 4]
     with pytest.raises(ArgumentError):
-        machine["main"](np.ones(3, "float32"), np.ones(3, "float32"))
+        machine["main"](np.ones((2, 0, 3), "float32"), values, np.ones((1, 4), "float32"))
