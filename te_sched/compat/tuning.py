@@ -73,7 +73,7 @@ def _configured(strategy: str) -> Callable[..., TuneConfig]:
             raise DeclarationError(
                 "the configuration does not say how many candidates are measured",
                 "",
-                "give max_trials_global=",
+                "give max_trials_global=64, or another number",
             )
         return TuneConfig(
             total,

@@ -16,7 +16,7 @@ from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, Expr, ExprLike, Var
 from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Substitute, replace
+from te_sched.ir.visitor import Substitute, replace, variables_of
 
 
 class _Specialized(Substitute):
@@ -68,9 +68,7 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, ExprLike | Buffer]) -> Pr
     for param, given in param_map.items():
         if not any(param is one for one in func.params):
             raise DeclarationError(
-                f"{repr_of(param)} is not a parameter of {func.__name__}",
-                "",
-                "give values by parameter: func.specialize({func.params[0]: 16})",
+                f"{repr_of(param)} is not a parameter of {func.__name__}", *_advice(func, param)
             )
         buffer = func.buffer_map.get(param)
         if buffer is None:
@@ -78,6 +76,22 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, ExprLike | Buffer]) -> Pr
         else:
             _match(buffer, given, values)
     return _specialized(func, values) if values else func
+
+
+def _advice(func: PrimFunc, wanted: object) -> tuple[str, str]:
+    """Why a value is not a parameter, and what to give instead."""
+    for number, param in enumerate(func.params):
+        buffer = func.buffer_map.get(param)
+        ends = () if buffer is None else (*buffer.shape, *buffer.strides, buffer.elem_offset)
+        if buffer is not None and any(wanted is var for var in variables_of(*ends)):
+            known = ", ".join("16" if one is wanted else str(one) for one in buffer.shape)
+            comma = "," * (len(buffer.shape) == 1)
+            return (
+                f"it is a size of buffer {buffer.name}, which a buffer of a known shape determines",
+                f"give that: func.specialize({{func.params[{number}]: tir.decl_buffer(({known}"
+                f'{comma}), "{buffer.dtype}")}})',
+            )
+    return "", "give values by parameter: func.specialize({func.params[0]: 16})"
 
 
 def _value(param: Var, given: Any) -> Expr:

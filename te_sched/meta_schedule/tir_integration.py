@@ -102,7 +102,9 @@ def tune_tir(
         )
     if max_trials_global is None:
         raise DeclarationError(
-            "tune_tir does not know how many candidates to measure", "", "give max_trials_global="
+            "tune_tir does not know how many candidates to measure",
+            "",
+            "give max_trials_global=64, or another number",
         )
     target = Target(target)
     functions = _functions(mod, task_name)

@@ -28,7 +28,15 @@ from te_sched.signatures import is_sequence
 from te_sched.tensorir.faults import keys_of, show_program
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.random_numbers import RandomNumbers
-from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, foreign, missing
+from te_sched.tensorir.state import (
+    SOURCES,
+    BlockIndex,
+    BlockIndexDraft,
+    BlockKey,
+    Key,
+    foreign,
+    missing,
+)
 from te_sched.trace.drafts import Changes
 
 _NOT_RENDERED = "(not rendered)"  # TVM's words
@@ -140,6 +148,13 @@ class ScheduleBase(BlockIndex):
             raise foreign(handle.name, what)
         if key not in self.nodes:
             raise missing(self, key, handle.name, what)
+        if handle not in self.trace.known:  # a program of the trace could not name it
+            raise HandleError(
+                f"{what} {handle.name} is a handle of the schedule that this one was copied from",
+                "it was made after the copy, or for the trace of that schedule",
+                f"take it from this schedule: {SOURCES[what]}",
+                Subject(what, handle.name),
+            )
 
     def key_from(self, handle: Any, action: str) -> Key:
         """The key of a loop or block handle."""

@@ -301,12 +301,12 @@ def missing(index: BlockIndex, key: Key, name: str, what: str) -> HandleError:
     return HandleError(
         f"{what} {name} is no longer in the program",
         index.fates[key] or "a primitive removed it",
-        f"take the handle from the primitive that removed it, or from {_SOURCES[what]}",
+        f"take the handle from the primitive that removed it, or from {SOURCES[what]}",
         Subject(what, name),
     )
 
 
-_SOURCES = {"block": "sch.get_block(name)", "loop": "sch.get_loops(block)"}
+SOURCES = {"block": "sch.get_block(name)", "loop": "sch.get_loops(block)"}
 
 
 def foreign(name: str, what: str) -> HandleError:
@@ -314,5 +314,5 @@ def foreign(name: str, what: str) -> HandleError:
     return HandleError(
         f"{what} {name} belongs to another schedule",
         "handles are valid in one schedule and its copies",
-        f"take the handle from this schedule: {_SOURCES[what]}",
+        f"take the handle from this schedule: {SOURCES[what]}",
     )

@@ -74,6 +74,10 @@ def test_a_pointer_may_become_an_expression() -> None:
         (lambda f: [1], r"specialize\(\) got \[1\], expected a dictionary"),
         (lambda f: {te.var("x"): 1}, r"x is not a parameter of product"),
         (
+            lambda f: {f.buffer_map[f.params[0]].shape[0]: 3},
+            r"func\.specialize\(\{func\.params\[0\]: tir\.decl_buffer\(\(16, ",
+        ),
+        (
             lambda f: {f.params[2]: tir.decl_buffer((2,))},
             r"a Buffer cannot be used in an expression",
         ),

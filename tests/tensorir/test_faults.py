@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+import te_sched
 from te_sched import tir
 from te_sched.errors import HandleError, ScheduleError, show_words_of_tvm
 from te_sched.script import from_source
@@ -157,3 +158,17 @@ def test_other_levels_show_a_line(level: str, shown: str) -> None:
         sch.copy().get_block("Q")
     assert (str(caught.value), caught.value.args) == (shown, (shown,))
     assert caught.value.help == "use B, root"
+
+
+def test_handles_made_after_a_copy_are_of_the_original_alone() -> None:
+    sch = tir.Schedule(from_source(SOURCE))
+    before = sch.get_loops("B")
+    twin = sch.copy()
+    twin.split(before[1], [None, 4])
+    for handle in (sch.get_loops("B")[0], sch.get_block("B")):
+        with pytest.raises(HandleError, match="of the schedule that this one was copied from"):
+            twin.annotate(handle, "key", 1)
+    twin.parallel(before[0])
+    again = tir.Schedule(sch.mod)
+    twin.trace.apply_to_schedule(again, False)
+    assert te_sched.ir.structural_equal(again.mod, twin.mod)

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.graph import GraphCall, as_expr
+from te_sched.ir.graph import GraphCall, GraphVar, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.op.arguments import Value, Values
 from te_sched.relax.op.binary import add
@@ -51,7 +51,7 @@ def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     if left is None or right is None:
         return TensorStructInfo(None, dtype, vdevice, ndim)
     summed = left[-1], right[-2 if b.ndim > 1 else -1]
-    check_equal(call, builder, *summed, "the summed sizes", _transposed(builder, left, right))
+    check_equal(call, builder, *summed, "the summed sizes", _transposed(call, builder, left, right))
     batches = broadcast_sizes(call, builder, left[:-2], right[:-2])
     if batches is None:
         return TensorStructInfo(None, dtype, vdevice, ndim)
@@ -59,7 +59,7 @@ def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(ShapeExpr((*batches, *rows, *columns)), dtype, vdevice)
 
 
-def _transposed(builder: Any, left: Sequence[Any], right: Sequence[Any]) -> str:
+def _transposed(call: GraphCall, builder: Any, left: Sequence[Any], right: Sequence[Any]) -> str:
     """The advice for matrices whose product does not fit; perhaps it does with one transposed."""
     equal = builder.analyzer.can_prove_equal
     right_fits = len(right) > 1 and equal(left[-1], right[-1])
@@ -68,7 +68,8 @@ def _transposed(builder: Any, left: Sequence[Any], right: Sequence[Any]) -> str:
         return "give matrices of which the second has as many rows as the first has columns"
     rank = len(right if right_fits else left)
     axes = "" if rank == 2 else f", {[*range(rank - 2), rank - 1, rank - 2]}"
-    which, name = ("second", "x2") if right_fits else ("first", "x1")
+    which, operand = ("second", call.args[1]) if right_fits else ("first", call.args[0])
+    name = operand.name_hint if isinstance(operand, GraphVar) else f"x{1 + right_fits}"
     return f"transpose the {which} argument: relax.op.permute_dims({name}{axes})"
 
 

@@ -117,9 +117,9 @@ def tensor(*shape: Any) -> relax.Var:
 
 # The shapes of matrices that do not fit, and the advice.
 PRODUCTS = [
-    ((4, 16), (8, 16), "transpose the second argument: relax.op.permute_dims(x2)"),
-    ((16, 4), (16, 8), "transpose the first argument: relax.op.permute_dims(x1)"),
-    ((2, 4, 16), (2, 8, 16), "relax.op.permute_dims(x2, [0, 2, 1])"),
+    ((4, 16), (8, 16), "transpose the second argument: relax.op.permute_dims(x)"),
+    ((16, 4), (16, 8), "transpose the first argument: relax.op.permute_dims(x)"),
+    ((2, 4, 16), (2, 8, 16), "relax.op.permute_dims(x, [0, 2, 1])"),
     ((16, 4), (16,), "transpose the first argument"),
     ((16,), (8, 16), "transpose the second argument"),
     ((4, 16), (8, 9), "as many rows as the first has columns"),
