@@ -36,9 +36,9 @@ def tell_of_absent_modules() -> None:
     sys.meta_path.append(_LastFinder())
 
 
-def tell_of_absent_names(name: str) -> None:
+def tell_of_absent_names(name: str, *submodules: str) -> None:
     """Add the alternatives to the errors for names that a module does not have; a package loads its
-    submodules at their first use. `dir` shows the public names of the module.
+    submodules at their first use. `dir` shows the public names of the module, and `submodules`.
     """
     module = sys.modules[name]
     own = vars(module).get("__getattr__")
@@ -59,4 +59,4 @@ def tell_of_absent_names(name: str) -> None:
         raise load("te_sched.compat.absent:absent_name")(module.__name__, name, known)
 
     vars(module)["__getattr__"] = __getattr__
-    show_names(module)
+    show_names(module, *submodules)

@@ -31,13 +31,13 @@ def list_own_names(*modules: ModuleType) -> None:
         list_names(module, home=module.__name__)
 
 
-def show_names(module: ModuleType) -> None:
-    """Let `dir` and completion show the names of `__all__`, or those that the module defines, and
-    those that it loads late, unless the module has listed them.
+def show_names(module: ModuleType, *submodules: str) -> None:
+    """Let `dir` and completion show the names of `__all__`, or those that the module defines, those
+    that it loads late, and `submodules`, unless the module has listed them.
     """
     if "__dir__" in vars(module):
         return
-    late = vars(module).get("_lazy_names", ())
+    late = (*vars(module).get("_lazy_names", ()), *submodules)
     if "__all__" in vars(module):
         _set_dir(module, late)
     else:

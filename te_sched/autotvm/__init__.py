@@ -56,4 +56,7 @@ __all__ = [
     "register_topi_schedule",
     "template",
 ]
-_tell_of_absent_names(__name__)
+_tell_of_absent_names(
+    __name__,
+    *("callback", "database", "env", "feature", "measure", "record", "task", "tuner", "utils"),
+)
