@@ -127,7 +127,10 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
     for blocks in _by_scope(schedule, schedule.blocks_of(key)):
         if refuted := first_not_compact(schedule, blocks):
             block, why = refuted
-            other = "write every buffer in one block, which reads what is complete"
+            other = (
+                "write every buffer in one block, which reads what is complete; decompose a "
+                "reduction after its loops are parallel, vectorized or bound"
+            )
             help = advice_to_initialize(schedule, block, other)
             where = [of_loop(key.name), of_block(block.name)]
             raise ScheduleError(f"cannot {action} loop {key.name}", why, help, where)
