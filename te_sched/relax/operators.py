@@ -1,7 +1,8 @@
 """The operators of graphs: what is known of each, by name ("relax.add").
 
-`infer(call, builder)` returns the struct info of a call with normalized arguments, and raises a
-GraphError if they do not fit; `builder.analyzer` proves and simplifies sizes. Passes keep their own
+`infer(call, builder)`, or `infer(call)`, returns the struct info of a call with normalized
+arguments, and raises a GraphError if they do not fit; `builder.analyzer` proves and simplifies
+sizes. Passes keep their own
 knowledge of an operator as an attribute ("FLegalize", "TMixedPrecisionPolicy", ...), so that an
 operator is one row with a column for each pass. Must not know any operator.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.graph import GraphCall, OpAttrs
@@ -18,6 +19,7 @@ from te_sched.ir.op import ATTRIBUTES, Op
 from te_sched.ir.struct_info import StructInfo
 
 Infer = Callable[[GraphCall, Any], StructInfo]
+_Inference = TypeVar("_Inference", bound=Callable[..., StructInfo])
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ OPERATORS: dict[str, Operator] = {}
 
 def register_operator(
     name: str, *, is_pure: bool = True, **attributes: Any
-) -> Callable[[Infer], Infer]:
+) -> Callable[[_Inference], _Inference]:
     """A decorator of the function that infers the struct info of calls of an operator."""
 
-    def register(infer: Infer) -> Infer:
+    def register(infer: _Inference) -> _Inference:
         known = ATTRIBUTES.setdefault(name, {})
-        known |= {"FInferStructInfo": infer, "FPurity": is_pure, **attributes}
+        needs_builder = infer.__code__.co_argcount > 1
+        full = infer if needs_builder else lambda call, _: infer(call)
+        known |= {"FInferStructInfo": full, "FPurity": is_pure, **attributes}
         OPERATORS[name] = Operator(name, known)
         return infer
 

@@ -32,13 +32,11 @@ def stop_lift_params(x: Value) -> GraphCall:
 
 
 @register_operator("relax.builtin.alloc_tensor")
-def _infer_alloc_tensor(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_alloc_tensor(call: GraphCall) -> StructInfo:
     return allocated(call, call.args[0], call.args[1])
 
 
 @register_operator("relax.builtin.stop_lift_params")
-def _infer_same(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_same(call: GraphCall) -> StructInfo:
     info: StructInfo = call.args[0].struct_info
     return info

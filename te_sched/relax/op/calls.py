@@ -267,7 +267,7 @@ def _tensor(name: str, info: StructInfo) -> StructInfo:
 
 @register_operator("relax.call_tir_inplace")
 def _infer_inplace(call: GraphCall, builder: Any) -> StructInfo:
-    info = _infer_given(call, builder)
+    info = _infer_given(call)
     results = info.fields if isinstance(info, TupleStructInfo) else (info,)
     places = call.attrs.inplace_indices
     args = call.args[1]
@@ -302,8 +302,7 @@ def _infer_inplace(call: GraphCall, builder: Any) -> StructInfo:
 @register_operator("relax.call_tir")
 @register_operator("relax.call_tir_with_grad")
 @register_operator("relax.call_dps_packed")
-def _infer_given(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_given(call: GraphCall) -> StructInfo:
     if len(call.sinfo_args) != 1:
         raise GraphError(f"{call.op} has no out_sinfo", "", "give the struct info of the result")
     return call.sinfo_args[0]
@@ -326,8 +325,7 @@ def _infer_packed(call: GraphCall, builder: Any) -> StructInfo:
 @register_operator("relax.call_builtin_with_ctx", is_pure=False)
 @register_operator("relax.invoke_closure", is_pure=False)
 @register_operator("relax.invoke_pure_closure")
-def _infer_of_arguments(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_of_arguments(call: GraphCall) -> StructInfo:
     infos = call.sinfo_args
     if not infos:
         return ObjectStructInfo()
@@ -336,21 +334,18 @@ def _infer_of_arguments(call: GraphCall, builder: Any) -> StructInfo:
 
 @register_operator("relax.make_closure")
 @register_operator("relax.null_value")
-def _infer_object(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_object(_: GraphCall) -> StructInfo:
     return ObjectStructInfo()
 
 
 @register_operator("relax.shape_of")
-def _infer_shape_of(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_shape_of(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     return ShapeStructInfo(known_shape(info), info.ndim)
 
 
 @register_operator("relax.tensor_to_shape")
-def _infer_tensor_to_shape(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_tensor_to_shape(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     if info.ndim not in (-1, 1) or info.dtype not in ("", "int64"):
         raise argument_error(call, 0, "a tensor of int64 with one dimension")
@@ -360,8 +355,7 @@ def _infer_tensor_to_shape(call: GraphCall, builder: Any) -> StructInfo:
 
 
 @register_operator("relax.shape_to_tensor", FCallPacked="relax.run.shape_to_tensor")
-def _infer_shape_to_tensor(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_shape_to_tensor(call: GraphCall) -> StructInfo:
     info = call.args[0].struct_info
     if not isinstance(info, ShapeStructInfo):
         raise argument_error(call, 0, "a shape")
@@ -371,13 +365,11 @@ def _infer_shape_to_tensor(call: GraphCall, builder: Any) -> StructInfo:
 
 
 @register_operator("relax.hint_on_device")
-def _infer_hint(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_hint(call: GraphCall) -> StructInfo:
     return tensor_of(call, 0)
 
 
 @register_operator("relax.to_vdevice")
-def _infer_to_vdevice(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_to_vdevice(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     return TensorStructInfo(info.shape, info.dtype, call.attrs.dst_vdevice, info.ndim)

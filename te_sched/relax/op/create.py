@@ -36,8 +36,7 @@ def full(shape: Shape, fill_value: Value, dtype: str | None = None) -> GraphCall
 
 
 @register_operator("relax.full", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_full(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_full(call: GraphCall) -> StructInfo:
     _check_shape(call)
     value = _fill_info(call)
     return TensorStructInfo(call.args[0], call.attrs.dtype or value.dtype, value.vdevice)
@@ -50,7 +49,7 @@ def full_like(x: Value, fill_value: Value, dtype: str | None = None) -> GraphCal
 
 @register_operator("relax.full_like", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_full_like(call: GraphCall, builder: Any) -> StructInfo:
-    info = _infer_like(call, builder)
+    info = _infer_like(call)
     _fill_info(call)
     return info
 
@@ -67,8 +66,7 @@ def zeros(shape: Shape, dtype: str) -> GraphCall:
 
 @register_operator("relax.ones", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.zeros", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_ones(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_ones(call: GraphCall) -> StructInfo:
     _check_shape(call)
     return TensorStructInfo(call.args[0], call.attrs.dtype)
 
@@ -85,8 +83,7 @@ def zeros_like(x: Value, dtype: str | None = None) -> GraphCall:
 
 @register_operator("relax.ones_like")
 @register_operator("relax.zeros_like")
-def _infer_like(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_like(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     return like(info, call.attrs.dtype or info.dtype)
 
@@ -157,8 +154,7 @@ def eye(n: Value, m: Value | None = None, k: Value = 0, dtype: str = "float32") 
 
 
 @register_operator("relax.eye", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_eye(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_eye(call: GraphCall) -> StructInfo:
     sizes = [_number_of(call, place) for place in range(3)][:2]
     if None in sizes:
         return TensorStructInfo(None, call.attrs.dtype, None, 2)
@@ -175,7 +171,7 @@ def eye_like(x: Value, k: Value = 0, dtype: str | None = None) -> GraphCall:
 def _infer_eye_like(call: GraphCall, builder: Any) -> StructInfo:
     if tensor_of(call, 0).ndim not in (-1, 2):
         raise argument_error(call, 0, "a matrix")
-    return _infer_like(call, builder)
+    return _infer_like(call)
 
 
 # Triangles
@@ -193,8 +189,7 @@ def triu(x: Value, k: Value = 0) -> GraphCall:
 
 @register_operator("relax.tril")
 @register_operator("relax.triu")
-def _infer_triangle(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_triangle(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     if info.ndim in (0, 1):
         raise argument_error(call, 0, "a tensor of at least two dimensions")

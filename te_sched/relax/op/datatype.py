@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
@@ -24,6 +22,5 @@ def wrap_param(data: Value, dtype: str = "float32") -> GraphCall:
 
 @register_operator("relax.astype", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.wrap_param")
-def _infer_astype(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_astype(call: GraphCall) -> StructInfo:
     return like(tensor_of(call, 0), call.attrs.dtype)

@@ -30,8 +30,7 @@ def assert_op(condition: Value, format_args: Argument | None = None, format: Any
 
 
 @register_operator("relax.assert_op", is_pure=False, FCallPacked="relax.run.assert_op")
-def _infer_assert(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_assert(call: GraphCall) -> StructInfo:
     info = call.args[0].struct_info
     is_scalar = isinstance(info, PrimStructInfo) or (
         isinstance(info, TensorStructInfo) and info.ndim in (-1, 0)
@@ -48,8 +47,7 @@ def print(*values: Argument, format: Any = "") -> GraphCall:
 
 
 @register_operator("relax.print", is_pure=False, FCallPacked="relax.run.print")
-def _infer_print(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_print(_: GraphCall) -> StructInfo:
     return TupleStructInfo(())
 
 

@@ -29,16 +29,14 @@ def end_checkpoint(input: Value) -> GraphCall:
 
 
 @register_operator("relax.grad.no_grad")
-def _infer_no_grad(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_no_grad(call: GraphCall) -> StructInfo:
     found: StructInfo = call.args[0].struct_info
     return found
 
 
 @register_operator("relax.grad.start_checkpoint")
 @register_operator("relax.grad.end_checkpoint")
-def _infer_checkpoint(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_checkpoint(call: GraphCall) -> StructInfo:
     if not isinstance(call.args[0], GraphVar):
         raise argument_error(call, 0, "a variable")
     return call.args[0].struct_info
@@ -120,6 +118,5 @@ def take_backward(
 @register_operator("relax.grad.max_pool2d_backward")
 @register_operator("relax.grad.avg_pool2d_backward")
 @register_operator("relax.grad.take_backward")
-def _infer_like_input(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_like_input(call: GraphCall) -> StructInfo:
     return tensor_of(call, 1)

@@ -63,8 +63,7 @@ def resize2d(
 
 
 @register_operator("relax.image.resize2d", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_resize2d(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_resize2d(call: GraphCall) -> StructInfo:
     info, target = tensor_of(call, 0), call.args[1].struct_info
     axes = _axes_of(call)
     if info.ndim not in (-1, len(axes)):

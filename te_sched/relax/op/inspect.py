@@ -32,32 +32,27 @@ def _known(value: int | None, dtype: str) -> PrimStructInfo:
     return PrimStructInfo(dtype) if value is None else PrimStructInfo(value=ops.const(value, dtype))
 
 
-def _infer_code(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_code(call: GraphCall) -> StructInfo:
     dtype = tensor_of(call, 0).dtype
     return _known(dtypes.type_code(dtype) if dtype else None, "uint8")
 
 
-def _infer_bits(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_bits(call: GraphCall) -> StructInfo:
     dtype = tensor_of(call, 0).dtype
     return _known(dtypes.bits(dtype) if dtype else None, "uint8")
 
 
-def _infer_lanes(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_lanes(call: GraphCall) -> StructInfo:
     dtype = tensor_of(call, 0).dtype
     return _known(dtypes.lanes(dtype) if dtype else None, "uint16")
 
 
-def _infer_ndim(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_ndim(call: GraphCall) -> StructInfo:
     ndim = tensor_of(call, 0).ndim
     return _known(ndim if ndim != -1 else None, "int32")
 
 
-def _infer_offset(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_offset(call: GraphCall) -> StructInfo:
     tensor_of(call, 0)
     return PrimStructInfo("uint64")
 
@@ -85,8 +80,7 @@ def tensor_stride_i(tensor: Value, axis: Numbers) -> GraphCall:
 
 
 @register_operator("relax.inspect.tensor_shape_i", FCallPacked="relax.inspect.tensor_shape_i")
-def _infer_shape_i(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_shape_i(call: GraphCall) -> StructInfo:
     info, axis = _checked_axis(call)
     sizes = shape_of(info)
     if sizes is None or axis is None:
@@ -95,8 +89,7 @@ def _infer_shape_i(call: GraphCall, builder: Any) -> StructInfo:
 
 
 @register_operator("relax.inspect.tensor_stride_i", FCallPacked="relax.inspect.tensor_stride_i")
-def _infer_stride_i(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_stride_i(call: GraphCall) -> StructInfo:
     _checked_axis(call)
     return PrimStructInfo("int64")
 

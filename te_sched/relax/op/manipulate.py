@@ -196,8 +196,7 @@ def expand_dims(x: Value, axis: Numbers) -> GraphCall:
 
 
 @register_operator("relax.expand_dims", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_expand_dims(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_expand_dims(call: GraphCall) -> StructInfo:
     data, axes = tensor_of(call, 0), call.attrs.axis
     if not axes:
         return data
@@ -251,8 +250,7 @@ def permute_dims(x: Value, axes: Numbers | None = None) -> GraphCall:
 
 
 @register_operator("relax.permute_dims", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_permute_dims(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_permute_dims(call: GraphCall) -> StructInfo:
     data, axes = tensor_of(call, 0), call.attrs.axes
     if axes is None:
         if data.ndim == -1:
@@ -530,8 +528,7 @@ def flip(data: Value, axis: int) -> GraphCall:
 
 
 @register_operator("relax.flip")
-def _infer_flip(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_flip(call: GraphCall) -> StructInfo:
     data = tensor_of(call, 0)
     if data.ndim != -1:
         axis_of(call, call.attrs.axis, data.ndim)
@@ -718,8 +715,7 @@ def _number(value: Any) -> Any:
 
 
 @register_operator("relax.one_hot")
-def _infer_one_hot(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_one_hot(call: GraphCall) -> StructInfo:
     indices = tensor_of(call, 0)
     values = [one.struct_info for one in call.args[1:3]]
     for place, one in enumerate(values):

@@ -107,27 +107,23 @@ def ensure_zero_offset(data: Value) -> GraphCall:
 
 
 @register_operator("relax.memory.alloc_storage")
-def _infer_object(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_object(_: GraphCall) -> StructInfo:
     return ObjectStructInfo()
 
 
 @register_operator("relax.memory.alloc_tensor")
-def _infer_tensor(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_tensor(call: GraphCall) -> StructInfo:
     return allocated(call, call.args[2], call.args[3])
 
 
 @register_operator("relax.memory.kill_storage", is_pure=False)
 @register_operator("relax.memory.kill_tensor", is_pure=False)
-def _infer_nothing(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_nothing(_: GraphCall) -> StructInfo:
     return TupleStructInfo(())
 
 
 @register_operator("relax.memory.ensure_zero_offset")
-def _infer_same(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_same(call: GraphCall) -> StructInfo:
     return tensor_of(call, 0)
 
 

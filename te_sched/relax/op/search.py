@@ -50,7 +50,6 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> GraphCall:
 
 @register_operator("relax.argmax")
 @register_operator("relax.argmin")
-def _infer_place(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_place(call: GraphCall) -> StructInfo:
     axis = call.attrs.axis
     return reduced(call, None if axis is None else [axis], call.attrs.keepdims, "int64")

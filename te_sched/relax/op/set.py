@@ -41,8 +41,7 @@ def unique(
 
 
 @register_operator("relax.unique", FCallPacked="relax.run.unique")
-def _infer_unique(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_unique(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     flags = [_value_of(call, place) for place in range(1, len(call.args))]
     axis = flags[4] if len(flags) > 4 else None
@@ -66,8 +65,7 @@ def nonzero(x: Value) -> GraphCall:
 
 
 @register_operator("relax.nonzero", FCallPacked="relax.run.nonzero")
-def _infer_nonzero(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_nonzero(call: GraphCall) -> StructInfo:
     return TensorStructInfo(None, "int64", tensor_of(call, 0).vdevice, 2)
 
 

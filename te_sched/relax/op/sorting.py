@@ -23,8 +23,7 @@ def sort(x: Value, axis: int = -1, descending: bool = False) -> GraphCall:
 
 
 @register_operator("relax.sort")
-def _infer_sort(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_sort(call: GraphCall) -> StructInfo:
     info = tensor_of(call, 0)
     if info.ndim != -1:
         axis_of(call, call.attrs.axis, info.ndim)
@@ -46,7 +45,7 @@ def argsort(
 
 @register_operator("relax.argsort")
 def _infer_argsort(call: GraphCall, builder: Any) -> StructInfo:
-    info = _infer_sort(call, builder)
+    info = _infer_sort(call)
     assert isinstance(info, TensorStructInfo)
     return like(info, call.attrs.dtype)
 

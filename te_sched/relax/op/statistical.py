@@ -43,8 +43,7 @@ def reduced(
     return TensorStructInfo(ShapeExpr(tuple(left)), dtype, info.vdevice)
 
 
-def _infer_reduction(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_reduction(call: GraphCall) -> StructInfo:
     dtype = tensor_of(call, 0).dtype
     return reduced(call, call.attrs.axis, call.attrs.keepdims, dtype)
 

@@ -19,18 +19,16 @@ from te_sched.relax.op.common import (
 from te_sched.relax.operators import make_call, register_operator
 
 
-def _infer_same(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_same(call: GraphCall) -> StructInfo:
     return like(tensor_of(call, 0))
 
 
 def _infer_float(call: GraphCall, builder: Any) -> StructInfo:
     check_floats(call, 0)
-    return _infer_same(call, builder)
+    return _infer_same(call)
 
 
-def _infer_check(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_check(call: GraphCall) -> StructInfo:
     return like(tensor_of(call, 0), "bool")
 
 
@@ -90,8 +88,7 @@ def clip(x: Value, min: Value, max: Value) -> GraphCall:
 
 
 @register_operator("relax.clip")
-def _infer_clip(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_clip(call: GraphCall) -> StructInfo:
     for place in (1, 2):
         if not isinstance(call.args[place].struct_info, PrimStructInfo):
             raise argument_error(call, place, "a number")

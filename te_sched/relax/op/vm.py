@@ -46,19 +46,16 @@ def kill_object(obj: Value) -> GraphCall:
 
 
 @register_operator("relax.vm.alloc_storage", is_pure=False)
-def _infer_object(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_object(_: GraphCall) -> StructInfo:
     return ObjectStructInfo()
 
 
 @register_operator("relax.vm.alloc_tensor", is_pure=False)
-def _infer_tensor(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_tensor(call: GraphCall) -> StructInfo:
     return allocated(call, call.args[2], call.args[3])
 
 
 @register_operator("relax.vm.call_tir_dyn", is_pure=False)
 @register_operator("relax.vm.kill_object", is_pure=False)
-def _infer_nothing(call: GraphCall, builder: Any) -> StructInfo:
-    del call, builder
+def _infer_nothing(_: GraphCall) -> StructInfo:
     return TupleStructInfo(())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
 from te_sched.relax.op.arguments import Value
@@ -55,16 +53,14 @@ def check_floats(call: GraphCall, place: int, info: TensorStructInfo) -> None:
 
 @register_operator("relax.nn.relu", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.nn.leakyrelu")
-def _infer_like_data(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_like_data(call: GraphCall) -> StructInfo:
     return tensor_of(call, 0)
 
 
 @register_operator("relax.nn.gelu", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.nn.gelu_tanh", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.nn.silu", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_like_floats(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_like_floats(call: GraphCall) -> StructInfo:
     data = tensor_of(call, 0)
     check_floats(call, 0, data)
     return data
@@ -72,8 +68,7 @@ def _infer_like_floats(call: GraphCall, builder: Any) -> StructInfo:
 
 @register_operator("relax.nn.softmax")
 @register_operator("relax.nn.log_softmax")
-def _infer_softmax(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_softmax(call: GraphCall) -> StructInfo:
     data = tensor_of(call, 0)
     check_floats(call, 0, data)
     if data.ndim != -1:

@@ -105,8 +105,7 @@ def dropout(data: Value, rate: float = 0.5) -> GraphCall:
 
 
 @register_operator("relax.nn.dropout", TMixedPrecisionPolicy=FOLLOWS)
-def _infer_dropout(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
+def _infer_dropout(call: GraphCall) -> StructInfo:
     data = tensor_of(call, 0)
     return TupleStructInfo((data, data))
 
