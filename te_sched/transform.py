@@ -112,8 +112,7 @@ def ApplyPassToFunction(
     T.evaluate(1)
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         chosen = {
             name: func
             for name, func in mod.functions.items()

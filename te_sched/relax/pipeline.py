@@ -149,9 +149,8 @@ def _scheduled(name: str, passes: Passes) -> Callable[[], Pass]:
     """
 
     def pipeline() -> Pass:
-        def run(mod: IRModule, context: Any) -> IRModule:
-            del context
-            for _, one in passes():
+        def run(mod: IRModule, *_: object) -> IRModule:
+            for _name, one in passes():
                 mod = one(mod)
             return mod
 
@@ -214,8 +213,7 @@ def _of(name: str, passes: tuple[str, ...], is_exact: bool = True) -> Callable[.
     """A pipeline; without `is_exact` it has TVM's text of operators."""
 
     def pipeline(*, enable_warning: bool = False) -> Pass:
-        def run(mod: IRModule, context: Any) -> IRModule:
-            del context
+        def run(mod: IRModule, *_: object) -> IRModule:
             options = {"LegalizeOps": {"enable_warning": enable_warning}}
             made = [getattr(transform, one)(**options.get(one, {})) for one in passes]
             if is_exact:
@@ -254,8 +252,7 @@ def _static_shape_tuning(
         *[getattr(transform, one)() for one in packing if cpu_weight_prepack],
     ]
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         with wanted:
             return Sequential(passes)(mod)
 

@@ -32,8 +32,7 @@ def AllocateWorkspace() -> FunctionsPass:
     return FunctionsPass(_allocate, PassInfo(0, "AllocateWorkspace"))
 
 
-def _allocate(mod: IRModule, context: Any) -> dict[str, Any]:
-    del context
+def _allocate(mod: IRModule, *_: object) -> dict[str, Any]:
     wanted = {
         str(name): int(func.attrs[_SIZE])
         for name, func in mod.functions.items()

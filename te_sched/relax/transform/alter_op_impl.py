@@ -95,8 +95,7 @@ def AlterOpImpl(
         for name, func in op_impl_map.items()
     }
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         altering = _Altering(mod, known)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

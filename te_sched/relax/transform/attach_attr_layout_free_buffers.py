@@ -34,8 +34,7 @@ def AttachAttrLayoutFreeBuffers() -> Sequential:
     return Sequential(passes, name="AttachAttrLayoutFreeBuffers")
 
 
-def _run(mod: IRModule, context: Any) -> IRModule:
-    del context
+def _run(mod: IRModule, *_: object) -> IRModule:
     marker = _Marker(mod)
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):

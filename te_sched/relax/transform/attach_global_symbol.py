@@ -21,8 +21,7 @@ def AttachGlobalSymbol() -> FunctionsPass:
     return FunctionsPass(_attach, PassInfo(0, "AttachGlobalSymbol"))
 
 
-def _attach(mod: IRModule, context: Any) -> dict[str, Any]:
-    del context
+def _attach(mod: IRModule, *_: object) -> dict[str, Any]:
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
     changed: dict[str, Any] = {}
     renamed: dict[str, str] = {}

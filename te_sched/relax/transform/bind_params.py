@@ -31,8 +31,7 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
     ['x']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         return mod.with_functions({func_name: bind_params(graph_function(mod, func_name), params)})
 
     return ModuleTransform(run, PassInfo(0, "BindParams"))

@@ -30,8 +30,7 @@ def BindSymbolicVars(
     R.Tensor((4,), dtype="float32")
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         if func_name is not None:
             func = graph_function(mod, func_name)
             return mod.with_functions({func_name: bind_symbolic_vars(func, binding_map)})

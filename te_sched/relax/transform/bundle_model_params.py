@@ -27,8 +27,7 @@ def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
     ['x', 'model_params']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         changed = {
             name: bundled(func, param_tuple_name or "model_params")
             for name, func in mod.functions.items()

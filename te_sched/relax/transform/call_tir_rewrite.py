@@ -57,8 +57,7 @@ def CallTIRRewrite() -> ModuleTransform:
     ['alloc', '_', 'gv']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         rewriting = _Allocated(mod)  # names of allocations differ in all functions
         changed = {
             name: rewriting.visit_expr(func)

@@ -55,8 +55,7 @@ def CombineParallelMatmul(check: Check | None = None) -> FunctionPass:
     ['relax.concat', 'relax.matmul', 'relax.split', 'item', 'item', 'relax.add']
     """
 
-    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
-        del mod, context
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
         return _Combination(check).rewrite(func) if func.body is not None else func
 
     return FunctionPass(run, PassInfo(0, "CombineParallelMatmul"))

@@ -25,8 +25,7 @@ def ComputePrimValue() -> ModuleTransform:
     ['main', 'compute_symbolic_expr']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         mutator = _Computer(mod)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -40,8 +40,7 @@ def ConvertToDataflow(min_size: int = 2) -> Sequential:
     ['DataflowVar', 'GraphVar']
     """
 
-    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
-        del mod, context
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
         found: GraphFunction = _Extractor(min_size).visit_expr(func)
         return found
 

@@ -66,8 +66,7 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
     ['main', 'multiply_inplace']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         rewriter = _InplaceRewriter(mod)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -34,8 +34,7 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
     """
     entries = tuple(entry_functions or ("main",))
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         mod = _without_unused_functions(mod, entries)
         changed = {}
         for name, func in mod.functions.items():

@@ -52,8 +52,7 @@ def DecomposeOpsForTraining(func_name: str | None = None) -> Sequential:
 
 
 def _decompose(name: str, func_name: str | None, rules: Mapping[str, Rule]) -> FunctionPass:
-    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
-        del context
+    def run(func: GraphFunction, mod: Any, *_: object) -> GraphFunction:
         if func_name is not None and mod.functions.get(func_name) is not func:
             return func
         new: GraphFunction = _Decomposer(rules).visit_expr(func)

@@ -48,8 +48,7 @@ def ExpandTupleArguments() -> Sequential:
     return Sequential(passes, name="ExpandTupleArguments")
 
 
-def _run(mod: IRModule, context: Any) -> IRModule:
-    del context
+def _run(mod: IRModule, *_: object) -> IRModule:
     changed: dict[str, Any] = {}
     rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
     for name, func in called_private_functions(mod).items():

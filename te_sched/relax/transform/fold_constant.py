@@ -63,8 +63,7 @@ def folding() -> FunctionPass:
 
 
 def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
-    def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
-        del context
+    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
         written = written_in_place(func)
         calls = _ConstantCalls(mod, written)
         calls.visit_expr(func)

@@ -140,8 +140,7 @@ def FuseOpsByPattern(
     """
     known = [as_fusion_pattern(one) for one in patterns]
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         _check_definitions(mod)
         entries = [str(one) for one in entry_functions or mod.functions]
         for one in known:

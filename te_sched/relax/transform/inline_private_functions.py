@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
@@ -30,8 +28,7 @@ def InlinePrivateFunctions() -> ModuleTransform:
     ['main']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         recursive = {name for group in detect_recursion(mod) for name in group}
         private = {
             str(name): func

@@ -38,8 +38,7 @@ def LambdaLift() -> FunctionsPass:
     ['main', 'main_inner']
     """
 
-    def run(mod: IRModule, context: Any) -> dict[str, Any]:
-        del context
+    def run(mod: IRModule, *_: object) -> dict[str, Any]:
         found = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -31,8 +31,7 @@ def MergeCompositeFunctions() -> ModuleTransform:
     Calls are not merged if something outside of the function stands between them.
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         merged = fuse_groups(mod, lambda func: _groups(func, mod))
         names: dict[str, str] = {}
         functions: dict[str, Any] = {}

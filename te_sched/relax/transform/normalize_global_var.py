@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.errors import GraphError
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import IRModule
@@ -24,8 +22,7 @@ def NormalizeGlobalVar() -> ModuleTransform:
     return ModuleTransform(_run, PassInfo(0, "NormalizeGlobalVar"))
 
 
-def _run(mod: IRModule, context: Any) -> IRModule:
-    del context
+def _run(mod: IRModule, *_: object) -> IRModule:
     symbols: dict[str, str] = {}
     for name, func in mod.functions.items():
         symbol = str(func.attrs.get("global_symbol", ""))

@@ -44,8 +44,7 @@ def RemoveUnusedOutputs() -> Sequential:
     return Sequential(passes, name="RemoveUnusedOutputs")
 
 
-def _run(mod: IRModule, context: Any) -> IRModule:
-    del context
+def _run(mod: IRModule, *_: object) -> IRModule:
     used = _used_outputs(mod)
     changed: dict[str, GraphFunction] = {}
     places: dict[str, list[int]] = {}

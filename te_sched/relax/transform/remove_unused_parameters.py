@@ -42,8 +42,7 @@ def RemoveUnusedParameters() -> ModuleTransform:
     ['x']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         changed: dict[str, Any] = {}
         rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
         for name, func in called_private_functions(mod).items():

@@ -18,8 +18,7 @@ Rules = Sequence[tuple[DFPattern, Rewriter]]
 def pass_of_rules(name: str, rules_for: Callable[[GraphFunction], Rules]) -> FunctionPass:
     """The pass that applies rules, which may depend on the function, until nothing changes."""
 
-    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
-        del mod, context
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
         body: Any = func.body
         if body is None:
             return func

@@ -59,8 +59,7 @@ def RunCodegen(
     del entry_functions
     options = dict(target_options or {})
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         libraries: dict[str, list[str]] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction) and CODEGEN in func.attrs:

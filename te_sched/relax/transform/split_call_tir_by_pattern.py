@@ -62,8 +62,7 @@ def SplitCallTIRByPattern(
     """
     known = [_Pattern(one) for one in patterns]
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         splitter = _PatternSplitter(mod, known, fcodegen)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -38,8 +38,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
     []
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         return DeadCodeElimination()(split_functions(mod))
 
     return ModuleTransform(run, PassInfo(0, "SplitLayoutRewritePreproc"))

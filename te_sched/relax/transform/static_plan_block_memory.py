@@ -67,8 +67,7 @@ def StaticPlanBlockMemory() -> ModuleTransform:
     ['storage', 'alloc']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         builder = BlockBuilder(mod)  # names of storages differ in all functions
         changed = {
             name: _planned(func, mod, builder)

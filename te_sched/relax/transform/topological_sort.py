@@ -60,8 +60,7 @@ def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") 
                 f"use one of {', '.join(known)}",
             )
 
-    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
-        del mod, context
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
         found: GraphFunction = _Sorter(func, order, direction).visit_expr(func)
         return found
 

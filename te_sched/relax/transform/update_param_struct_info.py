@@ -28,8 +28,7 @@ def UpdateParamStructInfo(
     R.Tensor((4,), dtype="float16")
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         changed: dict[str, Any] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -50,8 +50,7 @@ def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
     1
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         known = list(mod.global_infos.get("vdevice", ()))
         if not 0 <= index < len(known):
             raise GraphError(
@@ -95,8 +94,7 @@ def RealizeVDevice() -> ModuleTransform:
     'llvm'
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
+    def run(mod: IRModule, *_: object) -> IRModule:
         functions = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):

@@ -81,8 +81,7 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
     ['shape_func', 'main']
     """
 
-    def run(mod: IRModule, context: Any) -> dict[str, Any]:
-        del context
+    def run(mod: IRModule, *_: object) -> dict[str, Any]:
         builder = BlockBuilder(mod)
         functions: dict[str, Any] = {}
         graphs: dict[str, Any] = {}
