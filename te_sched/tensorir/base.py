@@ -204,6 +204,12 @@ class ScheduleBase(BlockIndex):
         """New handles of blocks."""
         return [BlockRV(key, self.block(key).name_hint) for key in keys]
 
+    def handle_of(self, key: Key) -> Any:
+        """A handle of a block or loop that no primitive has returned, for passes."""
+        made = BlockRV(key) if isinstance(key, BlockKey) else LoopRV(key)
+        self.trace.known.add(made)
+        return made
+
     def sampled(self, values: list[int], name: str = "v") -> list[Var]:
         """New handles of sampled integers."""
         made = [Var(name, "int32") for _ in values]

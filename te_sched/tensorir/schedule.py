@@ -118,7 +118,16 @@ class BlockSchedule(
         "use sch.get(handle) for a block or loop, sch.get_block(name) for its handle"
     )
     _internal_members = (
-        *("around", "block", "block_key", "blocks_below", "blocks_in", "blocks_of", "blocks_rv"),
+        *(
+            "around",
+            "block",
+            "block_key",
+            "handle_of",
+            "blocks_below",
+            "blocks_in",
+            "blocks_of",
+            "blocks_rv",
+        ),
         *("buffer_place", "changes", "declared", "draft", "fates", "function_named"),
         *("function_of", "functions", "key_from", "key_of", "keys", "lineage", "loop", "loop_key"),
         *("loops_above", "named_block", "nodes", "number_of", "parents", "random", "realize"),

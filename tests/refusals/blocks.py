@@ -200,7 +200,7 @@ def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
 def _first_loop(sch: Any) -> Any:
     """A loop without blocks."""
     found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
-    return tir.LoopRV(found[0])
+    return sch.handle_of(found[0])
 
 
 # program, call, part of the message

@@ -18,7 +18,6 @@ from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
 from te_sched.tensorir.blocks import bound_kinds
-from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.primitives.reductions import initialization
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tensorir.state import BlockKey, sequence
@@ -70,7 +69,7 @@ def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     mixed = {one for one in reduced if kinds[one] != {"CommReduce"}}
     if not mixed:
         with suppress(ScheduleError):
-            sch.decompose_reduction(BlockRV(key), LoopRV(reduced[0]))
+            sch.decompose_reduction(sch.handle_of(key), sch.handle_of(reduced[0]))
             return []
     return [(key, loops[loops.index(reduced[0]) :], mixed)]
 

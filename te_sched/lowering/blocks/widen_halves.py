@@ -20,7 +20,6 @@ from te_sched.ir.intrinsic_table import FOREIGN
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
-from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import unobserved
 
@@ -41,7 +40,7 @@ def widen_halves(func: PrimFunc) -> PrimFunc:
             for place, region in enumerate(block.writes):
                 if block.init is not None and region.buffer in results and is_half(region.buffer):
                     with suppress(ScheduleError):  # it is rounded at each step then
-                        sch.cache_write(BlockRV(key), place, "global")
+                        sch.cache_write(sch.handle_of(key), place, "global")
         summed: PrimFunc = sch.mod["main"]
     mapper = _Widener(summed)
     return replace(summed, body=mapper.visit(summed.body))

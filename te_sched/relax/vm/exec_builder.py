@@ -152,7 +152,7 @@ class ExecBuilder(PublicObject):
         """Call a function; the result is kept in a register, or nowhere."""
         if dst is not None and dst.kind != "r":
             raise GraphError(
-                f"the result of {name} is to be kept in {dst}",
+                f"the result of {name} is to be kept in {dst.kind}[{dst.value}]",
                 "an instruction writes registers alone",
                 "give a register: builder.r(number)",
             )
