@@ -342,8 +342,8 @@ def advice_to_initialize(index: BlockIndex, key: BlockKey, other: str) -> str:
         return other
     buffer = block.writes[0].buffer
     is_begun = any(one is not key for one in writers(index, key, buffer))
-    earlier = ", or apply this before decompose_reduction" if is_begun else ""
-    return f"write `with T.init(): {buffer.name}[...] = ...` in block {key.name}{earlier}"
+    earlier = "apply this before decompose_reduction, or " if is_begun else ""
+    return f"{earlier}write `with T.init(): {buffer.name}[...] = ...` in block {block.name_hint}"
 
 
 def first_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> tuple[BlockKey, str] | None:
@@ -355,7 +355,7 @@ def first_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> tuple[Bloc
         reduction = why_not_reduction(index, key, keys)
         if reduction:
             text = f"neither complete ({complete}) nor a reduction ({reduction})"
-            return key, f"block {key.name} is {text}"
+            return key, f"block {index.block(key).name_hint} is {text}"
     return None
 
 

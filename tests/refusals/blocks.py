@@ -273,7 +273,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         MATMUL,
         _decomposed,
-        r"has no T.init(.|\n)*in block C, or apply this before decompose_reduction",
+        r"block C_update is (.|\n)*has no T.init(.|\n)*apply this before decompose_reduction",
     ),
     (MATMUL, lambda s: s.fuse(), "fuse needs a loop, got none"),
     (MATMUL, lambda s: s.fuse(*loops(s, "C")[1::-1]), "cannot fuse loops j and i"),
