@@ -1,6 +1,7 @@
 """Builders and runners: results, comparison with the unscheduled program, functions of the user."""
 
 import os
+import re
 import time
 
 import numpy as np
@@ -173,7 +174,9 @@ def test_hopeless_candidates_are_ended_early(monkeypatch):
     reference, path = built(count, asleep)
     runner = ms.runner.LocalRunner()
     message = measured(runner, path, count, reference).error_msg
-    assert message.startswith("LocalRunner: Timeout, killed after 0.5")
+    found = re.fullmatch(r"LocalRunner: Timeout, killed after ([0-9.]+) seconds", message)
+    assert found is not None
+    assert float(found[1]) < 10
     runner.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from dataclasses import replace
 from typing import Any
@@ -283,8 +284,8 @@ def test_explain_measures_what_runs_and_says_what_does_not() -> None:
     steps = te_sched.explain(s, args).steps
     assert all(step.timing.milliseconds is not None for step in steps)
     first, second = (step_text(step) for step in steps)
-    assert "as fast as" not in first
-    assert "as fast as at first" in second
+    assert "at first" not in first
+    assert re.search(r"as (fast|slow) as at first", second)
     s, args = scaled()
     s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
     step = te_sched.explain(s, args).steps[-1]
