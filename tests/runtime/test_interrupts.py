@@ -253,7 +253,7 @@ try:
 except KeyboardInterrupt:
     print("stopped")
 assert not any((ctypes.c_void_p * 3).from_address(interrupts.address("kept")))
-assert not registry._pending
+assert len(registry._pending) <= 1  # the error, if the interrupt came first
 """
 
 
