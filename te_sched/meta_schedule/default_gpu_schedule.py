@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
-from te_sched.meta_schedule.schedule_rule.block_properties import is_root
-from te_sched.tensorir.handles import BlockRV
+from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
@@ -43,15 +40,9 @@ class DefaultGPUSchedule(ModulePass):
 def _bound(func: PrimFunc, target: Target) -> PrimFunc:
     sch = Schedule(func)
     most = min(_THREADS, target.max_threads_per_block)
-    for block in [*_inner_blocks(sch, sch.get_block("root"))]:
-        if not is_root(sch, block.key):
-            bind_block(sch, block, _BLOCKS, most, lambda count: min(count, most))
+    root = sch.block_key(sch.get_block("root"), "DefaultGPUSchedule")
+    for key in list(blocks_inside(sch, root)):
+        if not is_root(sch, key):
+            bind_block(sch, sch.handle_of(key), _BLOCKS, most, lambda count: min(count, most))
     made: PrimFunc = sch.mod["main"]
     return named_as(made, func).with_attr(IS_SCHEDULED, True)
-
-
-def _inner_blocks(sch: Schedule, block: BlockRV) -> Iterator[BlockRV]:
-    """The blocks inside of a block, with those inside of them."""
-    for inner in sch.get_child_blocks(block):
-        yield inner
-        yield from _inner_blocks(sch, inner)
