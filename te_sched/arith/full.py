@@ -2,21 +2,31 @@
 
 Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as in
 TVM. Other expressions (loads, floating-point arithmetic, calls, choices) are rebuilt once. Sums of
-variables and guards such as `i * 8 + j < 60` have fast paths.
+variables (`simplified`) and their comparisons with numbers (`comparisons`) have fast paths.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from math import gcd
 from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.canonical import Canonicalizer
+from te_sched.arith.comparisons import Comparisons
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
-from te_sched.ir.expr import GE, GT, LE, LT, FloatImm, IntImm, Select, StringImm, Var
+from te_sched.ir.expr import (
+    GE,
+    GT,
+    LE,
+    LT,
+    FloatImm,
+    IntImm,
+    Select,
+    StringImm,
+    Var,
+)
 from te_sched.ir.term_keys import same
 
 # The greatest difference a - b for which a comparison holds, or the one for which it does not.
@@ -38,6 +48,11 @@ class Simplifier(Rewriter):
     def canonicalizer(self) -> Canonicalizer:
         """Implements `Analyzer.canonical_simplify`."""
         return Canonicalizer(self.facts)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """The forms of comparisons of sums with numbers."""
+        return Comparisons(self)
 
     def visit(self, e: Any) -> Any:
         """The simplified expression."""
@@ -90,11 +105,10 @@ class Simplifier(Rewriter):
         dtype = e.a.dtype
         if dtype not in INDEX_TYPES:
             return Rewriter.visit_CompareOp(self, e)
-        if not self.facts.differences:
-            done = self.guard(e) if type(e) is LT and type(e.b) is IntImm else self.decided(e)
-            if done is not None:
-                return done
-        return self.in_steps(e)
+        done = self.comparisons.form(e)
+        if done is None and not self.facts.differences:
+            done = self.decided(e)
+        return self.in_steps(e) if done is None else done
 
     def decided(self, e: Any) -> Any | None:
         """An inequality of sums that the bounds of their difference decide; otherwise None."""
@@ -114,35 +128,3 @@ class Simplifier(Rewriter):
         if high <= highest_true:
             return build.truth(not is_negated)
         return build.truth(is_negated) if low > highest_true else None
-
-    def guard(self, e: Any) -> Any | None:
-        """A sum of positive scales < a constant, if only its order may change; otherwise None."""
-        scales: dict[Var, int] = {}
-        try:
-            limit = e.b.value - collect(e.a, 1, scales, self.facts.values)
-        except NotAffine:
-            return None
-        factors = scales.values()
-        if not scales or min(factors) != 1:
-            return None
-        common = gcd(limit, *[scale for scale in factors if scale != 1])
-        small = [var for var, scale in scales.items() if scale == 1]
-        if common != 1 and len(small) < len(scales) and self._adds_up_below(small, common):
-            return None
-        try:
-            value, bound = sum_of(scales, 0, e.a.dtype), build.fitting(limit, e.a.dtype)
-        except build.Overflow:
-            return None
-        low, high = self.facts.bounds.of(value)
-        if high < limit:
-            return build.truth(True)
-        if low >= limit:
-            return build.truth(False)
-        done = LT(value, bound)
-        known = self.literal(done) if self.facts.true else None
-        return done if known is None else known
-
-    def _adds_up_below(self, variables: list[Var], limit: int) -> bool:
-        """Whether 0 <= the sum of the variables < limit."""
-        intervals = [self.facts.bounds.of(var) for var in variables]
-        return sum(low for low, _ in intervals) >= 0 and sum(high for _, high in intervals) < limit

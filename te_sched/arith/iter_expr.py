@@ -9,7 +9,7 @@ Must not know how expressions are visited.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -242,30 +242,43 @@ class NotAffine(Exception):
     """The expression is not a sum of scaled variables, or of parts of iterators."""
 
 
-def collect(e: Any, factor: int, scales: dict[Var, int], values: Mapping[Var, Expr]) -> int:
-    """Add e * factor to the scales of variables and return its constant part; raises NotAffine."""
+def collect(
+    e: Any,
+    factor: int,
+    scales: dict[Any, int],
+    values: Mapping[Var, Expr],
+    term: Callable[[Any], Any] | None = None,
+) -> int:
+    """Add e * factor to the scales of variables and return its constant part; raises NotAffine.
+
+    `term` may give other expressions that count as variables; it returns their form, or None.
+    """
     kind = type(e)
     if kind is Var:
         if e in values:
-            return collect(values[e], factor, scales, values)
+            return collect(values[e], factor, scales, values, term)
         scales[e] = scales.get(e, 0) + factor
         return 0
     if kind is IntImm:
         return e.value * factor  # type: ignore[no-any-return]
     if kind is Add:
-        left = collect(e.a, factor, scales, values)
-        return left + collect(e.b, factor, scales, values)
+        left = collect(e.a, factor, scales, values, term)
+        return left + collect(e.b, factor, scales, values, term)
     if kind is Mul and type(e.b) is IntImm:
-        return collect(e.a, factor * e.b.value, scales, values)
+        return collect(e.a, factor * e.b.value, scales, values, term)
     if kind is Sub:
-        left = collect(e.a, factor, scales, values)
-        return left + collect(e.b, -factor, scales, values)
+        left = collect(e.a, factor, scales, values, term)
+        return left + collect(e.b, -factor, scales, values, term)
     if kind is Mul and type(e.a) is IntImm:
-        return collect(e.b, factor * e.a.value, scales, values)
-    raise NotAffine
+        return collect(e.b, factor * e.a.value, scales, values, term)
+    form = None if term is None else term(e)
+    if form is None:
+        raise NotAffine
+    scales[form] = scales.get(form, 0) + factor
+    return 0
 
 
-def sum_of(scales: Mapping[Var, int], base: int, dtype: str) -> Expr:
+def sum_of(scales: Mapping[Any, int], base: int, dtype: str) -> Expr:
     """The sum of scaled variables and a constant, written as `to_expr` does."""
     parts: list[tuple[int, Expr]] = [(scale, var) for var, scale in scales.items() if scale]
     if len(parts) == 1 and base == 0 and parts[0][0] < -1:
