@@ -296,8 +296,33 @@ def _is_negated(e: Any) -> bool:
     return factor == -1 and type(e) is Var
 
 
+def _is_written(e: Any, values: Mapping[Var, Expr]) -> bool:
+    """Whether e is a sum as `_written` makes it: different variables with positive scales, the
+    largest first, and a constant.
+    """
+    if (type(e) is Add or type(e) is Sub) and type(e.b) is IntImm:
+        if e.b.value <= 0:
+            return False
+        e = e.a
+    least, seen = 1, set()
+    while True:
+        term, scale = e.b if type(e) is Add else e, 1
+        if type(term) is Mul and type(term.b) is IntImm:
+            term, scale = term.a, term.b.value
+            if scale == 1:
+                return False
+        if type(term) is not Var or scale < least or term in seen or term in values:
+            return False
+        if type(e) is not Add:
+            return True
+        seen.add(term)
+        e, least = e.a, scale
+
+
 def simplified(e: Expr, values: Mapping[Var, Expr]) -> Expr | None:
     """The simplified sum, or None when e is not a sum of scaled variables."""
+    if _is_written(e, values):
+        return e
     scales: dict[Var, int] = {}
     try:
         base = collect(e, 1, scales, values)
