@@ -18,7 +18,7 @@ from te_sched.arith.iter_expr import (
     times,
     to_expr,
 )
-from te_sched.ir.expr import Expr, IntImm, Mul, Var
+from te_sched.ir.expr import Add, Expr, IntImm, Mul, Var
 from tests.arith.brute import show
 
 x, y = Var("x"), Var("y")
@@ -98,3 +98,34 @@ def test_digits_that_meet_become_one() -> None:
 def test_negative_parts_stand_last() -> None:
     assert show(to_expr(total((x, -2), (y, 3), base=-4))) == "(((y * 3) - (x * 2)) - 4)"
     assert show(to_expr(total((x, -1), base=5))) == "(5 - x)"
+
+
+@pytest.mark.parametrize(
+    ("e", "is_written"),
+    [
+        (x * 8 + y, True),
+        (x * 8 + y + 3, True),
+        (x * 8 + y - 3, True),
+        (x * 4 + y * 4, True),
+        (x, True),
+        (x * -1 + y, False),
+        (y + x * 8, False),
+        (x * 8 + x, False),
+        (x + 3 + y, False),
+        (Add(x, IntImm(0)), False),
+        (Mul(x, IntImm(1)), False),
+    ],
+    ids=str,
+)
+def test_a_sum_that_is_written_in_order_stays_the_same_object(e: Expr, is_written: bool) -> None:
+    assert (simplified(e, {}) is e) == is_written
+    assert e is x or simplified(e, {x: IntImm(2)}) is not e
+
+
+def test_quotients_are_terms_of_a_sum_if_asked() -> None:
+    scales: dict[Expr, int] = {}
+    quotient = x // 3
+    assert collect(quotient * 4 + y + 1, 2, scales, {}, lambda e: e) == 2
+    assert scales == {quotient: 8, y: 2}
+    with pytest.raises(NotAffine):
+        collect(quotient * 4 + y + 1, 2, {}, {}, lambda e: None)
