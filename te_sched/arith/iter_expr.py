@@ -304,9 +304,11 @@ def _is_written(e: Any, values: Mapping[Var, Expr]) -> bool:
         if e.b.value <= 0:
             return False
         e = e.a
-    least, seen = 1, set()
+    least = 1
+    seen: set[Var] = set()
     while True:
-        term, scale = e.b if type(e) is Add else e, 1
+        term: Any = e.b if type(e) is Add else e
+        scale = 1
         if type(term) is Mul and type(term.b) is IntImm:
             term, scale = term.a, term.b.value
             if scale == 1:
