@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 from te_sched import te, topi
 from te_sched.config import TO_RUN
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr
+from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.emit_te import call_te
+from te_sched.te.tensor import Tensor
 
 # erfc(x) = exp(-x**2) * P(x) / Q(x), highest power first: for 1 to 8, and from 8 on (W. J. Cody
 # 1969, with the coefficients of Cephes).
@@ -49,22 +50,21 @@ def _call(name: str, *args: Expr) -> Expr:
     return Call(args[0].dtype, f"tir.{name}", args)
 
 
-def _like(value: float, x: Any) -> Expr:
-    number: Expr = te.const(value, x.dtype)
-    return number
+def _like(value: float, x: Expr) -> Expr:
+    return ops.const(value, x.dtype)
 
 
 def emit_elementwise(
-    builder: BlockBuilder, name: str, function: Callable[..., Any], *operands: Any
-) -> Any:
+    builder: BlockBuilder, name: str, function: Callable[..., Expr], *operands: GraphExpr
+) -> GraphVar:
     """Bind `function` of the elements of tensors, which are broadcast."""
 
-    def computed(*tensors: Any) -> Any:
+    def computed(*tensors: Tensor) -> Tensor:
         shape = reduce(
             lambda a, b: topi.broadcast.broadcast_shape([a, b], name), [t.shape for t in tensors]
         )
 
-        def value(*i: Any) -> Any:
+        def value(*i: Expr) -> Expr:
             elements = [topi.broadcast.element(one, i, shape) for one in tensors]
             dtype = elements[0].dtype
             wide = "float32" if dtypes.is_small_float(dtype) else dtype
@@ -76,12 +76,12 @@ def emit_elementwise(
     return builder.emit(call)
 
 
-def expm1(builder: BlockBuilder, x: Any) -> Any:
+def expm1(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
     """exp(x) - 1"""
     return emit_elementwise(builder, "expm1", _grown, x)
 
 
-def _grown(v: Any) -> Any:
+def _grown(v: Expr) -> Expr:
     """exp(v) - 1; by its series near 0, of float32, where that is exact enough."""
     if v.dtype == "float64":
         return _call("expm1", v)
@@ -90,10 +90,10 @@ def _grown(v: Any) -> Any:
     return te.select(is_small, series, te.exp(v) - _like(1, v))
 
 
-def log1p(builder: BlockBuilder, x: Any) -> Any:
+def log1p(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
     """log(1 + x)"""
 
-    def value(v: Any) -> Any:
+    def value(v: Expr) -> Expr:
         one = _like(1, v)
         is_near = te.all(v > _like(-0.5, v), v < one)
         return (
@@ -105,7 +105,7 @@ def log1p(builder: BlockBuilder, x: Any) -> Any:
     return emit_elementwise(builder, "log1p", value, x)
 
 
-def _above_one(v: Any) -> Any:
+def _above_one(v: Expr) -> Expr:
     """log(1 + v); of float32 for v from -0.5 to 1, by the series of 2 * atanh(v / (v + 2))."""
     if v.dtype == "float64":
         return te.log1p(v)
@@ -114,10 +114,10 @@ def _above_one(v: Any) -> Any:
     return series * part
 
 
-def hypot(builder: BlockBuilder, x: Any, y: Any) -> Any:
+def hypot(builder: BlockBuilder, x: GraphExpr, y: GraphExpr) -> GraphVar:
     """sqrt(x * x + y * y), without overflow between"""
 
-    def value(v: Any, w: Any) -> Any:
+    def value(v: Expr, w: Expr) -> Expr:
         v, w = te.abs(v), te.abs(w)
         most, least = ops.maximum(v, w), ops.minimum(v, w)
         infinity, zero = _like(math.inf, v), _like(0, v)
@@ -128,17 +128,17 @@ def hypot(builder: BlockBuilder, x: Any, y: Any) -> Any:
     return emit_elementwise(builder, "hypot", value, x, y)
 
 
-def atan2(builder: BlockBuilder, y: Any, x: Any) -> Any:
+def atan2(builder: BlockBuilder, y: GraphExpr, x: GraphExpr) -> GraphVar:
     """The angle of the point (x, y)."""
     return emit_elementwise(builder, "atan2", te.atan2, y, x)
 
 
 def softplus(
-    builder: BlockBuilder, x: Any, beta: float = 1.0, threshold: float | None = None
-) -> Any:
+    builder: BlockBuilder, x: GraphExpr, beta: float = 1.0, threshold: float | None = None
+) -> GraphVar:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
 
-    def value(v: Any) -> Any:
+    def value(v: Expr) -> Expr:
         scaled = v * _like(beta, v)
         soft = _soft(scaled) / _like(beta, v)
         return soft if threshold is None else te.select(scaled > _like(threshold, v), v, soft)
@@ -146,48 +146,48 @@ def softplus(
     return emit_elementwise(builder, "softplus", value, x)
 
 
-def log_sigmoid(builder: BlockBuilder, x: Any) -> Any:
+def log_sigmoid(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
     """log(1 / (1 + exp(-x)))"""
     return emit_elementwise(
         builder, "logsigmoid", lambda v: _like(0, v) - _soft(_like(0, v) - v), x
     )
 
 
-def _soft(v: Any) -> Any:
+def _soft(v: Expr) -> Expr:
     """log(1 + exp(v))"""
     return ops.maximum(v, _like(0, v)) + _above_one(te.exp(_like(0, v) - te.abs(v)))
 
 
 def elu(
     builder: BlockBuilder,
-    x: Any,
+    x: GraphExpr,
     alpha: float = 1.0,
     scale: float = 1.0,
     input_scale: float = 1.0,
-) -> Any:
+) -> GraphVar:
     """scale * x where x >= 0, else scale * alpha * (exp(input_scale * x) - 1)."""
 
-    def value(v: Any) -> Any:
+    def value(v: Expr) -> Expr:
         grown = _grown(v * _like(input_scale, v)) * _like(alpha * scale, v)
         return te.select(v >= _like(0, v), v * _like(scale, v), grown)
 
     return emit_elementwise(builder, "elu", value, x)
 
 
-def prelu(builder: BlockBuilder, x: Any, slope: Any, of_zero: bool = False) -> Any:
+def prelu(builder: BlockBuilder, x: GraphExpr, slope: GraphExpr, of_zero: bool = False) -> GraphVar:
     """x where x > 0, else slope * x; `of_zero`: only where x < 0, so that no slope changes 0."""
 
-    def value(v: Any, w: Any) -> Any:
+    def value(v: Expr, w: Expr) -> Expr:
         zero = _like(0, v)
         return te.select(v < zero, v * w, v) if of_zero else te.select(v > zero, v, v * w)
 
     return emit_elementwise(builder, "prelu", value, x, slope)
 
 
-def erfc(builder: BlockBuilder, x: Any) -> Any:
+def erfc(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
     """1 - erf(x)"""
 
-    def value(v: Any) -> Any:
+    def value(v: Expr) -> Expr:
         size = ops.maximum(te.abs(v), _like(1, v))
         decay = te.exp(_like(0, v) - size * size)
         if v.dtype == "float64":
@@ -202,12 +202,12 @@ def erfc(builder: BlockBuilder, x: Any) -> Any:
     return emit_elementwise(builder, "erfc", value, x)
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
+def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Expr) -> Expr:
     above, below = [_polynomial(one, x) for one in coefficients]
     return above / below
 
 
-def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+def _polynomial(coefficients: Sequence[float], x: Expr) -> Expr:
     """The value of a polynomial, the coefficient of its highest power first."""
     first, *rest = coefficients
     return reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))

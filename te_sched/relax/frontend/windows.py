@@ -6,36 +6,39 @@ Must not know the format of a model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched import te
 from te_sched.ir import dtypes, ops
-from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.expr import Expr, IterVar
+from te_sched.ir.graph import Constant, GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import Size, shape_expr, sizes_of_tensor, tensor_info
+from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import ravel_index
 
-Array = np.ndarray[Any, Any]
+Array = NDArray[np.float64]
 
 
 def begun_inside(
     builder: BlockBuilder,
-    pool: Any,
-    extents: Sequence[Any],
-    padding: Sequence[Any],
-    strides: Sequence[Any],
-) -> Any:
+    pool: GraphVar,
+    extents: Sequence[Size],
+    padding: Sequence[int],
+    strides: Sequence[int],
+) -> GraphVar:
     """A pool without windows that begin in the padding at the end, which models leave out.
 
     `extents` are those of the dimensions before the pool, `padding` is that at their begin.
     """
-    shape = list(pool.struct_info.shape.values)
+    shape = list(shape_expr(sizes_of_tensor(pool, "pool tensors of a known shape")).values)
     sizes = shape[:2]
     for size, extent, pad, step in zip(shape[2:], extents, padding, strides, strict=True):
-        (reach,) = ShapeExpr((extent + pad - 1,)).values
+        (reach,) = shape_expr([extent + pad - 1]).values
         most = ops.floordiv(reach, step) + 1
         sizes.append(builder.analyzer.simplify(ops.minimum(size, most)))
     if all(map(builder.analyzer.can_prove_equal, sizes, shape)):
@@ -47,21 +50,21 @@ def begun_inside(
 
 def places_of_maxima(
     kernel: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
-) -> Callable[[Any, Any], Any]:
+) -> Callable[[Tensor, Tensor], Tensor]:
     """A function of tensor expressions that finds the places of the maxima of windows, as torch.
 
     A place counts the elements of the spatial dimensions. It is that of the first maximum, or of
     the last NaN where there is one.
     """
 
-    def place(data: Any, best: Any) -> Any:
+    def place(data: Tensor, best: Tensor) -> Tensor:
         extents = [ops.cast("int64", one) for one in data.shape[2:]]
         is_float = dtypes.is_float(data.dtype)
 
-        def over() -> list[Any]:
+        def over() -> list[IterVar]:
             return [te.reduce_axis((0, size), name="r") for size in kernel]
 
-        def window(index: Sequence[Any], axes: Sequence[Any]) -> tuple[Any, Any, Any]:
+        def window(index: Sequence[Expr], axes: Sequence[IterVar]) -> tuple[Expr, Expr, Expr]:
             """Whether an element of a window exists, the element, and its place."""
             spots = [
                 ops.cast("int64", i * step - pad + axis.var * gap)
@@ -75,13 +78,13 @@ def places_of_maxima(
             value = te.if_then_else(inside, data(*index[:2], *spots), te.const(0, data.dtype))
             return inside, value, ravel_index(spots, extents)
 
-        def first(*index: Any) -> Any:
+        def first(*index: Expr) -> Expr:
             axes = over()
             inside, value, at = window(index, axes)
             is_best = te.all(inside, ops.equal(value, best(*index)))
             return te.min(te.select(is_best, at, te.max_value("int64")), axis=axes)
 
-        def last(*index: Any) -> Any:
+        def last(*index: Expr) -> Expr:
             axes = over()
             inside, value, at = window(index, axes)
             is_nan = te.all(inside, te.isnan(value))
@@ -102,14 +105,14 @@ def places_of_maxima(
 
 def resampled(
     builder: BlockBuilder,
-    x: Any,
+    x: GraphExpr,
     axis: int,
     extent: int,
     coordinates: Array,
     method: str,
     alpha: float = -0.75,
     keeps_inside: bool = False,
-) -> Any:
+) -> GraphExpr:
     """A tensor with a dimension replaced by values at coordinates between its elements.
 
     method : "nearest" (the coordinates are places), "linear" or "cubic" with `alpha`.
@@ -128,14 +131,15 @@ def resampled(
         weights = np.where((places >= 0) & (places < extent), weights, 0)
         weights = weights / weights.sum(1, keepdims=True)
     places = np.clip(places, 0, extent - 1)
-    dtype, rank = x.struct_info.dtype, x.struct_info.ndim
-    total: Any = None
+    info = tensor_info(x)
+    total: GraphVar | None = None
     for tap in range(places.shape[1]):
         part = builder.emit(R.take(x, const(places[:, tap], "int64"), axis))
         if places.shape[1] > 1:
-            column = weights[:, tap].reshape([-1 if n == axis else 1 for n in range(rank)])
-            part = builder.emit(R.multiply(part, const(column, dtype)))
+            column = weights[:, tap].reshape([-1 if n == axis else 1 for n in range(info.ndim)])
+            part = builder.emit(R.multiply(part, const(column, info.dtype)))
         total = part if total is None else builder.emit(R.add(total, part))
+    assert total is not None
     return total
 
 
@@ -146,7 +150,9 @@ def _cubic(distance: Array, alpha: float) -> Array:
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
-def nonnegative_indices(builder: BlockBuilder, indices: Any, extents: Any) -> Any:
+def nonnegative_indices(
+    builder: BlockBuilder, indices: GraphExpr, extents: Size | Sequence[Size]
+) -> GraphExpr:
     """Indices of which the negative ones, which count from the end, are replaced by those from the
     begin.
 
@@ -157,26 +163,29 @@ def nonnegative_indices(builder: BlockBuilder, indices: Any, extents: Any) -> An
     indices : a tensor.
     extents : the extent of the dimension; or a list, for vectors of indices along the last axis.
     """
-    dtype = indices.struct_info.dtype
+    dtype = tensor_info(indices).dtype
     if dtype.startswith("uint"):
         return indices
-    is_fixed = all(
-        isinstance(one, int) for one in (extents if isinstance(extents, list) else [extents])
-    )
-    if hasattr(indices, "data"):  # a constant
+    several = extents if isinstance(extents, Sequence) else [extents]
+    fixed = [one for one in several if isinstance(one, int)]
+    is_fixed = len(fixed) == len(several)
+    is_vector = isinstance(extents, Sequence)
+    if isinstance(indices, Constant):
         values = indices.data.numpy()
         if not (values < 0).any():
             return indices
         if is_fixed:
-            return const(np.where(values < 0, values + np.array(extents), values), dtype)
+            wrapped = values + np.array(fixed if is_vector else fixed[0])
+            return const(np.where(values < 0, wrapped, values), dtype)
     if dtype in ("int8", "int16"):  # which may not hold the extents
         indices, dtype = builder.emit(R.astype(indices, "int64")), "int64"
+    sizes: GraphExpr
     if is_fixed:
-        sizes: Any = const(np.array(extents), dtype)
+        sizes = const(np.array(fixed if is_vector else fixed[0]), dtype)
     else:
-        shape = ShapeExpr(tuple(extents) if isinstance(extents, list) else (extents,))
-        sizes = builder.emit(R.astype(builder.emit(R.shape_to_tensor(shape)), dtype))
-        sizes = sizes if isinstance(extents, list) else builder.emit(R.reshape(sizes, []))
+        shape = builder.emit(R.shape_to_tensor(shape_expr(several)))
+        sizes = builder.emit(R.astype(shape, dtype))
+        sizes = sizes if is_vector else builder.emit(R.reshape(sizes, []))
     moved = builder.emit(R.add(indices, sizes))
     is_from_end = builder.emit(R.less(indices, const(0, dtype)))
     return builder.emit(R.where(is_from_end, moved, indices))

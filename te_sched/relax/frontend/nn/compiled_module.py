@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched import nd
 from te_sched.errors import GraphError, repr_of
 from te_sched.relax.frontend.nn.core import USES_OF_MODULES, NNModule, NNParameter, array_of
 from te_sched.relax.frontend.nn.exporter import export
-from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TupleSpec
+from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, Spec, TupleSpec
 from te_sched.relax.vm.build import build
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.relax.vm.machine import VirtualMachine
 
 
 def jit(
-    module: NNModule, spec: Any, device: Any, pipeline: Any, out_format: str, debug: bool
+    module: NNModule, spec: object, device: object, pipeline: object, out_format: str, debug: bool
 ) -> TorchModule:
     """The module, compiled for a device."""
     if out_format != "torch":
@@ -30,7 +31,7 @@ def jit(
     return TorchModule(methods, VirtualMachine(built, place), values)
 
 
-def _value_of(name: str, param: NNParameter) -> Any:
+def _value_of(name: str, param: NNParameter) -> nd.NDArray:
     if param.data is None:
         raise GraphError(
             f"parameter {name} has no values",
@@ -46,18 +47,18 @@ class TorchModule:
     It keeps the effects from call to call.
     """
 
-    def __init__(self, spec: ModuleSpec, vm: Any, params: list[Any]) -> None:
+    def __init__(self, spec: ModuleSpec, vm: VirtualMachine, params: list[nd.NDArray]) -> None:
         self.spec, self.vm, self.params = spec, vm, params
         self.effects = self._first_effects()
 
-    def _first_effects(self) -> list[Any]:
+    def _first_effects(self) -> list[object]:
         try:
             function = self.vm["_initialize_effect"]
         except (KeyError, AttributeError, ValueError):
             return []
         return list(function())
 
-    def __getitem__(self, method_name: str) -> Any:
+    def __getitem__(self, method_name: str) -> Callable[..., Any]:
         pairs = zip(self.spec.method_names, self.spec.method_specs, strict=True)
         methods = dict(pairs)
         if method_name not in methods:
@@ -68,7 +69,7 @@ class TorchModule:
             )
         return lambda *args: self._call(method_name, methods[method_name], args)
 
-    def _call(self, name: str, spec: MethodSpec, args: Any) -> Any:
+    def _call(self, name: str, spec: MethodSpec, args: Sequence[object]) -> object:
         if len(args) != len(spec.arg_names):
             raise GraphError(
                 f"method {name} is called with {len(args)} arguments, "
@@ -89,7 +90,7 @@ class TorchModule:
         return _to_torch(result)
 
 
-def _to_graph(kind: Any, value: Any) -> Any:
+def _to_graph(kind: Spec, value: Any) -> object:
     """A value of the caller as one of the virtual machine."""
     if isinstance(kind, IntSpec):
         return ShapeTuple([int(value)])
@@ -98,7 +99,7 @@ def _to_graph(kind: Any, value: Any) -> Any:
     return array_of(value) if hasattr(value, "shape") else value
 
 
-def _to_torch(value: Any) -> Any:
+def _to_torch(value: object) -> object:
     """A value of the virtual machine as one of torch; shares the memory of arrays."""
     import torch
 

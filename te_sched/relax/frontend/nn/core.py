@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from te_sched import nd
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -21,7 +22,6 @@ from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import DataflowVar, GraphExpr, GraphVar, TupleGetItem
 from te_sched.ir.struct_info import (
     ObjectStructInfo,
-    ShapeExpr,
     ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
@@ -30,8 +30,19 @@ from te_sched.ir.struct_info import (
 from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import Size, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
 from te_sched.signatures import checked_as
+
+# Annotations of arguments that are checked where they are used.
+SizeOrName = Annotated["Size | SupportsIndex | str", "what sizes_of takes"]
+TensorLike = Annotated["NNTensor | ArrayLike", "what nn.op.add takes"]
+Sizes = Annotated["Size | Sequence[Size]", "what relax.op.reshape takes"]
+Ints = Annotated["int | Sequence[int]", "what relax.op.squeeze takes"]
+
+NNTensors = Any  # a tensor, or a tuple of them: which one, the expression says
+
+_Part = TypeVar("_Part")
 
 _DEFAULT = threading.local()  # .dtype: that of parameters without one, in this thread
 
@@ -72,7 +83,7 @@ class NNTensor(PublicObject):
 
     _public_name = "nn.Tensor"
 
-    def __init__(self, *, _expr: Any) -> None:
+    def __init__(self, *, _expr: GraphExpr) -> None:
         info = _expr.struct_info
         if not isinstance(info, TensorStructInfo):
             raise GraphError(
@@ -83,12 +94,12 @@ class NNTensor(PublicObject):
         self._expr = _expr
 
     @staticmethod
-    def from_const(data: Any) -> NNTensor:
+    def from_const(data: ArrayLike) -> NNTensor:
         """A tensor with these values, of the dtype that `relax.const` gives them."""
         return NNTensor(_expr=const(data))
 
     @staticmethod
-    def from_scalar(data: Any, dtype: str) -> NNTensor:
+    def from_scalar(data: ArrayLike, dtype: str) -> NNTensor:
         """A tensor of a number, without dimensions."""
         return NNTensor(_expr=const(data, dtype))
 
@@ -98,71 +109,55 @@ class NNTensor(PublicObject):
         return NNTensor(_expr=GraphVar(name, struct_info))
 
     @staticmethod
-    def placeholder(shape: Sequence[Any], dtype: str, name: str = "tensor") -> NNTensor:
+    def placeholder(shape: Sequence[SizeOrName], dtype: str, name: str = "tensor") -> NNTensor:
         """A variable of a shape, of ints, strings for names of sizes, and expressions."""
         names: dict[str, Var] = {}
         return NNTensor.from_struct_info(TensorStructInfo(sizes_of(shape, names), dtype), name)
 
     @property
-    def shape(self) -> list[Any]:
+    def shape(self) -> list[Size]:
         """The sizes: ints, and expressions where they are not constant."""
-        return _readable(shape_of(self._expr).values)
+        return sizes_of_tensor(self._expr, "use an operation with a known shape")
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return int(self._expr.struct_info.ndim)
+        return tensor_info(self._expr).ndim
 
     @property
     def dtype(self) -> str:
         """The dtype."""
-        return str(self._expr.struct_info.dtype)
+        return tensor_info(self._expr).dtype
 
     if TYPE_CHECKING:  # given by nn.op
 
-        def __add__(self, other: Any) -> NNTensor: ...
-        def __radd__(self, other: Any) -> NNTensor: ...
-        def __sub__(self, other: Any) -> NNTensor: ...
-        def __rsub__(self, other: Any) -> NNTensor: ...
-        def __mul__(self, other: Any) -> NNTensor: ...
-        def __rmul__(self, other: Any) -> NNTensor: ...
-        def __truediv__(self, other: Any) -> NNTensor: ...
-        def __rtruediv__(self, other: Any) -> NNTensor: ...
-        def __lt__(self, other: Any) -> NNTensor: ...
-        def __le__(self, other: Any) -> NNTensor: ...
-        def __gt__(self, other: Any) -> NNTensor: ...
-        def __ge__(self, other: Any) -> NNTensor: ...
+        def __add__(self, other: TensorLike) -> NNTensor: ...
+        def __radd__(self, other: TensorLike) -> NNTensor: ...
+        def __sub__(self, other: TensorLike) -> NNTensor: ...
+        def __rsub__(self, other: TensorLike) -> NNTensor: ...
+        def __mul__(self, other: TensorLike) -> NNTensor: ...
+        def __rmul__(self, other: TensorLike) -> NNTensor: ...
+        def __truediv__(self, other: TensorLike) -> NNTensor: ...
+        def __rtruediv__(self, other: TensorLike) -> NNTensor: ...
+        def __lt__(self, other: TensorLike) -> NNTensor: ...
+        def __le__(self, other: TensorLike) -> NNTensor: ...
+        def __gt__(self, other: TensorLike) -> NNTensor: ...
+        def __ge__(self, other: TensorLike) -> NNTensor: ...
         def __neg__(self) -> NNTensor: ...
         def astype(self, dtype: str) -> NNTensor: ...
-        def maximum(self, other: Any) -> NNTensor: ...
-        def minimum(self, other: Any) -> NNTensor: ...
-        def reshape(self, *shape: Any) -> NNTensor: ...
-        def permute_dims(self, *axes: Any) -> NNTensor: ...
+        def maximum(self, other: TensorLike) -> NNTensor: ...
+        def minimum(self, other: TensorLike) -> NNTensor: ...
+        def reshape(self, *shape: Sizes) -> NNTensor: ...
+        def permute_dims(self, *axes: Ints) -> NNTensor: ...
         def repeat(self, repeats: int, axis: int | None = None) -> NNTensor: ...
 
     def __repr__(self) -> str:
         return f'Tensor([{", ".join(map(str, self.shape))}], "{self.dtype}")'
 
 
-def shape_of(expr: Any) -> ShapeExpr:
-    """The shape of an expression; GraphError if it is not known."""
-    shape = expr.struct_info.shape
-    if not isinstance(shape, ShapeExpr):
-        raise GraphError(
-            f"the shape of {repr_of(expr)} is not known",
-            f"it is {expr.struct_info}",
-            "use an operation with a known shape",
-        )
-    return shape
-
-
-def _readable(sizes: Sequence[Expr]) -> list[Any]:
-    return [one.value if hasattr(one, "value") else one for one in sizes]
-
-
-def sizes_of(shape: Sequence[Any], names: dict[str, Var]) -> tuple[Any, ...]:
+def sizes_of(shape: Sequence[SizeOrName], names: dict[str, Var]) -> tuple[Size, ...]:
     """Sizes in which names are variables; `names` has those that exist, and gets the new ones."""
-    found: list[Any] = []
+    found: list[Size] = []
     for size in shape:
         if isinstance(size, str):
             size = names.setdefault(size, Var(size, "int64"))
@@ -186,7 +181,9 @@ class NNParameter(NNTensor):
     ([n, 4], None)
     """
 
-    def __init__(self, shape: Sequence[Any], dtype: str | None = None) -> None:
+    _expr: GraphVar
+
+    def __init__(self, shape: Sequence[SizeOrName], dtype: str | None = None) -> None:
         self._written = (tuple(shape), dtypes.known(dtype) or get_default_dtype())
         self._data: nd.NDArray | None = None
         self.declare("param", {})
@@ -198,7 +195,7 @@ class NNParameter(NNTensor):
         self.bind(made)
         return made
 
-    def bind(self, expr: Any) -> None:
+    def bind(self, expr: GraphVar) -> None:
         """Wrap another expression."""
         self._expr = expr
 
@@ -208,7 +205,7 @@ class NNParameter(NNTensor):
         return self._data
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: ArrayLike | None) -> None:
         if value is None:
             self._data = None
             return
@@ -243,11 +240,11 @@ class NNParameter(NNTensor):
                 "convert the model before its values are loaded",
             )
         self._written = (self._written[0], dtype)
-        info = self._expr.struct_info
-        self.bind(GraphVar(self._expr.name_hint, TensorStructInfo(info.shape, dtype)))
+        shape = tensor_info(self._expr).shape
+        self.bind(GraphVar(self._expr.name_hint, TensorStructInfo(shape, dtype)))
 
 
-def array_of(value: Any) -> nd.NDArray:
+def array_of(value: ArrayLike) -> nd.NDArray:
     """An array of te_sched, numpy or torch as one of te_sched; a tensor of torch is copied."""
     if isinstance(value, nd.NDArray):
         return value
@@ -257,7 +254,7 @@ def array_of(value: Any) -> nd.NDArray:
 class NNObject:
     """A value that is not a tensor: a cache, a function, ... (`Object`)."""
 
-    def __init__(self, *, _expr: Any, _name: str) -> None:
+    def __init__(self, *, _expr: GraphExpr, _name: str) -> None:
         expr = _expr if isinstance(_expr, GraphVar) else current_builder().emit(_expr, _name)
         if not isinstance(expr.struct_info, ObjectStructInfo):
             raise GraphError(
@@ -310,20 +307,20 @@ class NNModule(SubroutineMixin):
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, NNParameter]]:
         """The parameters of the module and the modules in it, with the path to each."""
-        yield from _attributes(self, prefix, lambda one: isinstance(one, NNParameter))
+        yield from _attributes(self, prefix, NNParameter)
 
     def parameters(self) -> Iterator[NNParameter]:
         """The parameters of the module and the modules in it."""
         for _, one in self.named_parameters():
             yield one
 
-    def variable_slots(self) -> list[tuple[Any, str]]:
+    def variable_slots(self) -> list[tuple[object, str]]:
         """The parameters, and their attribute of the variable."""
         return [(one, "_expr") for one in self.parameters()]
 
     def named_effects(self) -> Iterator[tuple[str, NNEffect]]:
         """The effects of the module and the modules in it, with the path to each."""
-        yield from _attributes(self, "", lambda one: isinstance(one, NNEffect))
+        yield from _attributes(self, "", NNEffect)
 
     @checked_as(GraphTypeError)
     def state_dict(
@@ -367,7 +364,7 @@ class NNModule(SubroutineMixin):
                 own[name].data = one.data
         return missing, unexpected
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if not hasattr(self, "forward"):
             raise GraphError(
                 f"module {type(self).__name__} has no forward",
@@ -384,7 +381,7 @@ class NNModule(SubroutineMixin):
         if isinstance(getattr(self, "dtype", None), str) and dtype is not None:
             self.dtype = dtype
 
-    def export_tvm(self, spec: Any, debug: bool = False, allow_extern: bool = False) -> Any:
+    def export_tvm(self, spec: object, debug: bool = False, allow_extern: bool = False) -> Any:
         """The module of graphs, and the parameters with their paths.
 
         Parameters
@@ -408,9 +405,9 @@ class NNModule(SubroutineMixin):
 
     def jit(
         self,
-        spec: Any,
-        device: Any = "cpu",
-        pipeline: Any = "default_build",
+        spec: object,
+        device: object = "cpu",
+        pipeline: object = "default_build",
         out_format: str = "torch",
         debug: bool = False,
     ) -> Any:
@@ -464,23 +461,21 @@ class NNModuleList(NNModule):
         return x
 
 
-def _attributes(
-    root: NNModule, prefix: str, is_wanted: Callable[[Any], bool]
-) -> Iterator[tuple[str, Any]]:
+def _attributes(root: NNModule, prefix: str, kind: type[_Part]) -> Iterator[tuple[str, _Part]]:
     """The wanted attributes of a module and of the modules in it, with the path to each."""
     if isinstance(root, NNModuleList):
-        items: Iterator[tuple[str, Any]] = ((str(n), one) for n, one in enumerate(root))
+        items: Iterator[tuple[str, object]] = ((str(n), one) for n, one in enumerate(root))
     else:
         items = iter(vars(root).items())
     for name, one in items:
         path = f"{prefix}.{name}" if prefix else name
-        if is_wanted(one):
+        if isinstance(one, kind):
             yield path, one
         elif isinstance(one, NNModule):
-            yield from _attributes(one, path, is_wanted)
+            yield from _attributes(one, path, kind)
 
 
-def wrap_nested(expr: Any, name: str) -> Any:
+def wrap_nested(expr: GraphExpr, name: str) -> NNTensors:
     """Bind an expression to a variable, as a tensor; a tuple, and its elements, as a tuple.
 
     Parameters
@@ -505,7 +500,7 @@ def wrap_nested(expr: Any, name: str) -> Any:
     )
 
 
-def unwrap_nested(value: Any) -> GraphExpr | Any:
+def unwrap_nested(value: object) -> Any:
     """The expression of a tensor, an object, or of tuples and lists of them."""
     if isinstance(value, NNTensor | NNObject):
         return value._expr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.errors import GraphError, repr_of
-from te_sched.ir.graph import DataflowVar, GraphVar, PrimValue
+from te_sched.ir.graph import DataflowVar, GraphVar
 from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax import op as relax_op
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.frontend.common import Size, prim_value, shape_expr
 from te_sched.relax.frontend.nn.core import (
     NNEffect,
     NNTensor,
@@ -22,7 +22,22 @@ from te_sched.relax.frontend.nn.core import (
 class _OneState(NNEffect):
     """An effect whose state is one value."""
 
-    state: Any = None
+    _state: GraphVar | None = None
+
+    @property
+    def state(self) -> GraphVar:
+        """The state that the open function has now."""
+        if self._state is None:
+            raise GraphError(
+                f"the state of {type(self).__name__} is used outside of a function",
+                "a function of the model is given it, and returns it",
+                "use it in a method that is exported",
+            )
+        return self._state
+
+    @state.setter
+    def state(self, value: GraphVar) -> None:
+        self._state = value
 
     def create(self, name_hint: str) -> list[GraphVar]:
         """The parameter by which a function is given the state."""
@@ -35,7 +50,7 @@ class _OneState(NNEffect):
 
     def finalize(self) -> list[GraphVar]:
         """The state at the end of a function, which is forgotten."""
-        found, self.state = self.state, None
+        found, self._state = self.state, None
         return [found]
 
 
@@ -71,20 +86,19 @@ class KVCache(_OneState):
             "vm.builtin.attention_kv_cache_create",
             memory,
             shape,
-            PrimValue(0),  # type: ignore[arg-type]
+            prim_value(0),
             sinfo_args=[ObjectStructInfo()],
         )
         return [builder.emit(made, name_hint)]  # type: ignore[list-item]
 
-    def _shape(self, count: Any) -> ShapeExpr:
-        sizes: list[Any] = [count, *self.unit_shape]
-        return ShapeExpr(tuple(sizes))
+    def _shape(self, count: Size) -> ShapeExpr:
+        return shape_expr([count, *self.unit_shape])
 
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of elements."""
         self.dtype = dtype or self.dtype
 
-    def view(self, seq_len: Any) -> NNTensor:
+    def view(self, seq_len: Size) -> NNTensor:
         """The first elements, as one tensor."""
         shape = self._shape(seq_len)
         found: NNTensor = wrap_nested(

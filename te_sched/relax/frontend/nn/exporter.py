@@ -8,13 +8,12 @@ first effects. Must not know operations.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.graph import GraphVar, Tuple, TupleGetItem, as_expr
+from te_sched.ir.graph import GraphExpr, GraphVar, Tuple, TupleGetItem, as_expr
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import (
     ObjectStructInfo,
@@ -33,10 +32,19 @@ from te_sched.relax.frontend.nn.core import (
     NNParameter,
     NNTensor,
     sizes_of,
-    unwrap_nested,
 )
 from te_sched.relax.frontend.nn.effects import IOEffect
-from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TensorSpec, TupleSpec
+from te_sched.relax.frontend.nn.spec import (
+    IntSpec,
+    MethodSpec,
+    ModuleSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+
+# The module of graphs, the parameters with their paths, and the modules of compiled code.
+Exported = tuple[IRModule, list[tuple[str, NNParameter]], list[object]]
 
 _STATE = threading.local()  # .exports: those in progress in this thread, the innermost last
 
@@ -47,7 +55,7 @@ class Exporter(PublicObject):
     def __init__(self, debug: bool = False) -> None:
         self.builder = BlockBuilder()
         self.io_effect = IOEffect() if debug else None
-        self.extern_modules: list[Any] = []
+        self.extern_modules: list[object] = []
 
     @staticmethod
     def current() -> Exporter | None:
@@ -64,7 +72,7 @@ class Exporter(PublicObject):
         finally:
             exports.pop()
 
-    def build(self, spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, NNParameter]], list[Any]]:
+    def build(self, spec: ModuleSpec) -> Exported:
         """The module of graphs, the parameters, and the modules of compiled code."""
         params = list(spec.module.named_parameters())
         effects: list[tuple[str, NNEffect]] = list(spec.module.named_effects())
@@ -127,19 +135,20 @@ class Exporter(PublicObject):
                 output = builder.emit_output(result)
             builder.emit_func_output(output)
 
-    def _argument(self, kind: Any, value: Any, name: str) -> Any:
+    def _argument(self, kind: Spec, value: GraphVar, name: str) -> object:
         """The value that a method is called with, for a parameter of the function."""
         if isinstance(kind, TensorSpec):
             return NNTensor(_expr=value)
         if isinstance(kind, IntSpec):
-            return value.struct_info.values[0]
+            return _size_in(value)
         if isinstance(kind, TupleSpec):
             items = [
                 self.builder.emit(TupleGetItem(value, n), f"{name}_{n}")
                 for n in range(len(kind.elements))
             ]
             pairs = zip(kind.elements, items, strict=True)
-            return type(kind.elements)(
+            make: Callable[[list[object]], object] = type(kind.elements)
+            return make(
                 [self._argument(one, item, f"{name}_{n}") for n, (one, item) in enumerate(pairs)]
             )
         return kind.object_type(_expr=value, _name=name)
@@ -176,7 +185,15 @@ class _Inputs:
         return found
 
 
-def _info_of(kind: Any, name: str, names: dict[str, Var]) -> StructInfo:
+def _size_in(value: GraphVar) -> Expr:
+    """The size that an int of a method is: the only one of a shape."""
+    info = value.struct_info
+    assert isinstance(info, ShapeStructInfo)
+    assert info.values is not None
+    return info.values[0]
+
+
+def _info_of(kind: Spec, name: str, names: dict[str, Var]) -> StructInfo:
     """The struct info of an argument of a kind."""
     if isinstance(kind, TensorSpec):
         return TensorStructInfo(sizes_of(kind.shape, names), kind.dtype)
@@ -188,7 +205,7 @@ def _info_of(kind: Any, name: str, names: dict[str, Var]) -> StructInfo:
     return ObjectStructInfo()
 
 
-def _result_of(value: Any, name: str) -> Any:
+def _result_of(value: object, name: str) -> GraphExpr:
     """The expression of the result of a method."""
     if isinstance(value, list | tuple):
         return Tuple(tuple([_result_of(one, name) for one in value]))
@@ -198,17 +215,15 @@ def _result_of(value: Any, name: str) -> Any:
             f"it is {'an expression' if isinstance(value, Expr) else kind_of(value)}",
             "return tensors, objects, and lists and tuples of them",
         )
-    return unwrap_nested(value)
+    return value._expr
 
 
-def export(
-    module: NNModule, spec: Any, debug: bool = False
-) -> tuple[IRModule, list[tuple[str, NNParameter]], list[Any]]:
+def export(module: NNModule, spec: object, debug: bool = False) -> Exported:
     """The module of graphs, the parameters, and the modules of compiled code."""
     return Exporter(debug).build(ModuleSpec.from_raw(spec, module))
 
 
-def add_extern(mod: Any) -> None:
+def add_extern(mod: object) -> None:
     """Add a module of compiled code to the export in progress."""
     exporter = Exporter.current()
     if exporter is None:

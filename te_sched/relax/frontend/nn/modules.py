@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.expr import Expr
+from te_sched.relax.frontend.common import Size, several
 from te_sched.relax.frontend.nn import op
-from te_sched.relax.frontend.nn.core import NNModule, NNModuleList, NNParameter, NNTensor
+from te_sched.relax.frontend.nn.core import (
+    Ints,
+    NNModule,
+    NNModuleList,
+    NNParameter,
+    NNTensor,
+    SizeOrName,
+    Sizes,
+)
 from te_sched.relax.frontend.nn.effects import IOEffect as IOEffect
 from te_sched.relax.frontend.nn.effects import KVCache as KVCache
 
@@ -20,7 +30,7 @@ class _Layer(NNModule):
 
     if TYPE_CHECKING:  # a call is one of forward
 
-        def __call__(self, *args: Any, **kwargs: Any) -> NNTensor: ...
+        def __call__(self, *args: object, **kwargs: object) -> NNTensor: ...
 
 
 class Identity(_Layer):
@@ -60,8 +70,8 @@ class Linear(_Layer):
 
     def __init__(
         self,
-        in_features: Any,
-        out_features: Any,
+        in_features: SizeOrName,
+        out_features: SizeOrName,
         bias: bool = True,
         dtype: str | None = None,
         out_dtype: str | None = None,
@@ -95,29 +105,29 @@ class _Convolution(_Layer):
 
     def __init__(
         self,
-        in_channels: Any,
-        out_channels: Any,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        in_channels: SizeOrName,
+        out_channels: SizeOrName,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
         bias: bool = True,
         dtype: str | None = None,
         data_layout: str | None = None,
     ) -> None:
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = _several(kernel_size, self.dimensions)
+        self.kernel_size = several(kernel_size, self.dimensions)
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.data_layout = data_layout or "NC" + "DHW"[-self.dimensions :]
         self.weight = NNParameter(self.weight_shape(), dtype)
         self.bias = NNParameter((out_channels,), dtype) if bias else None
 
-    def weight_shape(self) -> tuple[Any, ...]:
+    def weight_shape(self) -> tuple[SizeOrName, ...]:
         """The shape of the weight."""
         return (self.out_channels, self.of_group(self.in_channels), *self.kernel_size)
 
-    def of_group(self, channels: Any) -> Any:
+    def of_group(self, channels: SizeOrName) -> SizeOrName:
         """The channels of a group."""
         if self.groups == 1:
             return channels
@@ -128,10 +138,6 @@ class _Convolution(_Layer):
                 "give numbers, or groups=1",
             )
         return channels // self.groups
-
-
-def _several(given: Any, count: int) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given] * count
 
 
 class Conv1D(_Convolution):
@@ -170,13 +176,13 @@ class ConvTranspose1D(_Convolution):
 
     def __init__(
         self,
-        in_channels: Any,
-        out_channels: Any,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        dilation: Any = 1,
+        in_channels: SizeOrName,
+        out_channels: SizeOrName,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
         bias: bool = True,
         dtype: str | None = None,
@@ -186,7 +192,7 @@ class ConvTranspose1D(_Convolution):
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
         )
 
-    def weight_shape(self) -> tuple[Any, ...]:
+    def weight_shape(self) -> tuple[SizeOrName, ...]:
         """The shape of the weight."""
         return (self.in_channels, self.of_group(self.out_channels), *self.kernel_size)
 
@@ -201,13 +207,13 @@ class LayerNorm(_Layer):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: Sizes,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         dtype: str | None = None,
     ) -> None:
         self.normalized_shape, self.eps = normalized_shape, eps
-        shape = _several(normalized_shape, 1)
+        shape: list[Size] = several(normalized_shape, 1)
         self.weight = NNParameter(shape, dtype) if elementwise_affine else None
         self.bias = NNParameter(shape, dtype) if elementwise_affine else None
 
@@ -221,8 +227,8 @@ class RMSNorm(_Layer):
 
     def __init__(
         self,
-        hidden_size: Any,
-        axes: Any,
+        hidden_size: SizeOrName,
+        axes: Ints,
         epsilon: float = 1e-5,
         bias: bool = True,
         dtype: str | None = None,
@@ -252,7 +258,9 @@ class GroupNorm(_Layer):
         self.weight = NNParameter((num_channels,), dtype) if affine else None
         self.bias = NNParameter((num_channels,), dtype) if affine else None
 
-    def forward(self, x: NNTensor, channel_axis: int = 1, axes: Any = None) -> NNTensor:
+    def forward(
+        self, x: NNTensor, channel_axis: int = 1, axes: Sequence[int] | None = None
+    ) -> NNTensor:
         """The value."""
         args = (self.weight, self.bias, self.eps, channel_axis, axes)
         return op.group_norm(x, self.num_groups, *args)
@@ -261,7 +269,7 @@ class GroupNorm(_Layer):
 class Embedding(_Layer):
     """The rows of a table at places."""
 
-    def __init__(self, num: Any, dim: Any, dtype: str | None = None) -> None:
+    def __init__(self, num: SizeOrName, dim: SizeOrName, dtype: str | None = None) -> None:
         self.num, self.dim = num, dim
         self.weight = NNParameter((num, dim), dtype)
 
@@ -301,8 +309,9 @@ class TimestepEmbedding(_Layer):
         cond_proj_dim: int | None = None,
     ) -> None:
         self.linear_1 = Linear(in_channels, time_embed_dim)
-        has_condition = cond_proj_dim is not None
-        self.cond_proj = Linear(cond_proj_dim, in_channels, bias=False) if has_condition else None
+        self.cond_proj: Linear | None = None
+        if cond_proj_dim is not None:
+            self.cond_proj = Linear(cond_proj_dim, in_channels, bias=False)
         self.act = _activation(act_fn)
         self.linear_2 = Linear(time_embed_dim, out_dim or time_embed_dim)
         self.post_act = _activation(post_act_fn)

@@ -7,21 +7,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, kind_of, repr_of, user_place
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, ExprLike
 from te_sched.ir.graph import GraphExpr, GraphString, PrimValue, Tuple
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr
+from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr, StructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import (
+    Size,
+    as_list,
+    as_size,
+    fixed_size,
+    prim_value,
+    shape_expr,
+)
 from te_sched.relax.frontend.nn.core import (
+    Ints,
     NNTensor,
+    NNTensors,
+    Sizes,
+    TensorLike,
     current_builder,
     unwrap_nested,
     wrap_nested,
@@ -29,86 +42,97 @@ from te_sched.relax.frontend.nn.core import (
 from te_sched.relax.frontend.nn.exporter import Exporter
 
 IntOrInts = int | Sequence[int]
-NNTensors = Any  # a tensor, or a tuple of them
+Axes = Annotated["Ints | None", "what reductions take"]
+Argument = Annotated["NNTensor | ExprLike", "tensors, numbers and texts"]
+SeveralTensors = Annotated["NNTensor | Sequence[NNTensor]", "what functions of blocks write"]
+BlockArguments = Annotated[
+    "NNTensor | Sequence[NNTensor | Size]", "tensors, then numbers of functions of blocks"
+]
+Fill = Callable[[list[int]], NDArray[np.float64]]  # np.ones or np.zeros
+_Operands = tuple[GraphExpr, GraphExpr]
 
 
 # Arithmetic and comparisons
 
 
-def _tensor(expr: Any, name: str) -> NNTensor:
+def _tensor(expr: GraphExpr, name: str) -> NNTensor:
     """Bind an expression of a tensor."""
     found: NNTensor = wrap_nested(expr, name)
     return found
 
 
-def _operands(a: Any, b: Any) -> list[Any]:
+def _operands(a: TensorLike, b: TensorLike) -> _Operands:
     """Two tensors; a number takes the dtype of the other one."""
-    if not isinstance(a, NNTensor) and not isinstance(b, NNTensor):
+    tensors = [value for value in (a, b) if isinstance(value, NNTensor)]
+    if not tensors:
         raise GraphError(
             f"neither {repr_of(a)} nor {repr_of(b)} is a Tensor of nn",
             "an operation of a module computes with tensors",
             "give at least one tensor: nn.Tensor.from_const(value)",
         )
-    dtype = (a if isinstance(a, NNTensor) else b).dtype
-    return [one._expr if isinstance(one, NNTensor) else const(one, dtype) for one in (a, b)]
+    return _operand(a, tensors[0].dtype), _operand(b, tensors[0].dtype)
 
 
-def add(a: Any, b: Any, name: str = "add") -> NNTensor:
+def _operand(value: TensorLike, dtype: str) -> GraphExpr:
+    return value._expr if isinstance(value, NNTensor) else const(value, dtype)
+
+
+def add(a: TensorLike, b: TensorLike, name: str = "add") -> NNTensor:
     """a + b"""
     return _tensor(R.add(*_operands(a, b)), name)
 
 
-def subtract(a: Any, b: Any, name: str = "subtract") -> NNTensor:
+def subtract(a: TensorLike, b: TensorLike, name: str = "subtract") -> NNTensor:
     """a - b"""
     return _tensor(R.subtract(*_operands(a, b)), name)
 
 
-def multiply(a: Any, b: Any, name: str = "mul") -> NNTensor:
+def multiply(a: TensorLike, b: TensorLike, name: str = "mul") -> NNTensor:
     """a * b"""
     return _tensor(R.multiply(*_operands(a, b)), name)
 
 
-def divide(a: Any, b: Any, name: str = "divide") -> NNTensor:
+def divide(a: TensorLike, b: TensorLike, name: str = "divide") -> NNTensor:
     """a / b"""
     return _tensor(R.divide(*_operands(a, b)), name)
 
 
-def maximum(x1: Any, x2: Any, name: str = "maximum") -> NNTensor:
+def maximum(x1: TensorLike, x2: TensorLike, name: str = "maximum") -> NNTensor:
     """The greater of two values."""
     return _tensor(R.maximum(*_operands(x1, x2)), name)
 
 
-def minimum(x1: Any, x2: Any, name: str = "minimum") -> NNTensor:
+def minimum(x1: TensorLike, x2: TensorLike, name: str = "minimum") -> NNTensor:
     """The smaller of two values."""
     return _tensor(R.minimum(*_operands(x1, x2)), name)
 
 
-def less(a: Any, b: Any, name: str = "less") -> NNTensor:
+def less(a: TensorLike, b: TensorLike, name: str = "less") -> NNTensor:
     """a < b"""
     return _tensor(R.less(*_operands(a, b)), name)
 
 
-def less_equal(a: Any, b: Any, name: str = "less_equal") -> NNTensor:
+def less_equal(a: TensorLike, b: TensorLike, name: str = "less_equal") -> NNTensor:
     """a <= b"""
     return _tensor(R.less_equal(*_operands(a, b)), name)
 
 
-def greater(a: Any, b: Any, name: str = "greater") -> NNTensor:
+def greater(a: TensorLike, b: TensorLike, name: str = "greater") -> NNTensor:
     """a > b"""
     return _tensor(R.greater(*_operands(a, b)), name)
 
 
-def greater_equal(a: Any, b: Any, name: str = "greater_equal") -> NNTensor:
+def greater_equal(a: TensorLike, b: TensorLike, name: str = "greater_equal") -> NNTensor:
     """a >= b"""
     return _tensor(R.greater_equal(*_operands(a, b)), name)
 
 
-def equal(a: Any, b: Any, name: str = "equal") -> NNTensor:
+def equal(a: TensorLike, b: TensorLike, name: str = "equal") -> NNTensor:
     """Whether two values are equal."""
     return _tensor(R.equal(*_operands(a, b)), name)
 
 
-def not_equal(a: Any, b: Any, name: str = "not_equal") -> NNTensor:
+def not_equal(a: TensorLike, b: TensorLike, name: str = "not_equal") -> NNTensor:
     """Whether two values differ."""
     return _tensor(R.not_equal(*_operands(a, b)), name)
 
@@ -188,7 +212,7 @@ def astype(x: NNTensor, dtype: str, name: str = "astype") -> NNTensor:
 # Reductions, sorting
 
 
-def sum(x: NNTensor, axis: Any = None, keepdims: bool = False, name: str = "sum") -> NNTensor:
+def sum(x: NNTensor, axis: Axes = None, keepdims: bool = False, name: str = "sum") -> NNTensor:
     """The sum along axes."""
     return _tensor(R.sum(x._expr, axis, keepdims), name)
 
@@ -197,11 +221,11 @@ def cumsum(
     data: NNTensor,
     axis: int | None = None,
     dtype: str | None = None,
-    exclusive: Any = None,
+    exclusive: bool | None = None,
     name: str = "cumsum",
 ) -> NNTensor:
     """The sums of the first elements along an axis."""
-    return _tensor(R.cumsum(data._expr, axis, dtype, exclusive), name)
+    return _tensor(R.cumsum(data._expr, axis, dtype, bool(exclusive)), name)
 
 
 def sort(x: NNTensor, axis: int = -1, descending: bool = False, name: str = "sort") -> NNTensor:
@@ -242,7 +266,7 @@ def multinomial_from_uniform(
 ) -> NNTensor:
     """Samples of distributions, from uniform samples."""
     if sample_indices is None:
-        rows = np.arange(prob.shape[0]).astype("int64")
+        rows = np.arange(fixed_size(prob.shape[0], "number")).astype("int64")
         sample_indices = NNTensor.from_const(rows[:, None])
     args = (prob._expr, uniform_sample._expr, sample_indices._expr)
     return _tensor(R.multinomial_from_uniform(*args, dtype), name)
@@ -251,12 +275,12 @@ def multinomial_from_uniform(
 # Shapes
 
 
-def reshape(x: NNTensor, shape: Any, name: str = "reshape") -> NNTensor:
+def reshape(x: NNTensor, shape: Sizes, name: str = "reshape") -> NNTensor:
     """The elements in another shape; one size may be -1."""
     return _tensor(R.reshape(x._expr, shape), name)
 
 
-def permute_dims(x: NNTensor, axes: Any = None, name: str | None = None) -> NNTensor:
+def permute_dims(x: NNTensor, axes: Axes = None, name: str | None = None) -> NNTensor:
     """The tensor with its dimensions in another order, by default reversed."""
     if name is None:
         hint = getattr(x._expr, "name_hint", "")
@@ -264,12 +288,12 @@ def permute_dims(x: NNTensor, axes: Any = None, name: str | None = None) -> NNTe
     return _tensor(R.permute_dims(x._expr, axes), name)
 
 
-def permute(x: NNTensor, axes: Any, name: str = "permute") -> NNTensor:
+def permute(x: NNTensor, axes: Axes, name: str = "permute") -> NNTensor:
     """The tensor with its dimensions in another order."""
     return permute_dims(x, axes, name)
 
 
-def broadcast_to(x: NNTensor, shape: Sequence[Any], name: str = "broadcast_to") -> NNTensor:
+def broadcast_to(x: NNTensor, shape: Sequence[Size], name: str = "broadcast_to") -> NNTensor:
     """The tensor, repeated along dimensions of size 1."""
     return _tensor(R.broadcast_to(x._expr, shape), name)
 
@@ -279,7 +303,7 @@ def repeat(x: NNTensor, repeats: int, axis: int | None = None, name: str = "repe
     return _tensor(R.repeat(x._expr, repeats, axis), name)
 
 
-def squeeze(x: NNTensor, axis: Any = -1, name: str = "squeeze") -> NNTensor:
+def squeeze(x: NNTensor, axis: Axes = -1, name: str = "squeeze") -> NNTensor:
     """The tensor without dimensions of size 1."""
     return _tensor(R.squeeze(x._expr, axis), name)
 
@@ -294,7 +318,9 @@ def concat(x: Sequence[NNTensor], dim: int, name: str = "concat") -> NNTensor:
     return _tensor(R.concat([one._expr for one in x], dim), name)
 
 
-def split(ary: NNTensor, indices_or_sections: Any, axis: int = 0, name: str = "split") -> NNTensors:
+def split(
+    ary: NNTensor, indices_or_sections: Ints, axis: int = 0, name: str = "split"
+) -> NNTensors:
     """Parts of a tensor along an axis: a number of equal ones, or by places."""
     return wrap_nested(R.split(ary._expr, indices_or_sections, axis), name)
 
@@ -325,7 +351,7 @@ def triu(x: NNTensor, diagonal: int = 0, name: str = "triu") -> NNTensor:
 
 
 def full(
-    shape: Sequence[Any], fill_value: Any, dtype: str = "float32", name: str = "full"
+    shape: Sequence[Size], fill_value: TensorLike, dtype: str = "float32", name: str = "full"
 ) -> NNTensor:
     """A tensor of one value."""
     if isinstance(fill_value, NNTensor):
@@ -335,25 +361,25 @@ def full(
     return _tensor(R.full(shape, value, dtype), name)
 
 
-def zeros(shape: Sequence[Any], dtype: str = "float32", name: str = "zeros") -> NNTensor:
+def zeros(shape: Sequence[Size], dtype: str = "float32", name: str = "zeros") -> NNTensor:
     """A tensor of zeros."""
     return _tensor(R.zeros(shape, dtype), name)
 
 
-def ones(shape: Sequence[Any], dtype: str = "float32", name: str = "ones") -> NNTensor:
+def ones(shape: Sequence[Size], dtype: str = "float32", name: str = "ones") -> NNTensor:
     """A tensor of ones."""
     return _tensor(R.ones(shape, dtype), name)
 
 
-def empty(shape: Sequence[Any], dtype: str = "float32", name: str = "empty") -> NNTensor:
+def empty(shape: Sequence[Size], dtype: str = "float32", name: str = "empty") -> NNTensor:
     """A tensor whose elements are undefined."""
-    return _tensor(R.builtin.alloc_tensor(ShapeExpr(tuple(shape)), dtype, 0), name)
+    return _tensor(R.builtin.alloc_tensor(shape_expr(shape), dtype, 0), name)
 
 
 # Layers
 
 
-def _with_bias(result: Any, bias: NNTensor | None, layout: str, name: str) -> NNTensor:
+def _with_bias(result: GraphExpr, bias: NNTensor | None, layout: str, name: str) -> NNTensor:
     """A convolution, and the bias of its channels added."""
     if bias is None:
         return _tensor(result, name)
@@ -367,9 +393,9 @@ def conv1d(
     x: NNTensor,
     weight: NNTensor,
     bias: NNTensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     groups: int = 1,
     name: str = "conv1d",
 ) -> NNTensor:
@@ -382,9 +408,9 @@ def conv2d(
     x: NNTensor,
     weight: NNTensor,
     bias: NNTensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     groups: int = 1,
     data_layout: str = "NCHW",
     name: str = "conv2d",
@@ -400,9 +426,9 @@ def conv3d(
     x: NNTensor,
     weight: NNTensor,
     bias: NNTensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     groups: int = 1,
     data_layout: str = "NCDHW",
     name: str = "conv3d",
@@ -418,10 +444,10 @@ def conv1d_transpose(
     x: NNTensor,
     weight: NNTensor,
     bias: NNTensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    dilation: Ints = 1,
     groups: int = 1,
     name: str = "conv1d_transpose",
 ) -> NNTensor:
@@ -434,7 +460,7 @@ def conv1d_transpose(
 
 def layer_norm(
     x: NNTensor,
-    normalized_shape: Any,
+    normalized_shape: Sizes,
     weight: NNTensor | None = None,
     bias: NNTensor | None = None,
     eps: float = 1e-5,
@@ -448,13 +474,15 @@ def layer_norm(
     return _tensor(R.nn.layer_norm(x._expr, gamma, beta, axes=axes, epsilon=eps), name)
 
 
-def _or_filled(one: NNTensor | None, fill: Callable[..., Any], shape: Any, dtype: str) -> Any:
+def _or_filled(tensor: NNTensor | None, fill: Fill, shape: Sequence[Size], dtype: str) -> GraphExpr:
     """The expression of a tensor, by default a constant."""
-    return const(fill([int(size) for size in shape]), dtype) if one is None else one._expr
+    if tensor is not None:
+        return tensor._expr
+    return const(fill([fixed_size(as_size(size), "fill") for size in shape]), dtype)
 
 
 def rms_norm(
-    x: NNTensor, weight: NNTensor, axes: Any, epsilon: float = 1e-5, name: str = "rms_norm"
+    x: NNTensor, weight: NNTensor, axes: Ints, epsilon: float = 1e-5, name: str = "rms_norm"
 ) -> NNTensor:
     """Normalization by the mean of squares."""
     return _tensor(R.nn.rms_norm(x._expr, weight._expr, axes, epsilon), name)
@@ -506,8 +534,8 @@ def scaled_dot_product_attention(
 
 def interpolate(
     x: NNTensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Annotated[Sizes | None, "what relax.op takes"] = None,
+    scale_factor: Annotated[float | Sequence[float] | None, "of each dimension"] = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -526,7 +554,7 @@ def interpolate(
         factors = scale_factor if isinstance(scale_factor, list | tuple) else [scale_factor] * 2
         places = [data_layout.index("H"), data_layout.index("W")]
         size = [_scaled(x.shape[at], one) for at, one in zip(places, factors, strict=True)]
-    elif not isinstance(size, list | tuple):
+    elif not isinstance(size, Sequence):
         size = [size, size]
     if mode.startswith("nearest"):
         method, transformation = "nearest_neighbor", "asymmetric"
@@ -543,7 +571,7 @@ def interpolate(
     return _tensor(call, name)
 
 
-def _scaled(size: Any, factor: Any) -> Any:
+def _scaled(size: Size, factor: float) -> Size:
     return int(size * factor) if isinstance(size, int) else (size * factor).astype("int64")
 
 
@@ -578,11 +606,11 @@ def get_timestep_embedding(
 
 
 def tensor_expr_op(
-    tensor_expr_func: Callable[..., Any],
+    tensor_expr_func: Callable[..., object],
     name_hint: str,
-    args: Sequence[Any],
+    args: Sequence[object],
     *,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, object] | None = None,
 ) -> NNTensors:
     """The value of a function of tensor expressions."""
     given = [unwrap_nested(one) for one in args]
@@ -592,7 +620,9 @@ def tensor_expr_op(
     return wrap_nested(current_builder().emit(call), name_hint)
 
 
-def tensor_ir_op(func: PrimFunc, name_hint: str, args: Any, out: Any) -> NNTensors:
+def tensor_ir_op(
+    func: PrimFunc, name_hint: str, args: BlockArguments, out: SeveralTensors
+) -> NNTensors:
     """The value of a function of blocks; `out` has tensors of the shapes of its results."""
     call_args, sizes = _tensor_ir_args(args)
     name = current_builder().add_func(func, name_hint)
@@ -601,7 +631,11 @@ def tensor_ir_op(func: PrimFunc, name_hint: str, args: Any, out: Any) -> NNTenso
 
 
 def tensor_ir_inplace_op(
-    func: PrimFunc, name_hint: str, args: Any, inplace_indices: IntOrInts, out: Any
+    func: PrimFunc,
+    name_hint: str,
+    args: BlockArguments,
+    inplace_indices: IntOrInts,
+    out: SeveralTensors,
 ) -> NNTensors:
     """The value of a function of blocks that writes its results to some of its arguments."""
     call_args, sizes = _tensor_ir_args(args)
@@ -610,7 +644,7 @@ def tensor_ir_inplace_op(
     return wrap_nested(current_builder().emit(call), name_hint)
 
 
-def _tensor_ir_args(args: Any) -> tuple[Tuple, ShapeExpr | None]:
+def _tensor_ir_args(args: BlockArguments) -> tuple[Tuple, ShapeExpr | None]:
     """The tensors of arguments, and the numbers after them."""
     given = [args] if isinstance(args, NNTensor) else list(args)
     tensors = [one._expr for one in given if isinstance(one, NNTensor)]
@@ -622,17 +656,17 @@ def _tensor_ir_args(args: Any) -> tuple[Tuple, ShapeExpr | None]:
                 f"it is {kind_of(one)}",
                 "give tensors, then numbers",
             )
-    return Tuple(tuple(tensors)), ShapeExpr(tuple(numbers)) if numbers else None
+    return Tuple(tuple(tensors)), shape_expr(numbers) if numbers else None
 
 
-def _infos_of(out: Any) -> Any:
+def _infos_of(out: SeveralTensors) -> StructInfo | list[StructInfo]:
     if isinstance(out, NNTensor):
         return out._expr.struct_info
     infos = [one._expr.struct_info for one in out]
     return infos[0] if len(infos) == 1 else infos
 
 
-def extern(name: str, args: Sequence[Any], out: Any) -> NNTensors:
+def extern(name: str, args: Sequence[Argument], out: SeveralTensors) -> NNTensors:
     """The value of a registered function, which writes its results to given tensors.
 
     `out` has tensors of their shapes.
@@ -641,15 +675,15 @@ def extern(name: str, args: Sequence[Any], out: Any) -> NNTensors:
     return wrap_nested(R.call_dps_packed(name, given, _infos_of(out)), name.replace(".", "_"))
 
 
-def _as_argument(value: Any) -> GraphExpr | Any:
+def _as_argument(value: Argument) -> GraphExpr:
     if isinstance(value, NNTensor):
         return value._expr
     if isinstance(value, str):
         return GraphString(value)
-    return PrimValue(value)
+    return prim_value(value)
 
 
-def debug_func(name: str, *args: Any, _line_info: str | None = None) -> None:
+def debug_func(name: str, *args: Argument, _line_info: str | None = None) -> None:
     """Call a registered function with the place in the program, and values, when the model runs.
 
     It needs `debug=True` of the export.
@@ -675,7 +709,7 @@ def debug_func(name: str, *args: Any, _line_info: str | None = None) -> None:
     effect.state = current_builder().emit(call, effect.state.name_hint)
 
 
-def _as_debug_argument(value: Any) -> Any:
+def _as_debug_argument(value: Argument) -> GraphExpr:
     if type(value) is float:
         return PrimValue(ops.const(value, "float32"))
     return _as_argument(value)
@@ -689,15 +723,13 @@ def print_(tensor: NNTensor) -> None:
 def _give_operators() -> None:
     """Give tensors their operators and methods."""
 
-    def reshaped(x: NNTensor, *shape: Any) -> NNTensor:
-        is_one = len(shape) == 1 and isinstance(shape[0], list | tuple)
-        return reshape(x, shape[0] if is_one else shape)
+    def reshaped(x: NNTensor, *shape: Sizes) -> NNTensor:
+        return reshape(x, as_list(shape))
 
-    def permuted(x: NNTensor, *axes: Any) -> NNTensor:
-        is_one = len(axes) == 1 and isinstance(axes[0], list | tuple)
-        return permute_dims(x, (axes[0] if is_one else axes) or None)
+    def permuted(x: NNTensor, *axes: Ints) -> NNTensor:
+        return permute_dims(x, as_list(axes) or None)
 
-    methods: dict[str, Callable[..., Any]] = {
+    methods: dict[str, Callable[..., NNTensor]] = {
         "__add__": lambda x, other: add(x, other),
         "__radd__": lambda x, other: add(x, other),
         "__sub__": lambda x, other: subtract(x, other),

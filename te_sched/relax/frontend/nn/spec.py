@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
-from te_sched.relax.frontend.nn.core import NNModule
+from te_sched.relax.frontend.nn.core import NNModule, NNObject, SizeOrName
 
 MODES = ("plain", "packed", "none")
 _SETTINGS = "$"  # the key of the settings of a method
@@ -36,7 +36,7 @@ class TensorSpec:
     Tensor([1, n], 'float32')
     """
 
-    shape: Sequence[Any]
+    shape: Sequence[SizeOrName]
     dtype: str
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class TensorSpec:
 class ObjectSpec:
     """Another value (`spec.Object`); the method gets an instance of a class of `nn.Object`."""
 
-    object_type: Any
+    object_type: type[NNObject]
 
     def __repr__(self) -> str:
         return "object"
@@ -61,13 +61,17 @@ class TupleSpec:
     """Several values; the method gets a tuple or a list of them (`spec.Tuple`)."""
 
     name: str
-    elements: Any
+    elements: Annotated[list[Spec] | tuple[Spec, ...], "or what as_spec takes"]
 
     def __repr__(self) -> str:
         return repr(self.elements)
 
 
-def as_spec(given: Any, name: str) -> Any:
+# What a method is called with, for one parameter.
+Spec = Annotated["IntSpec | TensorSpec | ObjectSpec | TupleSpec", "what as_spec gives"]
+
+
+def as_spec(given: object, name: str) -> Spec:
     """The kind of an argument: a spec, `int` or "int", or a list or tuple of them."""
     if isinstance(given, IntSpec | TensorSpec | ObjectSpec):
         return given
@@ -93,14 +97,14 @@ class MethodSpec:
     argument ("plain"), as one tuple ("packed"), or not ("none").
     """
 
-    method: Callable[..., Any]
+    method: Callable[..., object]
     arg_names: list[str]
-    arg_specs: list[Any]
+    arg_specs: list[Spec]
     param_mode: str = "plain"
     effect_mode: str = "plain"
 
     @staticmethod
-    def from_raw(spec: Any, method: Callable[..., Any]) -> MethodSpec:
+    def from_raw(spec: object, method: Callable[..., object]) -> MethodSpec:
         """The arguments of a method, in its order, from a dictionary of them."""
         if isinstance(spec, MethodSpec):
             return spec
@@ -139,7 +143,7 @@ class MethodSpec:
         return MethodSpec(method, names, specs, *modes)
 
     @staticmethod
-    def from_torch(args: Sequence[Any], method: Callable[..., Any]) -> MethodSpec:
+    def from_torch(args: Sequence[object], method: Callable[..., object]) -> MethodSpec:
         """The arguments of a method, from values of torch that it is called with."""
         names = list(inspect.signature(method).parameters)[: len(args)]
         return MethodSpec(
@@ -159,7 +163,7 @@ def _has_rest(parameters: Mapping[str, inspect.Parameter]) -> bool:
     return any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
 
 
-def _spec_of(value: Any, name: str) -> Any:
+def _spec_of(value: object, name: str) -> Spec:
     """The kind of a value of torch, or of an int, or of a tuple of them."""
     if isinstance(value, int):
         return IntSpec()
@@ -182,7 +186,7 @@ class ModuleSpec:
     method_specs: list[MethodSpec]
 
     @staticmethod
-    def from_raw(spec: Any, module: NNModule) -> ModuleSpec:
+    def from_raw(spec: object, module: NNModule) -> ModuleSpec:
         """The methods of a module, from a dictionary of them."""
         if isinstance(spec, ModuleSpec):
             return spec

@@ -8,15 +8,16 @@ models, but that an attribute `_expr` is their expression.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphVar,
     SeqExpr,
@@ -27,6 +28,8 @@ from te_sched.ir.graph import (
 from te_sched.ir.visitor import substitute, walk
 from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
+
+_T = TypeVar("_T")
 
 
 class SubroutineMixin(PublicObject):
@@ -39,16 +42,16 @@ class SubroutineMixin(PublicObject):
         if forward is not None and cls.define_subroutine:
             cls.forward = _as_subroutine(forward)  # type: ignore[attr-defined]
 
-    def variable_slots(self) -> list[tuple[Any, str]]:
+    def variable_slots(self) -> list[tuple[object, str]]:
         """The objects and attributes at which the variables of its parameters are."""
         raise NotImplementedError
 
 
-def _as_subroutine(forward: Callable[..., Any]) -> Callable[..., Any]:
+def _as_subroutine(forward: Callable[..., _T]) -> Callable[..., _T]:
     """A method that calls a function whose body is `forward`."""
 
     @wraps(forward)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: SubroutineMixin, *args: object, **kwargs: object) -> _T:
         builder = BlockBuilder.current()
         if builder is None:
             return forward(self, *args, **kwargs)
@@ -60,13 +63,17 @@ def _as_subroutine(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _call(
-    builder: BlockBuilder, module: Any, forward: Callable[..., Any], names: list[str], args: Any
-) -> Any:
+    builder: BlockBuilder,
+    module: SubroutineMixin,
+    forward: Callable[..., _T],
+    names: list[str],
+    args: Sequence[Any],
+) -> _T:
     """Define the function of a module, and call it."""
     slots = module.variable_slots()
     own = [getattr(owner, name) for owner, name in slots]
     values = [builder.normalize_argument(_expr_of(one)) for one in args] + own
-    fresh: dict[Var, Any] = {one: Var(one.name, one.dtype) for one in _sizes_of(values)}
+    fresh: dict[Var, Expr] = {one: Var(one.name, one.dtype) for one in _sizes_of(values)}
     params = [
         GraphVar(name, as_struct_info(substitute(one.struct_info, fresh)))
         for name, one in zip([*names, *[one.name_hint for one in own]], values, strict=True)
@@ -86,11 +93,12 @@ def _call(
     func = GraphFunction(tuple(params), builder.normalize(SeqExpr((bindings[0],), output)))
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(module).__name__).lower()
     call = GraphCall(builder.add_func(func, name), tuple(values))
-    return _like(result, builder.emit(call, f"{name}_output"), builder)
+    wrapped: _T = _like(result, builder.emit(call, f"{name}_output"), builder)
+    return wrapped
 
 
 @contextmanager
-def _holding(slots: list[tuple[Any, str]], variables: list[GraphVar]) -> Iterator[None]:
+def _holding(slots: list[tuple[object, str]], variables: list[GraphVar]) -> Iterator[None]:
     """The parameters of a module are those of its function."""
     before = [getattr(owner, name) for owner, name in slots]
     for (owner, name), one in zip(slots, variables, strict=True):
@@ -102,17 +110,18 @@ def _holding(slots: list[tuple[Any, str]], variables: list[GraphVar]) -> Iterato
             setattr(owner, name, one)
 
 
-def _expr_of(value: Any) -> Any:
-    return as_expr(getattr(value, "_expr", value))
+def _expr_of(value: Any) -> GraphExpr:
+    expr: GraphExpr = as_expr(getattr(value, "_expr", value))
+    return expr
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrapped(value: object) -> Any:
     if isinstance(value, list | tuple):
         return tuple([_unwrapped(one) for one in value])
     return getattr(value, "_expr", value)
 
 
-def _like(result: Any, value: Any, builder: BlockBuilder) -> Any:
+def _like(result: Any, value: GraphVar, builder: BlockBuilder) -> Any:
     """The value of a call, wrapped as the result of `forward` is."""
     if isinstance(result, list | tuple):
         items = [builder.emit(TupleGetItem(value, n)) for n in range(len(result))]
@@ -122,5 +131,5 @@ def _like(result: Any, value: Any, builder: BlockBuilder) -> Any:
     return type(result)(_expr=value) if hasattr(result, "_expr") else value
 
 
-def _sizes_of(values: list[Any]) -> dict[Var, None]:
+def _sizes_of(values: list[GraphExpr]) -> dict[Var, None]:
     return {one: None for value in values for one in walk(value.struct_info) if type(one) is Var}

@@ -8,7 +8,7 @@ import pytest
 from te_sched import relax, tir
 from te_sched.errors import GraphError
 from te_sched.relax.frontend import nn
-from te_sched.relax.frontend.nn.core import current_builder, shape_of, sizes_of
+from te_sched.relax.frontend.nn.core import current_builder, sizes_of
 
 X = {"x": nn.spec.Tensor([2, 4], "float32")}
 
@@ -76,7 +76,8 @@ SHAPE = relax.Var("s", relax.ShapeStructInfo([2]))
     [
         (lambda: nn.op.relu(nn.Tensor(_expr=VAR)), "stands outside of a function"),
         (lambda: nn.Tensor(_expr=SHAPE), "a Tensor of s"),
-        (lambda: shape_of(UNKNOWN), "the shape of x is not known"),
+        (lambda: nn.Tensor(_expr=UNKNOWN).shape, "the shape of x is not known"),
+        (lambda: nn.IOEffect().finalize(), "the state of IOEffect is used outside of a function"),
         (lambda: sizes_of([1.5], {}), "the size of a tensor is 1.5"),
         (lambda: setattr(nn.Parameter([2]), "data", 3), "the values of a parameter are 3"),
         (lambda: setattr(nn.Parameter([2]), "data", np.zeros(3)), "have shape \\(3,\\)"),
