@@ -315,31 +315,6 @@ def _dividend(e: Expr) -> tuple[Expr, int, int]:
     return e, 1, 1
 
 
-def has_padding(index: Expr, ranges: Mapping[Var, Range]) -> bool:
-    """Whether an index divides a variable whose extent is not a multiple of the divisor.
-
-    >>> from te_sched import tir
-    >>> i = tir.Var("i", "int32")
-    >>> ranges = {i: Range(tir.const(0), tir.const(12))}
-    >>> [has_padding(one, ranges) for one in (i // 4, i % 8 // 2)]
-    [False, True]
-    """
-    divisions = _Divisions(ranges.keys())
-    divisions.visit(index)
-    analyzer = Analyzer()
-    for base, step in divisions.steps:
-        variables = variables_of(base)
-        if len(variables) != 1 or not variables <= ranges.keys():
-            continue
-        (var,) = variables
-        own = ranges[var]
-        for one in (substitute(base, {var: own.min}), own.extent):
-            rest = analyzer.simplify(ops.floormod(one, step))
-            if isinstance(rest, IntImm) and rest.value:
-                return True
-    return False
-
-
 class _Replaced(Substitute):
     """Replaces dividends by the variables that stand for them."""
 

@@ -47,7 +47,6 @@ ABSENT: dict[str, str] = {
     "register_datatype": "te_sched has the data types that LLVM has, and no others",
     "datatype": "te_sched has the data types that LLVM has, and no others",
     "te.schedule": "te_sched.lower(s, args, stop_after=...) shows the program after any step",
-    "schedule": "te_sched.lower(s, args, stop_after=...) shows the program after any step",
     "register_node": "te_sched is Python: derive from its classes",
     "driver.tvmc": "te_sched has no tvmc; run programs with python -m te_sched run PROGRAM.py",
     "arith.detect_clip_bound": "use arith.Analyzer().simplify",
@@ -55,17 +54,11 @@ ABSENT: dict[str, str] = {
     "arith.solve_linear_inequalities": "te_sched does not solve systems; sympy does",
     "te.hybrid": "call a te.hybrid.script with tensors: it gives the tensors of a te.HybridOp",
     "hybrid": "call a hybrid.script with tensors: it gives the tensors of a te.HybridOp",
-    "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "
-    "of a TE schedule",
     "te.extern_primfunc": "it needs TVMScript; use te.extern",
     "te.SpecializedCondition": "it guards specialized copies of a program; build one for each case",
-    "te.AXIS_SEPARATOR": "Stage.transform_layout is for texture memory, which te_sched lacks",
     "te.trace": "print in a function called by tir.call_packed",
     "tir.trace": "print in a function called by tir.call_packed",
-    "tir.Block": "te_sched.script writes blocks: with T.block(name)",
-    "tir.BlockRealize": "te_sched.script writes blocks: with T.block(name)",
     "tir.usmp": "te_sched does not plan memory across functions",
-    "tir.analysis": "te_sched.analysis.check has the analyses that build() runs",
     "tir.layout": "layouts are expressions of indices: write the te.compute",
     "tir.Layout": "layouts are expressions of indices: write the te.compute",
     "tir.BijectiveLayout": "layouts are expressions of indices: write the te.compute",
@@ -128,10 +121,6 @@ _RENAMED = (
     "tvm.dlight, tvm.meta_schedule"
 )
 _BLOCKS = "te_sched.tir.Schedule and te_sched.script have what programs of blocks need"
-_TENSOR_CORES = (
-    "instructions of single GPUs have no intrinsics here; tir.call_llvm_intrin or "
-    "tir.call_extern names one"
-)
 _CONVENTION = "it is of TVM's calling convention, which compiled code of te_sched does not use"
 _ONE_DEVICE = "te_sched runs a graph on one device"
 _LAZY = "relax.transform.LiftTransformParams transforms all parameters at once"
@@ -142,9 +131,8 @@ _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched do
 ABSENT |= {
     **dict.fromkeys(("tirx", "s_tir", "script.tirx"), _RENAMED),
     "tir.ScheduleState": _BLOCKS,
-    **dict.fromkeys(("tir.dp4a", "tir.create_barriers"), _TENSOR_CORES),
     **dict.fromkeys(("tir.call_packed_lowered", "tir.call_cpacked_lowered"), _CONVENTION),
-    **dict.fromkeys(("ir", "nd", "runtime", "container", "instrument"), _GRAPHS),
+    **dict.fromkeys(("ir", "nd", "runtime", "container"), _GRAPHS),
     **dict.fromkeys(
         ("PoolInfo", "PoolInfoProperties", "ConstantPoolInfo", "DataTypeCode"), _GRAPHS
     ),
@@ -168,12 +156,9 @@ ABSENT |= {
     "meta_schedule": "te_sched.tune and dir(te_sched.meta_schedule) have what searches",
     "meta_schedule.relay_integration": "te_sched has no Relay; its graphs are tuned by "
     "meta_schedule.relax_integration",
-    "te.Stage.rolling_buffer": "te_sched has no rolling buffers; compute_at with a halo recomputes",
-    "te.Stage.transform_layout": "declare the stage in the layout that it shall have",
     "tir": "te_sched has what TE programs are made of; tir.call_intrin calls an intrinsic by name",
     "tir.Buffer": "print the program that uses it",
     "tir.transform": "te_sched has no such pass; transform.prim_func_pass makes one of a function",
-    "transform": "a pass is a function of a module; lower(..., stop_after=...) shows its result",
     "IRModule": "a module holds functions alone: IRModule({name: function})",
     "arith": "te_sched has what schedules need: arith.Analyzer, arith.detect_iter_map, ...",
     "runtime.Module": "a module is compiled code in one piece, without imports",
@@ -186,10 +171,6 @@ ABSENT |= {
 }
 # By prefix.
 _FAMILIES = {
-    **dict.fromkeys(("tir.ptx_", "tir.mma_", "tir.simdgroup_", "tir.make_filled_"), _TENSOR_CORES),
-    **dict.fromkeys(("tir.tvm_bmma", "tir.tvm_mma", "tir.tvm_fill_fragment"), _TENSOR_CORES),
-    **dict.fromkeys(("tir.tvm_load_matrix", "tir.tvm_store_matrix"), _TENSOR_CORES),
-    **dict.fromkeys(("tir.tvm_", "tir.TVMBackend"), _CONVENTION),
     **dict.fromkeys(("relax.transform.Lazy", "relax.transform.lazy_"), _LAZY),
     "relax.frontend.nn.ccl_": _ONE_DEVICE,
 }

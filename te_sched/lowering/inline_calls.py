@@ -65,11 +65,11 @@ class _FunctionInliner:
             )
         if name not in self.done:
             func = self.functions[name]
-            mapper = _CallInliner(func, lambda call: self.callee(func, call, (*path, name)))
+            mapper = _CallInliner(func, lambda call: self.callee(call, (*path, name)))
             self.done[name] = func.with_body(mapper.visit(func.body))
         return self.done[name]
 
-    def callee(self, caller: PrimFunc, call: Call, path: tuple[str, ...]) -> PrimFunc:
+    def callee(self, call: Call, path: tuple[str, ...]) -> PrimFunc:
         """A new copy of the function that is called."""
         name = callee_of(call)
         assert name is not None

@@ -81,7 +81,7 @@ def provide_compute(stage: StageState, scope: NestContext) -> Stmt:
     """The loops and stores of a compute stage."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    if op.reduce_axis and _reduces_across_threads(stage, op):
+    if op.reduce_axis and _reduces_across_threads(stage):
         return _provide_across_threads(stage, op, scope)
     nest = main_nest(stage, scope)
     bind = scope.binding(nest.substitution())
@@ -186,7 +186,7 @@ def combine_into(
     return body
 
 
-def _reduces_across_threads(stage: StageState, op: ComputeOp) -> bool:
+def _reduces_across_threads(stage: StageState) -> bool:
     return any(
         axis.kind == "CommReduce" and threads_of(stage, [axis]) for axis in stage.leaf_iter_vars
     )

@@ -300,8 +300,11 @@ def make_evaluator(
     f_preproc: str = "",
     **unknown: object,
 ) -> Evaluator:
-    """What times a function on a device; see Module.time_evaluator."""
-    del limit_zero_time_iterations  # a repetition is never measured as zero here
+    """What times a function on a device; see Module.time_evaluator.
+
+    `limit_zero_time_iterations` has no effect: no repetition is measured as zero.
+    """
+    del limit_zero_time_iterations
     check_usable(dev)
     absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
     for what, given in absent.items():
@@ -351,7 +354,7 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
 
     @checked_as(CallError)
     def get_function(self, name: str, query_imports: bool = False) -> _F:
-        """A function by name.
+        """A function by name; `query_imports` has no effect, since modules are in one piece.
 
         >>> A = te.placeholder((4,), name="A")
         >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
@@ -388,7 +391,7 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
 
     @checked_as(CallError)
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function of a name.
+        """Whether there is a function of a name, as `get_function` finds it.
 
         >>> A = te.placeholder((4,), name="A")
         >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")

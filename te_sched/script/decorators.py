@@ -48,9 +48,9 @@ def prim_func(func: Any = None, private: bool = False, check_well_formed: bool =
         T.evaluate(1)
     """
     if func is not None:
-        return decorate_function(func, private, check_well_formed)
+        return decorate_function(func, check_well_formed)
     frame = PrimFuncFrame(private)
-    frame.decorate = lambda function: decorate_function(function, private, check_well_formed)
+    frame.decorate = lambda function: decorate_function(function, check_well_formed)
     return frame
 
 
@@ -99,9 +99,9 @@ def function(
         return gv
     """
     if func is not None:
-        return decorate_function(func, private, check_well_formed)
+        return decorate_function(func, check_well_formed)
     frame = GraphFunctionFrame(pure, private)
-    frame.decorate = lambda function: decorate_function(function, private, check_well_formed)
+    frame.decorate = lambda function: decorate_function(function, check_well_formed)
     return frame
 
 

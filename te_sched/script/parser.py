@@ -780,7 +780,7 @@ def from_source(
     return parse(program, extra_vars, check_well_formed)
 
 
-def decorate_function(function: Any, is_private: bool, check_well_formed: bool) -> Any:
+def decorate_function(function: Any, check_well_formed: bool) -> Any:
     """What `@T.prim_func` makes of a function: the PrimFunc, or, in a module, the function itself,
     which the module reads.
     """

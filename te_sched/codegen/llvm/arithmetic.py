@@ -61,7 +61,7 @@ def select(out: FunctionText, condition: Value, yes: Value, no: Value) -> Value:
 def constant_like(value: int, dtype: str) -> Value:
     """An integer constant with the lanes of a type."""
     scalar, lanes = integer(value, dtypes.element(dtype)), dtypes.lanes(dtype)
-    return scalar if lanes == 1 else Value(splat(scalar, lanes), dtype, scalar.lo, scalar.hi, False)
+    return scalar if lanes == 1 else Value(splat(scalar), dtype, scalar.lo, scalar.hi, False)
 
 
 def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:

@@ -75,7 +75,7 @@ def _like(dtype: str, element: str) -> str:
 
 def _constant(value: int, dtype: str) -> str:
     constant = integer(value, "uint32")
-    return constant.text if dtypes.lanes(dtype) == 1 else splat(constant, dtypes.lanes(dtype))
+    return constant.text if dtypes.lanes(dtype) == 1 else splat(constant)
 
 
 def _convert(out: FunctionText, instruction: str, text: str, source: str, target: str) -> str:

@@ -143,8 +143,8 @@ def _bfloat_bits(value: float) -> int:
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
 
-def splat(constant: Value, lanes: int) -> str:
-    """The text of a vector of `lanes` copies of a constant."""
+def splat(constant: Value) -> str:
+    """The text of a vector of copies of a constant."""
     return f"splat ({llvm_type(constant.dtype)} {constant.text})"
 
 

@@ -100,7 +100,9 @@ def compile_module(mod: Any, target: str | Target | None = None, **options: Any)
 def write_instructions(
     builder: ExecBuilder, module: IRModule, exec_mode: str = "bytecode"
 ) -> IRModule:
-    """Write the graph functions of a lowered module; the module of the others."""
+    """Write the graph functions of a lowered module; the module of the others. Both modes of
+    execution have the same instructions.
+    """
     del exec_mode
     return write_functions(builder, module)
 

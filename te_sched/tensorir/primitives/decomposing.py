@@ -74,7 +74,7 @@ class DecomposingPrimitives(ScheduleBase):
         above = self.loops_above(key)
         outside, inside = above[: above.index(before)], above[above.index(before) :]
         constant = _constant(self, key, padding, outside, inside)
-        nest, links = _bounded(self, key, padding, inside)
+        nest, links = _bounded(self, key, padding)
         draft = self.draft
         own = padding.alone[0] if padding.alone else key
         draft.replace(own, nest, links)
@@ -329,7 +329,7 @@ def _constant(
 
 
 def _bounded(
-    schedule: ScheduleBase, key: BlockKey, padding: _Padding, inside: list[Var]
+    schedule: ScheduleBase, key: BlockKey, padding: _Padding
 ) -> tuple[Stmt, Mapping[Block, Block]]:
     """The loops with nothing but a block, and the block, where its condition holds."""
     realize = schedule.realize(key)

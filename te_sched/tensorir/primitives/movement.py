@@ -141,7 +141,7 @@ class MovementPrimitives(ScheduleBase):
                 f"it requires all the {what}s of the block to be in the loop, and {outside} is not"
             )
             help = f"move {outside} there first, or use a loop around all {what}s"
-            raise _refused(self, key, target, why, help)
+            raise _refused(key, target, why, help)
         self._check_order(key, target)
         place = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
@@ -167,11 +167,10 @@ class MovementPrimitives(ScheduleBase):
     ) -> None:
         if self.scope(target) is not scope:
             raise _refused(
-                self, key, target, "they are not in the same block scope", "use a loop of its scope"
+                key, target, "they are not in the same block scope", "use a loop of its scope"
             )
         if target in _loops_of(self, key):
             raise _refused(
-                self,
                 key,
                 target,
                 f"loop {target.name} is an ancestor of block {key.name} already",
@@ -180,7 +179,6 @@ class MovementPrimitives(ScheduleBase):
         why = why_not_complete(self, key)
         if why and why_not_reduction(self, key):
             raise _refused(
-                self,
                 key,
                 target,
                 f"it is neither a complete block ({why}) nor a reduction",
@@ -190,11 +188,10 @@ class MovementPrimitives(ScheduleBase):
             )
         why = why_not_exact(self, [key] if is_producer else producers(self, key))
         if why:
-            raise _refused(self, key, target, why, "state the region after the block is moved")
+            raise _refused(key, target, why, "state the region after the block is moved")
         outputs = written_results(self, key)
         if is_producer and outputs:
             raise _refused(
-                self,
                 key,
                 target,
                 f"it is an output block: {outputs[0].name} is needed outside",
@@ -202,7 +199,6 @@ class MovementPrimitives(ScheduleBase):
             )
         if not _covers_its_domain(self, key):
             raise _refused(
-                self,
                 key,
                 target,
                 f"its iterators {', '.join(map(str, self.realize(key).iter_values))} do not take "
@@ -211,7 +207,7 @@ class MovementPrimitives(ScheduleBase):
             )
         why = why_not_pipeline(self, key)
         if why:
-            raise _refused(self, key, target, why, PIPELINE_HELP)
+            raise _refused(key, target, why, PIPELINE_HELP)
 
     def _check_order(self, key: BlockKey, target: Var) -> None:
         """Check that no block before the loop reads what the block writes."""
@@ -223,7 +219,6 @@ class MovementPrimitives(ScheduleBase):
             both = [buffer.name for buffer in written if buffer in read]
             if both and blocks.index(one) < first:
                 raise _refused(
-                    self,
                     key,
                     target,
                     f"block {one.name} reads {both[0]} before the loop",
@@ -245,7 +240,6 @@ class MovementPrimitives(ScheduleBase):
         if first <= index <= last:
             return index
         raise _refused(
-            self,
             key,
             target,
             f"index {index} is not after its producers and before its consumers",
@@ -292,7 +286,6 @@ class MovementPrimitives(ScheduleBase):
                     is_clear = not used or bool(_inverted(region, needed[region.buffer], axes))
                 if not is_clear:
                     raise _refused(
-                        self,
                         key,
                         target,
                         f"several of its instances access the same elements of "
@@ -315,7 +308,6 @@ class MovementPrimitives(ScheduleBase):
             makers = stated_blocks(self, others)
             if all(exceeds(self, one, key, region) for one in makers):
                 raise _refused(
-                    self,
                     key,
                     target,
                     f"some of its instances may read {region}, which no producer writes",
@@ -369,9 +361,7 @@ class MovementPrimitives(ScheduleBase):
         return body
 
 
-def _refused(
-    schedule: ScheduleBase, key: BlockKey, target: Var, why: str, help: str
-) -> ScheduleError:
+def _refused(key: BlockKey, target: Var, why: str, help: str) -> ScheduleError:
     return ScheduleError(
         f"cannot move block {key.name} below loop {target.name}",
         why,

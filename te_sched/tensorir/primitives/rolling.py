@@ -106,7 +106,7 @@ class RollingPrimitives(ScheduleBase):
         rolled = min(found, key=lambda one: above.index(one.loop))
         _check_order(self, above, windows, found, refused)
         for one in found:
-            _check_window(self, key, one, windows, parent, refused)
+            _check_window(self, key, one, refused)
         loops = [one.loop for one in found]
         _check_pure(self, key, parent, loops, refused, set())
         _check_conditions(self, key, above, found, refused)
@@ -259,8 +259,6 @@ def _check_window(
     schedule: ScheduleBase,
     key: BlockKey,
     window: _Window,
-    windows: Sequence[_Window],
-    parent: Var,
     refused: _Refusal,
 ) -> None:
     """Refuse a window unless one inner loop has its elements, each once, in order."""

@@ -59,7 +59,7 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """A schedule of pooling for GPUs.
+    """A schedule of pooling for GPUs, in any layout.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> P = topi.nn.pool2d(X, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")

@@ -35,6 +35,8 @@ def conv2d_NCHWc(
     data : (batch, in, height, width, in block).
     kernel : (out, in, height, width, in block, out block).
 
+    layout, out_layout : without effect: the shapes determine the blocks.
+
     It is grouped if the kernel has fewer input channels than the data.
 
     >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
@@ -42,7 +44,7 @@ def conv2d_NCHWc(
     >>> topi.nn.conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW8c").shape
     [1, 3, 8, 8, 8]
     """
-    del layout, out_layout  # the shapes determine the blocks
+    del layout, out_layout
     source, weights = (
         check_rank(data, 5, "nn.conv2d_NCHWc"),
         check_rank(kernel, 6, "nn.conv2d_NCHWc"),
@@ -88,13 +90,14 @@ def depthwise_conv2d_NCHWc(
 
     Input : (batch, channel, height, width, block).
     Filter : (out, 1, height, width, 1, out block).
+    layout, out_layout : without effect: the shapes determine the blocks.
 
     >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
     >>> W = te.placeholder((2, 1, 3, 3, 1, 4), name="W")
     >>> topi.nn.depthwise_conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW4c").shape
     [1, 2, 8, 8, 4]
     """
-    del layout, out_layout  # the shapes determine the blocks
+    del layout, out_layout
     what = "nn.depthwise_conv2d_NCHWc"
     source, weights = check_rank(Input, 5, what), check_rank(Filter, 6, what)
     block, out_block = source.shape[4], weights.shape[5]

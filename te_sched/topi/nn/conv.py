@@ -63,6 +63,9 @@ def conv(
     padding : what get_pad_tuple takes: numbers, "SAME" or "VALID".
     groups : the number of groups of channels, which are convolved separately.
     out_dtype : type of the sums; that of inp unless given.
+    auto_scheduler_rewritten_layout, meta_schedule_original_shape,
+    auto_scheduler_should_rewrite_layout : without effect: layouts are rewritten after the
+        declaration.
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
     >>> topi.nn.conv(X, W, stride=2, padding=1, dilation=1, groups=1, data_layout="NHWC").shape
@@ -110,7 +113,7 @@ def conv(
             read["C"] = ops.floordiv(index["C"], per_group) * channels + over["I"]
         value = bordered(*[read[d] for d in data_layout])
         weight = kernel(*[index["C"] if d == "O" else over[d] for d in weights])
-        order = [over[d] for d in _reduction_order(data_layout, weights)]
+        order = [over[d] for d in _reduction_order(data_layout)]
         return te.sum(value.astype(dtype) * weight.astype(dtype), axis=order)
 
     axes = {"N": "nn", "C": "ff", **{d: names[d] * 2 for d in space}}
@@ -154,7 +157,7 @@ def _windows(
     return padded(data, *borders, 0, name), extents, place
 
 
-def _reduction_order(data_layout: str, kernel_layout: str) -> str:
+def _reduction_order(data_layout: str) -> str:
     """The order of the reduction axes: that of the data layout, except for HWCN."""
     if data_layout == "HWCN":
         return "WHI"
@@ -302,6 +305,8 @@ def conv2d_nhwc(
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
     """A 2D convolution of (batch, height, width, in) with (height, width, in, out).
+
+    The last two parameters have no effect: layouts are rewritten after the declaration.
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
     >>> topi.nn.conv2d_nhwc(X, W, stride=1, padding="SAME").shape

@@ -33,6 +33,8 @@ def matmul(
 ) -> Tensor:
     """The product of two matrices, each optionally transposed, plus an optional bias (columns,).
 
+    The last two parameters have no effect: layouts are rewritten after the declaration.
+
     >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((8, 16), name="W")
     >>> topi.nn.matmul(X, W).op.body[0].source[0]
     X[i0, k] * W[k, i1]
@@ -84,6 +86,8 @@ def dense(
 ) -> Tensor:
     """data @ weight.T + bias, of shapes (batch, in), (out, in) and (out,).
 
+    The last two parameters have no effect: layouts are rewritten after the declaration.
+
     >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((16, 8), name="W")
     >>> topi.nn.dense(X, W).shape
     [4, 16]
@@ -102,6 +106,8 @@ def batch_matmul(
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
     """The product of each pair of matrices of two batches; a batch of extent 1 is broadcast.
+
+    The last two parameters have no effect: layouts are rewritten after the declaration.
 
     >>> X, W = te.placeholder((2, 4, 8), name="X"), te.placeholder((2, 16, 8), name="W")
     >>> topi.nn.batch_matmul(X, W).shape

@@ -2,11 +2,12 @@
 
 import re
 from functools import reduce
+from types import ModuleType, NoneType
 
 import pytest
 
 import te_sched as tvm
-from te_sched.compat.absent import message
+from te_sched.compat.absent import ABSENT, message
 from te_sched.compat.aliases import AliasModule
 from te_sched.compat.names import FIRST_GENERATION, TREE, Alias
 from te_sched.errors import AbsentNameError
@@ -187,3 +188,10 @@ def test_other_names_do_not(name):
     with pytest.raises(AttributeError, match=last) as caught:
         getattr(module, last)
     assert "install" not in str(caught.value)
+
+
+def test_no_row_is_about_a_name_that_exists():
+    """Rows of modules and classes are about what they do not have."""
+    rows = {path: reduce(lambda o, n: getattr(o, n, None), path.split("."), tvm) for path in ABSENT}
+    kinds = (type, ModuleType, type(tvm.runtime.Module))
+    assert [path for path, value in rows.items() if not isinstance(value, (*kinds, NoneType))] == []
