@@ -14,7 +14,9 @@ import pytest
 import te_sched
 from te_sched import relax, te
 from te_sched.lazy_loading import load
-from te_sched.short_tracebacks import frames_of, shown_part
+from te_sched.short_tracebacks import frames_of, shown_part, users_part
+from tests.views import display
+from tests.views.display import failed
 
 PROGRAM = """
 import threading
@@ -227,3 +229,15 @@ def test_errors_of_libraries_and_bugs_show_all_frames() -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         te.compute((8,), lambda i: load("nowhere"))
     assert shown_part(caught.value, caught.value.__traceback__) is caught.value.__traceback__
+
+
+def test_frames_of_te_sched_are_left_out_unless_there_are_no_others() -> None:
+    frames = failed(lambda: te.placeholder("x")).__traceback__
+    kept = users_part(frames)
+    while kept is not None:
+        assert kept.tb_frame.f_code.co_filename in (__file__, display.__file__)
+        kept = kept.tb_next
+    while frames.tb_frame.f_code.co_filename in (__file__, display.__file__):
+        frames = frames.tb_next
+    assert users_part(frames) is frames
+    assert users_part(None) is None

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
 from te_sched import IRModule, relax, te, tir
@@ -14,20 +13,7 @@ from te_sched.errors import DeclarationError, GraphError
 from te_sched.ir.structural import structural_equal
 from te_sched.story.graph import GraphReport, graph_report, size_of
 from te_sched.views.dataflow import dataflow_svg
-from te_sched.views.graphs import graph_of_functions
-
-
-def model(rows: Any = 2) -> IRModule:
-    numbers = np.random.default_rng(0)
-    x = relax.Var("x", relax.TensorStructInfo((rows, 16), "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            product = relax.op.matmul(x, relax.const(numbers.random((16, 8), "float32")))
-            hidden = builder.emit(relax.op.nn.relu(product))
-            out = builder.emit_output(relax.op.nn.softmax(hidden))
-        builder.emit_func_output(out)
-    return builder.get()
+from tests.story.graph_model import model
 
 
 @pytest.fixture(scope="module")
@@ -109,26 +95,6 @@ def test_symbolic_sizes_are_given_by_name() -> None:
 
 def test_functions_are_reported_as_modules() -> None:
     assert graph_report(model()["main"]).name == "main"
-
-
-def test_pictures_of_graphs() -> None:
-    module = model()
-    graph = graph_of_functions([module["main"]])
-    assert [(box.name, box.kind) for box in graph.boxes] == [
-        ("x", "input"),
-        ("matmul", "stage"),
-        ("nn.relu", "stage"),
-        ("nn.softmax", "output"),
-    ]
-    assert graph.reads == [[], [0], [1], [2]]
-    assert "nn.softmax" in dataflow_svg(module)
-    assert dataflow_svg(module["main"]) == dataflow_svg(module)
-
-
-def test_a_function_without_a_body_has_no_boxes() -> None:
-    info = relax.TensorStructInfo([4], "float32")
-    empty = relax.Function.create_empty([relax.Var("x", info)], info)
-    assert graph_of_functions([empty]).boxes == []
 
 
 def test_sizes_of_values() -> None:

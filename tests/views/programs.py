@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
-from te_sched import te
+from te_sched import te, tir
+from tests.tensorir.programs import MATMUL, program
 
 
 def product(size=64):
@@ -50,3 +52,14 @@ def broken():
     s = te.create_schedule(D.op)
     s[B].compute_at(s[C], C.op.axis[0])
     return s
+
+
+def scheduled() -> Any:
+    """A product in local memory, with its initialization apart."""
+    sch = tir.Schedule(program(MATMUL))
+    i, _, k = sch.get_loops("C")
+    outer, _ = sch.split(i, [None, 4])
+    sch.parallel(outer)
+    sch.cache_read("C", 0, "local")
+    sch.decompose_reduction("C", k)
+    return sch

@@ -1,6 +1,10 @@
+from __future__ import annotations
+
 import pytest
 
+from te_sched import tir
 from te_sched.errors import DeclarationError
+from tests.tensorir.programs import MATMUL, program
 from tests.views.programs import broken, product, tiled
 
 
@@ -54,3 +58,12 @@ def test_difference_of_what_cannot_be_lowered():
 def test_difference_rejects_other_things():
     with pytest.raises(DeclarationError, match="compare a schedule with None"):
         product()[0].diff(None)
+
+
+def test_schedules_of_blocks_are_compared() -> None:
+    sch = tir.Schedule(program(MATMUL))
+    other = sch.copy()
+    assert not sch.diff(other)
+    other.parallel(other.get_loops("D")[0])
+    assert "+  sch.parallel(loop=l1)" in sch.diff(other).trace
+    assert "+└─ parallel i  0:8" in sch.diff(other).loops

@@ -6,7 +6,6 @@ import pytest
 import te_sched
 from te_sched.errors import DeclarationError
 from te_sched.views.highlight import css, html_lines, own_style, show, to_html, to_terminal
-from te_sched.views.theme import _COLORS, colors
 
 
 def test_html_has_classes_and_escapes():
@@ -55,23 +54,6 @@ def test_style_stays_inside_its_selector():
 
 def test_style_of_notebooks_gives_letters_of_one_width():
     assert ":root .te-code{font:13px/1.45 ui-monospace" in own_style()
-
-
-@pytest.mark.parametrize("name", _COLORS)
-def test_colors_can_be_read(name):
-    if name == "line":  # no text
-        return
-    for color, page in zip(_COLORS[name], ("#ffffff", "#1e1e1e"), strict=True):
-        light, dark = sorted((luminance(color), luminance(page)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-    assert f"--te-{name}:" in colors(".x")
-
-
-def luminance(color):
-    """Relative luminance, as WCAG defines it."""
-    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_show_colors_what_a_terminal_shows(capsys, monkeypatch):

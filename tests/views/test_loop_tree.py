@@ -1,20 +1,25 @@
+from __future__ import annotations
+
 import time
 from itertools import pairwise
 
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import te, tir
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import BufferLoad, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.stmt import IRModule
 from te_sched.lowering.device.pipeline import device_passes
+from te_sched.script import from_source
 from te_sched.views.loop_tree import default_args, loop_tree, tree_text
 from tests.golden.corpus import programs
 from tests.golden.steps import lowered
-from tests.views.programs import broken, chain, product, tiled
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, function, program
+from tests.views.programs import chain, product, scheduled, tiled
 
 PROGRAMS = programs("primitives", "gemm_gpu", "programs")
 
@@ -189,18 +194,6 @@ def test_schedule_of_an_input_alone():
     assert tree_text(loop_tree(te.create_schedule(A.op))) == "main(A: float32[4])"
 
 
-def test_schedule_that_cannot_be_lowered_says_why_and_shows_its_stages():
-    lines = loop_tree(broken())
-    text = tree_text(lines)
-    assert lines[1].text.startswith("not lowered: ")
-    assert "stage C" in text
-    assert text.endswith(
-        "├─ stage C\n│  └─ for i  0:8\n│     └─ stage B\n│        └─ for i  0:8\n"
-        "└─ stage D\n   └─ for i  0:8"
-    )
-    assert str(broken()) == text
-
-
 def test_arguments_of_a_scan_leave_out_its_state():
     (scan,) = [one for one in programs("programs") if one.name == "scan_cumsum"]
     s, _ = next(iter(scan.steps(te_sched)))
@@ -217,3 +210,67 @@ def test_long_chains_take_no_time():
 def test_other_things_have_no_tree():
     with pytest.raises(DeclarationError, match="cannot make a loop tree of an int"):
         loop_tree(3)
+
+
+def test_a_tree_shows_blocks_with_the_values_of_their_iterators() -> None:
+    text = """\
+main(A: float32[8, 8], B: float32[8, 8], D: float32[8, 8])
+├─ C: float32[8, 8] global, 256 bytes
+├─ for i  0:8
+│  └─ for j  0:8
+│     └─ for k  0:8
+│        └─ block C  vi = i, vj = j, reduce vk = k
+│           ├─ init
+│           │  └─ C[vi, vj] = 0.0
+│           └─ C[vi, vj] += A[vi, vk] * B[vk, vj]
+└─ for i  0:8
+   └─ for j  0:8
+      └─ block D  vi = i, vj = j
+         └─ D[vi, vj] = max(C[vi, vj], 0.0)"""
+    func = program(MATMUL)
+    assert tree_text(loop_tree(func)) == text
+    assert str(tir.Schedule(func)) == text
+    kinds = [line.kind for line in loop_tree(func)]
+    assert kinds.count("block") == 2
+    assert "stage" not in kinds
+
+
+def test_a_tree_shows_conditions_annotations_and_memory_of_blocks() -> None:
+    sch = scheduled()
+    sch.annotate("D", "note", 3)
+    sch.split(sch.get_loops("A_local")[0], [None, 3])
+    lines = [line.text for line in loop_tree(sch)]
+    assert "A_local: float32[8, 8] local, 256 bytes" in lines
+    assert "where ax0_0 * 3 + ax0_1 < 8" in lines
+    assert "parallel i_0  0:2" in lines
+    assert "block D  vi = i, vj = j  note=3" in lines
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (OTHERS["view"], ["V = A[vi]", "B[vi] = V[]"]),
+        (OTHERS["scan"], ["block B  vi = i, scan vj = j"]),
+        (OTHERS["opaque"], ["block B", "B[i] = A[i]"]),
+        (function("A:8", "V = T.decl_buffer((4,), data=A.data)\nV[0] = 1.0"), ["A[0] = 1.0"]),
+        (
+            function(
+                "A:2",
+                'C = T.allocate_const([1.0, 2.0], "float32", [2])\n'
+                "V = T.decl_buffer((2,), data=C)\nA[0] = V[1]",
+            ),
+            ["V: float32[2] global, 8 bytes", "A[0] = V[1]"],
+        ),
+    ],
+)
+def test_a_tree_shows_views_kinds_of_iterators_and_constants(body: str, shown: list[str]) -> None:
+    lines = [line.text for line in loop_tree(program(body))]
+    assert [one for one in shown if one not in lines] == []
+
+
+def test_a_module_has_the_trees_of_its_functions() -> None:
+    module = from_source(GIVEN + OTHERS["two functions"])
+    heads = [line.text for line in loop_tree(module) if line.kind == "function"]
+    assert [head.partition("(")[0] for head in heads] == ["f", "g"]
+    private = IRModule({"f": program(MATMUL).without_attr("global_symbol")})
+    assert loop_tree(private)[0].text.startswith("f(")

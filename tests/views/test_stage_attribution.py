@@ -21,3 +21,9 @@ def test_tree_has_the_stages_of_tensorized_loops():
     stages = {line.text for line in loop_tree(s, args) if line.kind == "stage"}
     fragments = {"A.shared.wmma.matrix_a", "B.shared.wmma.matrix_b", "C.wmma.accumulator"}
     assert stages == {f"stage {name}" for name in {"A.shared", "B.shared", "C"} | fragments}
+
+
+def test_stores_are_of_the_stage_of_their_memory():
+    buffer = tir.decl_buffer((4,), name="A")
+    owners = StageAttribution({buffer.data: "A"}.__getitem__)
+    assert owners.of(tir.BufferStore(buffer, 1.0, [0])) == "A"
