@@ -17,67 +17,6 @@ def lines(done):
     return found
 
 
-def test_schedules_lists_what_a_program_makes(te_sched_command, program):
-    done = te_sched_command("schedules", program("two"))
-    assert done.exit_code == 0, done.stderr
-    first, second, unused = [line.split() for line in done.stdout.splitlines()[2:]]
-    assert first == ["1", "run_first", "program.py:7", "0", "A,", "first", "built", "llvm"]
-    assert second[1] == "run_second"
-    assert unused[1:] == ["unused", "program.py:9", "0", "A,", "unused", "created", "llvm"]
-
-
-def test_schedules_as_json(te_sched_command, program):
-    done = te_sched_command("schedules", program("gemm"), "--json")
-    (found,) = json.loads(done.stdout)["schedules"]
-    assert found["name"] == "C"
-    assert found["primitives"] == 3
-    assert found["arguments"] == ["A", "B", "C"]
-    assert found["state"] == "lowered"
-    assert done.stderr.startswith("a line of the program\n--- end of the output of ")
-
-
-FUNCTION = """
-import te_sched
-from te_sched import te, tir
-ib = tir.ir_builder.create()
-buffer = tir.decl_buffer((64,), "float32", name="out")
-out = ib.buffer_ptr(buffer)
-x = te.thread_axis("threadIdx.x")
-ib.scope_attr(x, "thread_extent", 64)
-out[x.var] = 1.0
-param = te.var("out", "handle")
-func = tir.PrimFunc([param], ib.get(), {param: buffer})
-te_sched.build({"cuda": te_sched.IRModule({"ones": func})}, target="cuda")
-"""
-
-
-def test_functions_that_are_built_without_a_schedule(te_sched_command, program):
-    path = program(FUNCTION)
-    (row,) = json.loads(te_sched_command("schedules", "--json", path).stdout)["schedules"]
-    assert (row["name"], row["arguments"], row["target"]) == ("ones", ["out"], "cuda")
-    assert row["primitives"] is None
-    assert "launch_thread" in te_sched_command("lower", "--step", path).stdout
-    assert "nothing found" in te_sched_command("check", path).stdout
-    (step,) = json.loads(te_sched_command("explain", "--json", path).stdout)["steps"]
-    assert step["title"] == "The program as given"
-
-
-def test_a_program_keeps_its_lowering(te_sched_command, program):
-    text = te_sched_command("lower", program("gemm")).stdout
-    path = program(
-        "import te_sched\n"
-        "from te_sched import te\n"
-        "A = te.placeholder((8,), name='A')\n"
-        "B = te.compute((8,), lambda i: A[i], name='B')\n"
-        "s = te.create_schedule(B.op)\n"
-        "s[B].vectorize(B.op.axis[0])\n"
-        "with te_sched.transform.PassContext(config={'tir.disable_vectorize': True}):\n"
-        "    te_sched.lower(s, [A, B])\n"
-    )
-    assert "Broadcast" in text
-    assert "for i in range(8)" in te_sched_command("lower", path).stdout
-
-
 def test_a_program_is_main_with_its_arguments(te_sched_command, program, tmp_path):
     (tmp_path / "beside.py").write_text("SIZE = 3\n")
     path = program(
@@ -93,21 +32,6 @@ def test_a_program_is_main_with_its_arguments(te_sched_command, program, tmp_pat
     done = te_sched_command("lower", path, "--", "--deep", "x")
     assert done.exit_code == 0, done.stderr
     assert "range(3)" in done.stdout
-
-
-def test_names_of_tvm_and_of_te_sched_are_observed_alike(te_sched_command, program):
-    path = program(
-        "from tvm import te, lower as old\n"
-        "from te_sched import lower as new\n"
-        "from te_sched.te import create_schedule\n"
-        "A = te.placeholder((2,), name='A')\n"
-        "B = te.compute((2,), lambda i: A[i], name='B')\n"
-        "old(te.create_schedule(B.op), [A, B])\n"
-        "new(create_schedule(B.op), [A, B])\n"
-    )
-    done = te_sched_command("schedules", path, "--json")
-    states = [one["state"] for one in json.loads(done.stdout)["schedules"]]
-    assert states == ["lowered", "lowered"]
 
 
 def test_quiet_leaves_out_what_a_program_prints(te_sched_command, program):

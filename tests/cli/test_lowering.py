@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import te_sched
+from tests.cli.block_programs import CALLS, SCHEDULED, data
 
 COMPAT = Path(__file__).parent.parent / "compat" / "programs"
 
@@ -155,3 +156,22 @@ def test_old_programs(te_sched_command, path):
         done = te_sched_command(*words, path)
         assert done.exit_code == 0, done.stderr
         assert done.stdout
+
+
+def test_lower_shows_each_step_of_a_schedule(te_sched_command, program):
+    path = program(SCHEDULED)
+    done = te_sched_command("lower", "--step", "--after", "schedule_ops", "-s", 1, path)
+    assert ">>> sch = tir.Schedule(module)  # program.py:18" in done.stdout
+    assert ">>> sch.reorder(l1, l3, l2)  # program.py:20" in done.stdout
+    assert done.stdout.count('with T.block("C"):') == 3
+    diff = te_sched_command("lower", "--diff", "-s", 1, path).stdout
+    assert "+        for i, k, j in T.grid(64, 64, 64):" in diff
+
+
+@pytest.mark.parametrize("built", ["", "tvm.build(Module, target='llvm')\n"])
+def test_functions_that_are_called_are_inlined(te_sched_command, program, built):
+    path = program(CALLS + built)
+    (found,) = data(te_sched_command("lower", "--json", path))["schedules"]
+    assert found["name"] == "main"
+    assert "* T.float32(2)" in found["program"]
+    assert "nothing found" in te_sched_command("check", path).stdout

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from te_sched.cli import checking
+from tests.cli.block_programs import SCHEDULED, data
 
 
 @pytest.mark.parametrize("name", ["gemm", "gpu", "old", "two"])
@@ -161,11 +162,11 @@ def test_check_several_programs(program):
     """Each of them in a process: they register a function of the same name."""
     first, second = program(REGISTERING, "first.py"), program(REGISTERING, "second.py")
     wrong = program("race", "wrong.py")
-    done = check_each(first, wrong, second, "--quiet", "--", "8")
+    done = check_each(wrong, first, "--quiet", "--", "8")
     assert done.returncode == 1, done.stderr
     titles = [line for line in done.stdout.splitlines() if line.endswith(".py")]
-    assert titles == [f"# {first}", f"# {wrong}", f"# {second}", f"3 programs checked: see {wrong}"]
-    assert done.stdout.count("watched with random inputs: nothing found") == 2
+    assert titles == [f"# {wrong}", f"# {first}", f"2 programs checked: see {wrong}"]
+    assert done.stdout.count("watched with random inputs: nothing found") == 1
     done = check_each(first, second, "--json", "--size", "n=3", "--", "8")
     assert [one["program"] for one in json.loads(done.stdout)] == [first, second]
     assert done.returncode == 2
@@ -195,3 +196,11 @@ def test_check_finds_wrong_paths_before_programs_run(te_sched_command, program):
     assert done.exit_code == 2
     assert "no such file: nothing.py" in done.stderr
     assert "exited" not in done.stderr
+
+
+def test_check_and_bench(te_sched_command, program):
+    path = program(SCHEDULED)
+    assert "nothing found" in te_sched_command("check", "-s", 1, path).stdout
+    (row,) = data(te_sched_command("bench", "-s", 1, "--json", "--min-ms", 1, path))["schedules"]
+    assert row["operations"] == 2 * 64**3
+    assert row["error"] is None

@@ -1,10 +1,10 @@
 """te-sched explain: the page, its text, and stories that end with an error."""
 
 import json
-from pathlib import Path
 
 import pytest
 
+from tests.cli.block_programs import PRODUCT, SCHEDULED, data
 from tests.cli.conftest import TEXTS
 
 
@@ -61,17 +61,6 @@ def test_explain_one_of_several(te_sched_command, program):
     assert "second" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["explain", "build"])
-def test_output_is_checked_before_the_program_runs(te_sched_command, program, tmp_path, command):
-    ran = tmp_path / "ran"
-    path = program(f"open({str(ran)!r}, 'w')\n{TEXTS['gemm']}")
-    done = te_sched_command(command, "-o", tmp_path / "none" / "page.html", path)
-    assert done.exit_code == 2
-    assert "page.html: there is no folder" in done.stderr
-    assert "-o FILE" in done.stderr
-    assert not ran.exists()
-
-
 def test_explain_ends_with_an_ordinary_error_of_the_program(te_sched_command, program):
     text = f"{TEXTS['gemm']}\nprint(undefined_name)\n"
     done = te_sched_command("explain", "--json", "--no-measure", program(text))
@@ -94,13 +83,21 @@ def test_explain_rejects_a_file_that_cannot_be_written(te_sched_command, program
     assert "-o FILE" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", [["explain", "--no-measure", "-o"], ["build", "-o"], ["tune", "-o"]]
-)
-def test_output_rejects_the_program(program, te_sched_command, command) -> None:
-    path = program("gemm")
-    before = Path(path).read_text()
-    done = te_sched_command(*command, path, path)
-    assert done.exit_code == 2
-    assert "would replace a file that te_sched did not write" in done.stderr
-    assert Path(path).read_text() == before
+def test_explain_of_a_schedule_of_blocks(te_sched_command, program):
+    done = te_sched_command("explain", "-s", 1, "--json", "--no-measure", program(SCHEDULED))
+    titles = [step["title"] for step in data(done)["steps"]]
+    assert titles == ["The program as given", "reorder(i, k, j)", "parallel(i)"]
+
+
+def test_explain_ends_with_the_error_of_a_primitive(te_sched_command, program):
+    path = program(f"{SCHEDULED}\nsch.parallel(k)\n")
+    done = te_sched_command("explain", "-s", 1, "--json", "--no-measure", path)
+    assert done.exit_code == 1
+    *_, last = data(te_sched_command("explain", "--json", "--no-measure", path))["steps"]
+    assert last["problems"][0]["fault"].startswith("cannot parallelize reduction loop k")
+    assert last["title"] == "sch.parallel(k)"
+
+
+def test_explain_of_a_function_of_blocks(te_sched_command, program):
+    done = te_sched_command("explain", "--text", "--no-measure", program(PRODUCT))
+    assert "block C  vi = i, vj = j, reduce vk = k" in done.stdout
