@@ -12,6 +12,7 @@ from te_sched.arith.executions import (
     Execution,
     TooMany,
     connected,
+    distinct_numbers,
     distinct_rows,
     numbered,
     sample_sizes,
@@ -22,7 +23,11 @@ from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.scopes import Loop
 
 ROW, COLUMN, N = Var("i"), Var("j"), Var("n")
+
+
 ZERO = IntImm(0)
+
+
 OUTER = Loop(ROW, ZERO, IntImm(4), "serial")
 
 
@@ -84,3 +89,13 @@ def test_groups_numbers_and_samples() -> None:
     assert len({int(one[N]) for one in sizes}) == 3
     assert sizes_text(sizes[0]) == "n = 16"
     assert [*sample_sizes([])] == [{}]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_distinct_numbers_and_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scale = 10 ** rng.integers(1, 9)
+    columns = [rng.integers(-scale, scale, seed) for _ in range(3)]
+    assert np.array_equal(distinct_numbers(columns[0]), np.unique(columns[0]))
+    rows = np.unique(np.stack(columns, axis=-1), axis=0)
+    assert np.array_equal(distinct_rows(columns), rows)

@@ -8,7 +8,7 @@ from te_sched.story.graph import graph_report
 from te_sched.story.tuning import tuning_report
 from tests.browser.looking import contrasts
 from tests.meta_schedule.here import tuned
-from tests.story.test_graph import model
+from tests.story.graph_model import model
 
 WIDTHS = (390, 1440)
 SECONDS = [9e-3, 8.5e-3, 8e-3, *(4e-3 / number for number in range(1, 30)), 9.2e-3]

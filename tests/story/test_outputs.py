@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import te_sched
@@ -13,49 +11,7 @@ from te_sched.driver import functions_for_processor
 from te_sched.story.model import Line, StoryStep
 from te_sched.story.outputs import changes, numbered
 from tests.golden.corpus import programs
-
-
-def two_stages(n: Any = 256) -> tuple[Any, Any]:
-    A = te.placeholder((n,), name="A")
-    B = te.compute((n,), lambda i: te.exp(A[i]), name="B")
-    C = te.compute((n,), lambda i: B[n - 1 - i] * 2.0, name="C")
-    return te.create_schedule(C.op), [A, C]
-
-
-def last(s: Any, args: Any) -> StoryStep:
-    return te_sched.explain(s, args, measure=False).steps[-1]
-
-
-def lines_with(lines: tuple[Line, ...], part: str) -> list[Line]:
-    return [line for line in lines if part in line.text]
-
-
-def output(step: StoryStep, kind: str) -> tuple[Line, ...]:
-    return next(one.lines for one in step.outputs if one.kind == kind)
-
-
-def test_a_store_is_of_the_stage_it_computes_then_of_those_it_reads() -> None:
-    step = last(*two_stages())
-    (store,) = lines_with(step.program, "C[i] = ")
-    assert store.stages == ("C", "B")
-    (memory,) = lines_with(step.program, "T.allocate")
-    assert memory.stages == ("B",)
-    loops = lines_with(step.program, "for i in range")
-    assert [loop.stages for loop in loops] == [("B",), ("C",)]
-
-
-def test_a_loop_is_of_the_stage_computed_last_in_it_then_of_the_others() -> None:
-    s, args = two_stages()
-    C = args[1]
-    outer, _ = s[C].split(C.op.axis[0], 16)
-    s[s.stages[1].op].compute_at(s[C], outer)
-    step = last(s, args)
-    (loop,) = lines_with(step.program, "for i_outer in range")
-    assert loop.stages == ("C", "B")
-    rows = {row.text: row.stages for row in step.nest if row.kind == "loop"}
-    assert rows["for i.outer  0:16"] == ("C", "B")
-    counted = {row.kind for row in step.nest if row.figures is not None}
-    assert counted == {"function", "loop"}
+from tests.story.compiled_steps import last, lines_with, output, two_stages
 
 
 @pytest.mark.parametrize("kind", ["llvm", "assembly"])
@@ -104,57 +60,6 @@ def test_lines_of_cuda_are_of_the_stages_of_their_statements() -> None:
     (store,) = lines_with(lines, "C[")
     assert shared.stages == ("B",)
     assert store.stages == ("C", "B")
-
-
-def test_the_checked_mode_says_how_memory_is_used() -> None:
-    s, (A, C) = two_stages()
-    B = s.stages[1].op.output(0)
-    s[B].compute_inline()
-    outer, inner = s[C].split(C.op.axis[0], 32)
-    s[C].bind(outer, te.thread_axis("blockIdx.x"))
-    s[C].bind(inner, te.thread_axis("threadIdx.x"))
-    lines = output(last(s, [A, C]), "check")
-    assert lines[0].text == "checked: nothing found"
-    (read,), (write,) = lines_with(lines, "read  A["), lines_with(lines, "write C[")
-    assert (read.stages, write.stages) == (("A",), ("C",))
-
-
-def test_kernels_that_the_host_launches_in_a_loop_are_not_checked() -> None:
-    A = te.placeholder((4, 64), name="A")
-    B = te.compute((4, 64), lambda i, j: A[i, j] + 1.0, name="B")
-    s = te.create_schedule(B.op)
-    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
-    assert [one.kind for one in last(s, [A, B]).outputs] == ["compiled", "cuda"]
-
-
-def test_extern_code_is_of_its_stage() -> None:
-    A = te.placeholder((8,), name="A")
-    B = te.extern(
-        (8,),
-        [A],
-        lambda ins, outs: te_sched.tir.call_packed("te_sched.tests.story", ins[0], outs[0]),
-        name="B",
-        dtype="float32",
-    )
-    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
-    with registered("te_sched.tests.story"):
-        step = last(te.create_schedule(C.op), [A, C])
-    (call,) = lines_with(step.program, "te_sched.tests.story")
-    assert call.stages[0] == "B"
-    assert step.problems == ()
-
-
-class registered:
-    """A packed function that does nothing, while a test runs."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        te_sched.register_func(self.name, lambda *args: None, override=True)
-
-    def __exit__(self, *error: object) -> None:
-        te_sched.runtime.remove_global_func(self.name)
 
 
 def test_instructions_say_their_lines_only_when_asked() -> None:

@@ -2,69 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 import shutil
+import struct
 import subprocess
-import zlib
 from dataclasses import replace
-from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
-from te_sched.story.model import Change, Line, LoopRow, Output, StoryStage, StoryStep, Timing
+import te_sched
+from te_sched import te
+from te_sched.story.model import Change, Line, LoopRow, StoryStage, Timing
 from te_sched.story.page import page_html
-from te_sched.story.page_texts import bytes_text, count_text, factor_text, time_text
-from te_sched.story.text import times_text
-from tests.story.page_sample import PICTURE, REFUSED, output, sample, step
+from tests.story.outlines import Outline, lines_of, texts_of
+from tests.story.page_sample import output, sample, step
 
-_VOID = {"meta", "link", "br", "input", "img", "hr"}
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
-
-
-class Outline(HTMLParser):
-    """What of a page matters here: whether its tags are closed, its scripts, its addresses."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.texts: list[str] = []
-        self.addresses: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.addresses += [value for name, value in attrs if name in ("src", "href")]
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def texts_of(html):
-    """The packed table of lines and texts."""
-    packed = re.search(r'id="texts">([^<]*)</script>', html)[1]
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
-
-
-def lines_of(html, number, name):
-    """The lines of a text of a step, as HTML."""
-    table = texts_of(html)
-    (text,) = [one for one in table["texts"][str(number)] if one["name"] == name]
-    runs = text["runs"]
-    pairs = zip(runs[::2], runs[1::2], strict=True)
-    return [table["lines"][first + k] for first, count in pairs for k in range(count)]
 
 
 def test_page_is_well_formed():
@@ -120,26 +75,6 @@ def test_hostile_code_is_escaped_in_the_packed_table():
     assert Outline(line).open == []
 
 
-def test_equal_texts_are_kept_once():
-    one = tuple(step(number, "split", outputs=(output("llvm", "LLVM", 7),)) for number in range(3))
-    table = texts_of(page_html(sample(steps=one)))
-    runs = [text["runs"] for number in "012" for text in table["texts"][number][1:]]
-    assert runs[0] == runs[1] == runs[2]
-    assert sum("add i32" in re.sub("<[^>]*>", "", line) for line in table["lines"]) == 38
-
-
-def test_lines_keep_their_order_and_text():
-    lines = lines_of(page_html(sample()), 2, "assembly")
-    plain = [re.sub("<[^>]*>", "", line) for line in lines]
-    assert plain == [line.text for line in output("assembly", "Assembly", 2).lines]
-
-
-def test_lines_with_other_breaks_stay_one_line():
-    odd = tuple(Line(text) for text in ("a\x0cb", "", "c\u2028d", "x = 1"))
-    html = page_html(sample(steps=(step(0, "As declared", program=odd),)))
-    assert len(lines_of(html, 0, "program")) == 4
-
-
 def test_lines_left_out_are_told():
     cut = output("llvm", "LLVM", 1)
     left = replace(cut, left_out=1234)
@@ -159,34 +94,6 @@ def test_story_of_a_hundred_steps_stays_small():
     html = page_html(sample(steps=steps))
     assert html.count("<article") == 102
     assert len(html.encode()) < 1_000_000
-
-
-def test_a_step_of_which_nothing_is_known_has_its_title():
-    bare = StoryStep(1, "s[B].split(i, 8)")
-    html = page_html(sample(steps=(step(0, "As declared"), bare), stages=()))
-    assert Outline(html).open == []
-    assert "<code>s[B].split(i, 8)</code></h2>" in html
-
-
-def test_an_output_without_lines_has_its_note():
-    empty = Output("llvm", "LLVM", (), note="too long to compile")
-    html = page_html(sample(steps=(step(0, "As declared", outputs=(empty,)),)))
-    notes = [text.get("note") for text in texts_of(html)["texts"]["0"]]
-    assert notes == [None, "too long to compile"]
-
-
-def test_outputs_of_one_kind_have_names_of_their_own():
-    twice = (output("cuda", "CUDA", 1), output("cuda", "CUDA again", 2))
-    html = page_html(sample(steps=(step(0, "As declared", outputs=twice),)))
-    names = [text["name"] for text in texts_of(html)["texts"]["0"]]
-    assert names == ["program", "cuda", "cuda-1"]
-
-
-def test_pictures_share_their_style_and_name_stages_by_number():
-    html = page_html(sample())
-    assert html.count(".te-flow {}") == 1
-    assert "data-stages=" not in html
-    assert html.count('<g data-s="0">') == 4
 
 
 def test_times_unknown_draw_no_bars():
@@ -217,55 +124,6 @@ def test_speedups_over_another_step_than_the_first_say_so():
     assert "time, speedup over step 1" in page_html(sample(steps=steps))
 
 
-def test_problems_say_where_why_and_cure():
-    html = page_html(sample())
-    for part in ("where", "why", "help"):
-        assert f"<dt>{part}</dt>" in html
-    assert html.count('<span class="badge error">refused</span>') == 2  # in the list, and before it
-
-
-def test_problems_that_later_steps_mend_are_told_quietly():
-    steps = (
-        step(0, "As declared", problems=(replace(REFUSED, phase="build"),)),
-        step(1, "split"),
-        step(2, "bind", problems=(replace(REFUSED, phase="lower"),)),
-    )
-    html = page_html(sample(steps=steps))
-    assert html.count('<span class="badge">not built</span>') == 1
-    assert html.count('<a href="#step-1">step 1</a> mends that') == 1
-    assert html.count('<span class="badge error">not lowered</span>') == 2
-
-
-def test_wide_pictures_have_the_width_of_the_page():
-    wide = '<svg width="900" height="40"></svg>'
-    html = page_html(sample(steps=(step(0, "As declared", dataflow=wide),)))
-    assert 'style="min-width:765px"' in html
-    assert html.index('class="pane flow') < html.index('class="pane nest-pane')
-
-
-def test_a_dataflow_like_that_of_the_step_before_is_folded():
-    other = PICTURE.replace(">A<", ">B<")
-    flows = (PICTURE, PICTURE, PICTURE, other, other, "", other)
-    steps = tuple(step(number, "split", dataflow=one) for number, one in enumerate(flows))
-    html = page_html(sample(steps=steps))
-    folded = re.findall(r'id="step-(\d)-flow-title">Dataflow</h3><details><summary>([^<]*)<', html)
-    same = "The same as at step"
-    assert folded == [("1", f"{same} 0"), ("2", f"{same} 0"), ("4", f"{same} 3")]
-
-
-def test_figures_of_loops_are_explained_where_they_stand():
-    html = page_html(sample())
-    assert html.count("Bytes of distinct elements that one iteration") == html.count('class="heads')
-    plain = page_html(sample(steps=(step(0, "As declared", nest=()),)))
-    assert "Bytes of distinct elements" not in plain
-
-
-def test_last_step_is_whole_for_readers_without_scripts():
-    steps = (step(0, "As declared"), step(1, "split", outputs=(output("cuda", "CUDA", 3),)))
-    html = page_html(sample(steps=steps))
-    assert "store float %y, ptr %B" in html[html.rindex("<noscript>") :]
-
-
 def test_scripts_parse():
     node = shutil.which("node")
     if node is None:
@@ -282,44 +140,68 @@ def test_assets_are_small_files():
         assert len(asset.read_text().splitlines()) < 400, asset.name
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 B"),
-        (512, "512 B"),
-        (1536, "1.5 KiB"),
-        (1 << 22, "4 MiB"),
-        (None, ""),
-        (150_000, "146 KiB"),
-    ],
-)
-def test_sizes_are_said_shortly(count, text):
-    assert bytes_text(count) == text
+def gemm(size):
+    """A matrix product in steps, as courses teach it."""
+    A = te.placeholder((size, size), name="A")
+    B = te.placeholder((size, size), name="B")
+    k = te.reduce_axis((0, size), name="k")
+    C = te.compute((size, size), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    local = s.cache_write(C, "local")
+    io, jo, _, ji = s[C].tile(*C.op.axis, 32, 64)
+    s[local].compute_at(s[C], jo)
+    i, j = s[local].op.axis
+    ko, ki = s[local].split(s[local].op.reduce_axis[0], factor=4)
+    jco, jci = s[local].split(j, factor=16)
+    s[local].reorder(ko, i, ki, jco, jci)
+    s[local].vectorize(jci)
+    s[local].unroll(ki)
+    s[local].unroll(jco)
+    s[C].vectorize(ji)
+    packed = s.cache_read(B, "global", [local])
+    s[packed].compute_at(s[C], jo)
+    s[C].parallel(io)
+    return s, [A, B, C]
 
 
-@pytest.mark.parametrize(
-    ("count", "text"), [(64, "64"), (2.5e9, "2.5 G"), (None, ""), (0.25, "0.25")]
-)
-def test_counts_are_said_shortly(count, text):
-    assert count_text(count) == text
+def test_page_of_the_gemm_ladder_is_small():
+    s, args = gemm(512)
+    html = te_sched.explain(s, args, measure=False).html()
+    assert html.count("<article") == 15
+    assert len(html.encode()) < 1_000_000
+    assert Outline(html).open == []
 
 
-@pytest.mark.parametrize(
-    ("factor", "text"), [(None, ""), (1.5, "1.5x"), (682.4, "682x"), (1.7e7, "17Mx")]
-)
-def test_factors_are_said_shortly(factor, text):
-    assert factor_text(factor) == text
+def test_page_of_an_odd_name_is_well_formed():
+    A = te.placeholder((8,), name="<b>")
+    B = te.compute((8,), lambda i: A[i] + 1, name="</script>")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], 4)
+    html = te_sched.explain(s, measure=False).html()
+    outline = Outline(html)
+    assert outline.open == []
+    assert "b" not in outline.tags
+    assert html.count("</script>") == 3
 
 
-@pytest.mark.parametrize(("ms", "text"), [(0.0123, "12.3 µs"), (4.5, "4.5 ms"), (1250, "1.25 s")])
-def test_times_are_said_with_three_digits(ms, text):
-    assert time_text(ms) == text
+@pytest.mark.parametrize("axis", ["k", "i"])
+def test_page_of_a_refused_schedule_says_why(axis):
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    R = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="R")
+    s = te.create_schedule(R.op)
+    s[R].parallel(k if axis == "k" else R.op.axis[0])
+    html = te_sched.explain(s, measure=False).html()
+    assert ("<dt>why</dt>" in html) == (axis == "k")
 
 
-def test_large_ratios_have_no_exponent():
-    assert [times_text(one) for one in (1.0512, 99.5, 488.2, 1105.3)] == [
-        "1.05",
-        "99.5",
-        "488",
-        "1,105",
-    ]
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_are_there_and_small(scheme):
+    data = (IMAGES / f"explain-{scheme}.png").read_bytes()
+    width, height = struct.unpack(">II", data[16:24])
+    assert data.startswith(b"\x89PNG")
+    assert (width, height) == (1400, 1120)
+    assert len(data) < 250_000

@@ -15,16 +15,11 @@ import te_sched
 from te_sched import te
 from te_sched.errors import ScheduleError
 from te_sched.runtime import cpu
-from te_sched.story.model import StoryStep, Timing
+from te_sched.story.model import Timing
 from te_sched.story.page import page_html
 from te_sched.story.text import step_text
 from te_sched.story.timing import Run, Timed, arrays, measure_all, why_no_arrays
-
-
-def scaled(dtype: str = "float32", n: Any = 64) -> tuple[Any, Any]:
-    A = te.placeholder((n,), dtype, name="A")
-    B = te.compute((n,), lambda i: A[i] + te.const(2, dtype), name="B")
-    return te.create_schedule(B.op), [A, B]
+from tests.story.timed import scaled
 
 
 def timed(s: Any, args: Any, **budget: float) -> Timing:
@@ -154,14 +149,6 @@ def test_the_last_program_is_timed_first() -> None:
     assert [one.timing.milliseconds is not None for one in found.values()] == [False, False, True]
 
 
-def test_rates_are_told_with_their_share_of_the_peak() -> None:
-    s, args = scaled(n=1 << 12)
-    timing = te_sched.explain(s, args).steps[-1].timing
-    assert timing.gigaflops == pytest.approx((1 << 12) / timing.shortest / 1e6)
-    assert 0 < timing.of_peak < 1
-    assert "GFLOP/s" in te_sched.explain(s, args).text()
-
-
 def test_no_winner_is_named_from_single_runs() -> None:
     s, args = scaled()
     s[args[1]].vectorize(args[1].op.axis[0])
@@ -169,21 +156,6 @@ def test_no_winner_is_named_from_single_runs() -> None:
     assert " the fastest: " in page_html(data)
     once = [replace(step, timing=replace(step.timing, runs=1)) for step in data.steps]
     assert " the fastest: " not in page_html(replace(data, steps=tuple(once)))
-
-
-@pytest.mark.parametrize(
-    ("factor", "text"),
-    [(35.0, "35 times as fast as"), (0.5, "2 times as slow as"), (1.01, "about as fast as")],
-)
-def test_times_are_compared_with_those_of_the_step_before(factor: float, text: str) -> None:
-    timing = Timing(
-        *(7.0, 7.0, 9.0, 5, factor), first=0, against_previous=factor, previous=2, median=8.0
-    )
-    said = step_text(StoryStep(3, "split", timing=timing)).splitlines()[-1]
-    spread = "7 ms (median 8 ms, longest 9 ms, 5 runs)"
-    assert said == f"{spread}, {text} step 2, {text} at first"
-    said = step_text(StoryStep(3, "split", timing=replace(timing, first=1))).splitlines()[-1]
-    assert said == f"{spread}, {text} step 2, {text} step 1"
 
 
 @pytest.mark.parametrize("budget", [0, -1.0, float("nan"), "10"])
