@@ -1,10 +1,13 @@
 """Targets: scopes, spellings, functions by target."""
 
+from __future__ import annotations
+
 import pytest
 
 import te_sched
-from te_sched import build, device, runtime, target, te
+from te_sched import build, device, runtime, target, te, tir
 from te_sched.errors import BuildError, DeclarationError
+from te_sched.script import from_source
 from te_sched.target import Target
 
 
@@ -91,3 +94,15 @@ def test_targets_of_devices():
     )
     with pytest.raises(BuildError, match="no target for the device"):
         Target.from_device("cuda")
+
+
+def test_targets_are_read_again_in_attributes() -> None:
+    for given in (
+        Target("nvidia/nvidia-a100", host="llvm"),
+        Target("cuda -arch=sm_70 -max_num_threads=512"),
+        Target("llvm -mattr=+avx2,-avx512f -num-cores=4"),
+    ):
+        func = tir.PrimFunc([], tir.Evaluate(0)).with_attr("target", given)
+        again = from_source(func.script())
+        assert again.attrs["target"] == given
+        assert again.script() == func.script()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched import tir
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
 from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.calls import call_tir
 from te_sched.ir.expr import IntImm, StringImm, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.intrinsics import exp
 from te_sched.ir.stmt import Evaluate
+from te_sched.script import from_source
 from tests.lowering.build import read, temporary
 
 A, x = temporary("A", 8), Var("x", "float32")
@@ -64,3 +67,14 @@ def test_calls_of_functions_of_the_module_are_found_by_name():
     assert calls.callee_of(call) == "f"
     assert calls.callee_of(calls.call_extern("int32", "f", 3)) is None
     assert calls.called_functions(Evaluate(call + calls.call_tir("g"))) == {"f", "g"}
+
+
+def test_functions_of_a_module_are_called() -> None:
+    module = from_source(
+        "@I.ir_module\nclass Module:\n"
+        "    @T.prim_func\n    def main():\n        tir.call_tir(Module.part)\n"
+        "    @T.prim_func\n    def part():\n        T.evaluate(0)\n",
+        {"tir": tir},
+    )
+    assert "Module.part()" in module.script()
+    assert str(call_tir(module.get_global_var("part"))) == "part()"

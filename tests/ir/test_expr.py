@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched import te, tir
 from te_sched.errors import DeclarationError
+from te_sched.ir import PrimType, TupleType
 from te_sched.ir import expr as E
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import FloatImm, IntImm, Var
 
 x, y = Var("x"), Var("y")
+
+
 f = Var("f", "float32")
+
+
 ONE = IntImm(1)
 
 
@@ -85,3 +91,32 @@ def test_lanes_of_a_shuffle_exist_and_have_one_type(
 ) -> None:
     with pytest.raises(DeclarationError, match=message):
         E.Shuffle(vectors, (IntImm(lane),))
+
+
+def test_variables_have_a_type() -> None:
+    assert te.var("x", "int8").type_annotation == PrimType("int8")
+    pointer = tir.PointerType(PrimType("float32"), "shared")
+    for var in (te.var("p", pointer), tir.Var("p", pointer)):
+        assert var.dtype == "handle"
+        assert var.type_annotation == pointer
+        assert var.type_annotation.element_type.dtype == "float32"
+        assert var.type_annotation.storage_scope == "shared"
+    assert pointer.script() == 'T.handle("float32", "shared")'
+    assert PrimType("int32").script() == "T.int32"
+
+
+def test_constants_of_literals() -> None:
+    assert te.const(3.4e39).dtype == te.const(-3.4e39).dtype == "float64"
+    assert te.const(float("inf")).dtype == te.const(3.4e38).dtype == "float32"
+    assert str(te.exp(2)) == "T.exp(T.float32(2))"
+
+
+def test_expressions_have_no_truth_as_in_numpy() -> None:
+    with pytest.raises(ValueError, match=r"n > 0 has no truth value in Python"):
+        bool(te.var("n") > 0)
+
+
+def test_types_of_several_values() -> None:
+    pair = TupleType([PrimType("float32"), tir.PointerType("int8", "shared")])
+    assert str(pair) == pair.script() == 'T.Tuple(T.float32, T.handle("int8", "shared"))'
+    assert (str(TupleType([])), pair.fields[0]) == ("None", PrimType("float32"))

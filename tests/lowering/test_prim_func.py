@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import errors, te
+from te_sched.errors import DeclarationError
 from te_sched.ir.structural import structural_difference
 from te_sched.script import from_source
 from tests.lowering.prim_func_programs import OVERRIDES, PROGRAMS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tensorir" / "prim_func"
+
+
 SIZE = 5  # of variables
 
 
@@ -65,3 +68,18 @@ def test_a_condition_of_a_reduction_holds() -> None:
     b = te_sched.nd.array(np.zeros(8, "float32"))
     module(te_sched.nd.array(a), b)
     np.testing.assert_allclose(b.numpy(), a[:, 3:].sum(1), rtol=1e-5)
+
+
+def test_errors_of_create_prim_func() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    with pytest.raises(DeclarationError, match="placeholder A is not a parameter"):
+        te.create_prim_func([B])
+    with pytest.raises(DeclarationError, match=r"a parameter of create_prim_func is an? int"):
+        te.create_prim_func([A, 3])
+    S = te.placeholder((8, 4), name="S")
+    init = te.compute((1, 4), lambda _, i: 0.0, name="init")
+    update = te.compute((8, 4), lambda t, i: S[t - 1, i] + 1, name="update")
+    with pytest.raises(errors.OperandError, match="operation scan has no form in blocks") as caught:
+        te.create_prim_func([te.scan(init, update, S, name="scan")])
+    assert caught.value.in_tvm == "Unsupported Operation: ScanOp."

@@ -1,30 +1,21 @@
-# ruff: noqa: F821, F841, RUF059  (names of scripts)
 """Functions of graphs, read from scripts; each prints as text that reads again."""
+
+# ruff: noqa: F821, F841, RUF059  (names of scripts)
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from te_sched import IRModule, nd, relax, tir, topi
+from te_sched import relax, tir, topi
 from te_sched.errors import ScriptError
 from te_sched.ir import assert_structural_equal, structural_hash
-from te_sched.ir.structural import structural_equal
 from te_sched.script import from_source
 from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
-from te_sched.script.frames import ScriptBuilder
 from tests.script.graph_program import C, Module
-
-
-def described(func: relax.Function) -> list[str]:
-    """The bindings of a function, without struct infos."""
-    return [
-        f"{one.var.name_hint}{'' if isinstance(one.var, relax.DataflowVar) else '*'} = {one.value}"
-        for block in func.body.blocks
-        for one in block.bindings
-    ]
+from tests.script.graph_texts import described
 
 
 def test_text_with_metadata_reads_again() -> None:
@@ -161,55 +152,6 @@ def test_function_may_call_a_name_of_another_module() -> None:
     assert "nop3(x, y, s, t)" in f.script()
 
 
-def test_branches_bind_one_variable() -> None:
-    @R.function
-    def f(x: R.Tensor((2,), "float32"), n: R.Prim(value="n")):
-        n = T.int64()
-        if n > 4:
-            a = R.add(x, x)
-            y = R.add(a, a)
-        elif R.prim_value(n > 2):
-            y = (x, x)[0]
-        else:
-            y = R.match_cast(x, R.Tensor((2,), "float32"))
-        if True:
-            z = y
-        return z
-
-    outer = f.body.blocks[0].bindings[0]
-    assert str(outer.value.cond) == "R.prim_value(n > 4)"
-    assert outer.var.name_hint == "y"
-    assert outer.var.struct_info == relax.TensorStructInfo([2], "float32")
-    assert outer.value.true_branch.body.name_hint == "y_then"
-    inner = outer.value.false_branch.blocks[0].bindings[0].value
-    assert isinstance(inner.false_branch.blocks[0].bindings[0], relax.MatchCast)
-    assert_structural_equal(f, from_source(f.script()))
-
-
-def test_branches_may_end_with_dataflow_blocks() -> None:
-    @R.function
-    def f(x: R.Tensor((2,), "float32"), c: R.Prim("bool")):
-        if c:
-            with R.dataflow():
-                a = R.exp(x)
-                y = R.add(a, a)
-                R.output(y)
-        else:
-            y = R.add(x, x)
-        return y
-
-    branch = f.body.blocks[0].bindings[0].value.true_branch
-    assert [one.var.name_hint for one in branch.blocks[0].bindings] == ["a", "y_then"]
-    assert branch.body is branch.blocks[0].bindings[1].var
-    assert isinstance(branch.blocks[0], relax.DataflowBlock)
-    assert 'y: R.Tensor((2,), dtype="float32") = y_then' in f.script()
-    assert_structural_equal(f, from_source(f.script()))
-    machine = relax.VirtualMachine(relax.build(IRModule.from_expr(f), "llvm"))
-    x = np.array([0, 1], "float32")
-    np.testing.assert_allclose(machine["f"](nd.array(x), True).numpy(), 2 * np.exp(x), rtol=1e-6)
-    assert machine["f"](nd.array(x), False).numpy().tolist() == [0, 2]
-
-
 def test_nested_functions_may_call_themselves() -> None:
     @R.function
     def f(x: R.Tensor):
@@ -223,32 +165,6 @@ def test_nested_functions_may_call_themselves() -> None:
     nested = f.body.blocks[0].bindings[0]
     assert nested.var.struct_info == nested.value.struct_info
     assert_structural_equal(f, from_source(f.script()))
-
-
-def test_return_in_a_dataflow_block_makes_outputs() -> None:
-    @R.function(private=True)
-    def f(x: R.Tensor((2,), "float32")):
-        with R.dataflow():
-            a = R.add(x, x)
-            b = R.add(a, a)
-            return (b, R.add(b, b))
-
-    names = [text.partition(" = ")[0] for text in described(f)]
-    assert names == ["a", "b*", "lv2*"]
-    assert str(f.body.body.fields[0]) == "b"
-
-
-def test_effects_stand_alone() -> None:
-    @R.function(pure=False)
-    def f(x: R.Tensor((), "int32")):
-        R.func_attr({"relax.force_pure": False})
-        R.print(x, format="{}")
-        R.tuple()
-        return x
-
-    assert not f.is_pure
-    assert f.attrs["relax.force_pure"] is False
-    assert [one.var.name_hint for one in f.body.blocks[0].bindings] == ["_", "_"]
 
 
 def test_macros_see_the_names_of_their_definition() -> None:
@@ -269,70 +185,9 @@ def test_macros_see_the_names_of_their_definition() -> None:
     assert described(f) == ['product* = R.multiply(x, R.const(2.0, "float32"))', "y* = product"]
 
 
-def test_older_spellings() -> None:
-    module = from_source(
-        """
-@tvm.script.ir_module
-class M:
-    @T.prim_func
-    def relu(x: T.handle, y: T.handle):
-        T.evaluate(0)
-
-    @R.function
-    def main(x: Tensor((1, "m"), "float32")):
-        m = T.int64()
-        a = R.call_tir("env.linear", (x,), (1, m), dtype="float32")
-        b = R.call_tir("relu", (a,), (1, m), dtype="float32")
-        c = R.call_tir(relu, (b,), (1, m), dtype="float32")
-        return c
-"""
-    )
-    info = 'out_sinfo=R.Tensor((1, m), dtype="float32")'
-    assert described(module["main"]) == [
-        f'a* = R.call_dps_packed("env.linear", (x,), {info})',
-        f"b* = R.call_tir(relu, (a,), {info})",
-        f"c* = R.call_tir(relu, (b,), {info})",
-    ]
-    old = relax.Var("A", (128, 128), relax.DynTensorType(2, "float32"))
-    assert old.struct_info == relax.TensorStructInfo([128, 128], "float32")
-    assert relax.Var("B", relax.ShapeType(2)).struct_info == relax.ShapeStructInfo(ndim=2)
-    builder = relax.BlockBuilder()
-    with builder.function([old], "main"):
-        builder.emit_func_output(old)
-    assert builder.get()["main"].params == (old,)
-
-
-def test_frames_build_the_same() -> None:
-    with ScriptBuilder() as builder, R.function():
-        R.func_name("f")
-        R.func_attr({"Primitive": 1})
-        x = R.arg("x", R.Tensor((4,), "float32"))
-        R.func_ret_struct_info(R.Tensor(ndim=1))
-        with R.dataflow() as block:
-            a = ScriptBuilder.name("a", R.emit(R.add(x, x)))
-            b = ScriptBuilder.name("b", R.emit(R.add(a, a), R.Tensor((4,), "float32")))
-            R.output(b)
-        cast = ScriptBuilder.name("c", R.emit_match_cast(block.output_vars[0], R.Tensor((4,))))
-        R.emit_var_binding(relax.VarBinding(relax.Var("d", cast.struct_info), cast))
-        R.func_ret_value(cast)
-
-    @R.function
-    def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,)):
-        R.func_attr({"Primitive": 1})
-        with R.dataflow():
-            a = R.add(x, x)
-            b: R.Tensor((4,), "float32") = R.add(a, a)
-            R.output(b)
-        c = R.match_cast(b, R.Tensor((4,)))
-        d = c
-        return c
-
-    made = builder.get()
-    assert made.script().replace("lv", "a") == f.script()
-    assert structural_equal(made, f)
-
-
 HEAD = "@R.function\ndef f(x: R.Tensor((4,), 'float32'), c: R.Prim('bool')):\n"
+
+
 STATEMENTS = {
     "R.add(x, x)": "the value of a statement is not used",
     "y = z = x": "one statement assigns twice",
@@ -413,34 +268,6 @@ def test_definitions_are_rejected(text: str) -> None:
         from_source(text)
 
 
-def test_words_need_a_function() -> None:
-    with ScriptBuilder(), pytest.raises(ScriptError, match=r"R\.arg stands outside of a function"):
-        R.arg("x", R.Object())
-    with pytest.raises(ScriptError, match="the sizes 'n' are names"):
-        relax.Var("x", R.Tensor(("n", 4)))
-    with pytest.raises(AttributeError, match=r"has no te_sched\.script\.relax\._private"):
-        R._private  # noqa: B018
-    with ScriptBuilder(), R.function():
-        R.func_name("f")
-        R.func_ret_value(1)
-        with pytest.raises(ScriptError, match="function f returns twice"):
-            R.func_ret_value(2)
-
-
-def test_annotations_are_words_and_calls() -> None:
-    assert [str(one()) for one in (R.Tensor, R.Object, R.Tuple, R.Callable)] == [
-        *("R.Tensor", "R.Object", "R.Tuple", "R.Callable")
-    ]
-    assert repr(R.Tensor) == "R.Tensor"
-    n = tir.Var("n", "int64")
-    function = R.Callable((R.Tensor((n,)), R.Prim("int8")), R.Tuple(R.Object, R.Shape([n])), False)
-    assert str(function) == (
-        'R.Callable((R.Tensor((n,)), R.Prim("int8")), R.Tuple(R.Object, R.Shape([n])), False)'
-    )
-    assert str(R.Callable(ret=R.Object, purity=True)) == "R.Callable(purity=True)"
-    assert str(R.Tuple([R.Tensor("int8", ndim=1)])) == 'R.Tuple(R.Tensor(dtype="int8", ndim=1))'
-
-
 def test_graphs_are_checked_where_they_are_written() -> None:
     """Errors of the analysis of whole functions show the statement that is wrong."""
     text = """
@@ -476,6 +303,8 @@ class Module:
         return x
 
 """
+
+
 # Errors of whole functions, with what carets are below.
 UNDER = {
     """    @R.function

@@ -7,11 +7,13 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
-from te_sched.ir.structural import structural_difference
+from te_sched.ir.structural import structural_difference, structural_equal
 from te_sched.script import from_source
 from tests.read_back import difference
 
 HEAD = "# from tvm.script import tir as T\n\n@T.prim_func\n"
+
+
 TEXTS = [
     """\
 def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
@@ -89,3 +91,41 @@ def test_extents_are_simplified_when_they_are_read() -> None:
 def test_the_dtype_of_a_call_that_raises_may_be_given() -> None:
     text = HEAD + 'def main():\n    T.evaluate(T.tvm_throw_last_error(dtype="int32"))\n'
     assert difference(from_source(text), from_source(text).script()) is None
+
+
+def test_a_lowered_prefetch_is_read_back() -> None:
+    A = te.placeholder((32, 32), "float32", name="A")
+    B = te.compute((32, 32), lambda i, j: A[i, j] + 1, name="B")
+    schedule = te.create_schedule(B.op)
+    schedule[B].prefetch(A, B.op.axis[0], 1)
+    module = te_sched.lower(schedule, [A, B], simple_mode=True)
+    text = module.script()
+    assert "T.prefetch(T.address_of(" in text
+    assert structural_equal(from_source(text), module)
+
+
+TEXT = """
+from tvm.script import tir as T
+@T.prim_func
+def main(A: T.Buffer((2,), "uint64")):
+    for i in range(2):
+        A[i] = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ('T.max_value("uint64")', 2**64 - 1),
+        ("T.uint64(9223372036854775809)", 2**63 + 1),
+        ("T.large_uint_imm(T.uint32(3), T.uint32(2147483648))", 2**63 + 3),
+    ],
+)
+def test_large_numbers_are_read_back(number: str, value: int) -> None:
+    func = from_source(TEXT.format(number))
+    text = func.script()
+    assert "T.large_uint_imm(T.uint32(" in text
+    assert from_source(text).script() == text
+    array = te_sched.nd.array(np.zeros(2, "uint64"))
+    te_sched.build(from_source(text))(array)
+    assert array.numpy().tolist() == [value] * 2

@@ -52,3 +52,8 @@ def test_blocks_of_other_programs_have_no_scope() -> None:
     assert info.get_sref(tir.Block([], [], [], "b", tir.Evaluate(0))) is None
     with pytest.raises(DeclarationError, match="is not a block of the program"):
         info.get_block_scope(root)
+
+
+def test_kinds_of_dependences_have_tvms_numbers() -> None:
+    assert [kind.name for kind in DepKind] == ["RAW", "WAW", "WAR", "OPAQUE"]
+    assert int(DepKind.OPAQUE) == 3

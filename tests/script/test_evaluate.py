@@ -1,7 +1,9 @@
-"""The text of a program uses the words of scripts alone, and a limited time and memory."""
+"""Expressions of scripts: of Python or of programs, in a limited time and memory."""
 
 from __future__ import annotations
 
+import enum
+import re
 import types
 
 import numpy as np
@@ -11,8 +13,34 @@ import te_sched
 from te_sched.errors import DeclarationError, ScriptError
 from te_sched.script import from_source
 from te_sched.script import tir as T
+from tests.script.wrong_scripts import IN_FUNCTION
+
+
+class Sizes:
+    rows, columns = 4, 8
+
+
+class Kind(enum.Enum):
+    ROW = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "fault", "help"),
+    [
+        ("Sizes.row", "type object 'Sizes' has no attribute 'row'", "(did you mean 'rows'?)"),
+        ("Sizes.height(A)", "type object 'Sizes' has no attribute 'height'", "columns, rows"),
+        ("Kind.LINE", "cannot evaluate Kind.LINE", "use one of ROW"),
+    ],
+)
+def test_attributes_of_the_users_objects_are_suggested(value: str, fault: str, help: str) -> None:
+    with pytest.raises(ScriptError, match=f"^{re.escape(fault)}\n") as caught:
+        from_source(f"{IN_FUNCTION}    T.evaluate({value})\n", {"Sizes": Sizes, "Kind": Kind})
+    assert help in caught.value.help
+    assert str(caught.value).count("did you mean") <= 1
+
 
 HEADER = '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n'
+
 
 REFUSED = {
     # attributes
@@ -174,3 +202,13 @@ def test_arrays_by_name_are_collections() -> None:
     assert (func.attrs["x"], func.attrs["n"]) == ([0.0, 1.0, 2.0], 3)
     with pytest.raises(ScriptError, match="cannot use the attribute tofile of an ndarray"):
         from_source(text.replace("values.size", "values.tofile('x')"), {"values": values})
+
+
+def test_conditions_of_vectors_are_combined_lane_by_lane() -> None:
+    func = from_source(
+        '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n'
+        "    T.evaluate((A[0:4] > 0) and (A[4:8] > 0))\n"
+        "    T.evaluate((A[0:4] > 0) or (A[4:8] > 0))\n"
+    )
+    ops = [one.value.op.name for one in func.body.seq]
+    assert ops == ["tir.bitwise_and", "tir.bitwise_or"]

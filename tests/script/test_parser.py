@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched.errors import BuildError, ScriptError
-from te_sched.ir.blocks import AllocateConst, DeclBuffer
+from te_sched.errors import ScriptError
 from te_sched.ir.structural import structural_difference
-from te_sched.ir.visitor import walk
 from te_sched.script import from_source
 from te_sched.script import ir as I
 from te_sched.script import tir as T
-from te_sched.script.frames import ScriptBuilder
+from tests.script.reading import body
+from tests.script.wrong_scripts import IN_FUNCTION, check, failed
 
 SIZE = 8
-
-
-def body(text: str, head: str = "A: T.Buffer((8, 8), 'float32')") -> list[str]:
-    """The lines of the body of a function with this text."""
-    lines = "".join(f"    {line}\n" for line in text.splitlines())
-    printed = from_source(f"@T.prim_func\ndef f({head}):\n{lines}").script().splitlines()
-    return [line[4:] for line in printed[4:]]
 
 
 # Statements as they are written, and as they are printed.
@@ -149,20 +139,6 @@ def test_statements(text: str, printed: list[str] | None) -> None:
     assert structural_difference(from_source(func.script()), func, True) is None
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "A: T.Buffer[(8, 8), 'float32']",
-        "A: T.Buffer((8, 8))",
-        "A: 'T.Buffer((8, 8), T.float32)'",
-        "A: T.Buffer(shape=(8, 8), dtype='float32')",
-    ],
-)
-def test_older_spellings_of_parameters(head: str) -> None:
-    printed = from_source(f"@T.prim_func\ndef f({head}):\n    A[0, 0] = 1.0\n").script()
-    assert 'def f(A: T.Buffer((8, 8), "float32")):' in printed
-
-
 def test_names_around_a_function_are_known() -> None:
     extents, name = [4, SIZE], "block"
 
@@ -203,15 +179,6 @@ def test_modules_and_calls_between_functions() -> None:
     assert structural_difference(from_source(text), Module) is None
 
 
-def test_a_function_in_another_class_is_itself() -> None:
-    class Programs:
-        @T.prim_func
-        def first(A: T.Buffer((4,), "float32")) -> None:
-            A[0] = 1.0
-
-    assert "A[0] = T.float32(1)" in Programs.first.script()
-
-
 @pytest.mark.parametrize(("hygienic", "index"), [(True, "3"), (False, "i")])
 def test_macros(hygienic: bool, index: str) -> None:
     i = 3
@@ -246,36 +213,6 @@ def test_macros_of_objects() -> None:
     assert "A[0] = A[0] + T.float32(2)" in func.script()
 
 
-def test_programs_are_built_by_frames() -> None:
-    with ScriptBuilder() as builder, T.prim_func():
-        T.func_name("f")
-        A = T.arg("A", T.Buffer((4,), "float32"))
-        with T.serial(4) as i, T.If(i < 2):
-            with T.Then():
-                T.buffer_store(A, 1.0, [i])
-            with T.Else():
-                T.buffer_store(A, 2.0, [i])
-        ScriptBuilder.name("i", i)
-    assert builder.get().script().splitlines()[4:] == [
-        "    for i in range(4):",
-        "        if i < 2:",
-        "            A[i] = T.float32(1)",
-        "        else:",
-        "            A[i] = T.float32(2)",
-    ]
-
-
-def test_statements_of_the_grammar() -> None:
-    func = from_source(
-        "@T.prim_func\ndef f():\n    p = T.allocate_const([1.5, 2], 'float32', [2])\n"
-        "    B = T.decl_buffer((2,), data=p)\n    T.evaluate(B[0])\n"
-    )
-    kinds = [type(node) for node in walk(func.body)]
-    assert kinds[0] is AllocateConst
-    assert DeclBuffer in kinds
-    assert func.body.data.tolist() == [1.5, 2.0]
-
-
 def test_texts_may_use_given_names() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer((n,), 'int32')):\n    A[0] = n"
     assert "T.Buffer((5,)" in from_source(text, {"n": 5}).script()
@@ -299,38 +236,6 @@ def test_long_and_deep_programs() -> None:
     assert from_source(long).script().count("T.block") == 1001
 
 
-def test_a_grid_of_one_loop_has_one_variable() -> None:
-    @T.prim_func
-    def doubled(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
-        for i in T.grid(8):
-            B[i] = A[i] * 2
-
-    @T.prim_func
-    def unpacked(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
-        for (i,) in T.grid(8):
-            B[i] = A[i] * 2
-
-    assert "for i in range(8):" in doubled.script()
-    assert "for i in range(8):" in unpacked.script()
-
-
-def test_strides_are_named_after_their_buffer() -> None:
-    (line,) = body(
-        "n = T.int32()\nA = T.match_buffer(a, (8, 8), 'float32', strides=['x', n])\nT.evaluate(0)",
-        "a: T.handle",
-    )[:1]
-    assert line == 'A = T.match_buffer(a, (8, 8), strides=("A_s0", "A_s1"))'
-
-
-def test_a_variable_of_several_sizes_is_declared() -> None:
-    text = "n = T.int32()\nA = T.match_buffer(a, (8, 8), strides=[n, n])\nT.evaluate(n)"
-    assert body(text, "a: T.handle") == [
-        "A_s1 = T.int32()",
-        "A = T.match_buffer(a, (8, 8), strides=(A_s1, A_s1))",
-        "T.evaluate(A_s1)",
-    ]
-
-
 def test_undefined_variables_are_refused() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer((8,))):\n    n = T.int32()\n    A[n] = 1.0\n"
     with pytest.raises(ScriptError, match=r"a use of variable n at .* where it is"):
@@ -339,130 +244,45 @@ def test_undefined_variables_are_refused() -> None:
     assert "A[n]" in str(from_source(text.replace("func\n", "func(check_well_formed=False)\n")))
 
 
-def test_main_is_the_last_function() -> None:
-    functions = "".join(
-        f"    @T.prim_func\n    def {name}():\n        T.evaluate(0)\n"
-        for name in ("main", "z", "a")
-    )
-    printed = from_source(f"@I.ir_module\nclass Module:\n{functions}").script()
-    assert [line.split()[1] for line in printed.splitlines() if "def " in line] == [
-        "a():",
-        "z():",
-        "main():",
+def test_macros_are_called_in_scripts() -> None:
+    @T.macro
+    def one(x: T.int32) -> None:
+        T.evaluate(x)
+
+    with pytest.raises(ScriptError, match="macro one is called outside of a script"):
+        one(1)
+    with pytest.raises(ValueError, match=r"T.macro takes keyword arguments alone"):
+        T.macro(True)
+
+
+ILL_FORMED = {
+    "x = T.int32()\n    T.evaluate(x)": ".*a use of variable x at .*, where it is not",
+    "B = T.Buffer((16,))\n    A[0, 0] = B[0]": ".*a use of variable B at .*, where it is not",
+    "with T.LetStmt(3, var=n):\n        A[n, 0] = 1.0": "multiple nested definitions of variable n",
+    "for i in range(8):\n        with T.block('b'):\n            v = T.axis.spatial(1, 0)\n"
+    "            A[v, i] = 1.0": "block b uses i, of a loop around it",
+}
+
+
+@pytest.mark.parametrize("body", ILL_FORMED)
+def test_ill_formed_functions_are_refused(body: str) -> None:
+    text = f"@T.prim_func\ndef f(A: T.Buffer((16, 16)), n: T.int32):\n    {body}\n"
+    with pytest.raises(ScriptError, match=f"function f is ill-formed, due to {ILL_FORMED[body]}"):
+        from_source(text)
+    unchecked = [
+        from_source(text, check_well_formed=False),
+        from_source(text.replace("prim_func", "prim_func(check_well_formed=False)")),
     ]
+    module = "@I.ir_module\nclass Module:\n" + "".join(f"    {x}\n" for x in text.splitlines())
+    with pytest.raises(ScriptError, match="is ill-formed"):
+        from_source(module)
+    module = module.replace("ir_module", "ir_module(check_well_formed=False)")
+    unchecked.append(from_source(module)["f"])
+    assert len({str(one) for one in unchecked}) == 1
 
 
-def test_functions_and_modules_are_named_as_in_python() -> None:
-    @T.prim_func(private=True)
-    def double(A: T.Buffer((8,), "float32")):
-        A[0] = A[0] * T.float32(2)
-
-    @T.prim_func(private=True)
-    def twice(A: T.Buffer((8,), "float32")):
-        A[0] = A[0] * T.float32(2)
-
-    @I.ir_module
-    class Empty:
-        pass
-
-    assert (double.__name__, Empty.__name__) == ("double", "Empty")
-    assert structural_difference(double, twice) is None
-    assert structural_difference(Empty, te_sched.IRModule({})) is None
-    assert te_sched.IRModule({}).__name__ == "Module"
-
-
-@pytest.mark.parametrize("dtype", ["e4m3_float8", "e5m2_float8", "int4", "uint4"])
-def test_types_without_code_are_read_and_refused(dtype: str) -> None:
-    func = from_source(
-        "@T.prim_func\n"
-        f"def f(A: T.Buffer((8,), '{dtype}'), B: T.Buffer((8,), 'float32')):\n"
-        f"    for i in range(8):\n        A[i] = T.Cast('{dtype}', B[i]) + T.{dtype}(1)\n"
-    )
-    assert f'T.Cast("{dtype}", B[i]) + T.{dtype}(1)' in func.script()
-    assert structural_difference(from_source(func.script()), func) is None
-    threads = "with T.launch_thread('threadIdx.x', 8) as i:"
-    kernel = from_source(func.script().replace("for i in range(8):", threads))
-    for one, target in ((func, "llvm"), (kernel, "cuda")):
-        with pytest.raises(BuildError, match=f"cannot generate code for values of type {dtype}"):
-            te_sched.build(one, target=target, verify=False)
-
-
-MODULE = """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((8,), "float32")):
-        Module.other(A.data, 3)
-
-    @T.prim_func(private=True)
-    def other(p: T.handle("float32"), x: T.int32):
-        T.evaluate("two\\nlines")
-"""
-
-
-@pytest.mark.not_read_back("one function calls another of its module")
-def test_modules_are_printed_as_by_tvm() -> None:
-    module = from_source(MODULE)
-    text = module.script(name="Named")
-    assert "class Named:" in text
-    assert "Named.other(A.data, 3)" in text
-    assert text.index("def other") < text.index("def main")
-    assert "    other(A.data, 3)" in module["main"].script()
-
-
-def test_texts_of_several_lines_are_metadata() -> None:
-    module = from_source(MODULE)
-    assert "# Metadata omitted" in module.script()
-    for program in (module, module["other"]):
-        text = program.script(show_meta=True)
-        assert 'T.evaluate(metadata["tir.StringImm"][0])' in text
-        assert structural_difference(from_source(text), program) is None
-        with pytest.raises(ScriptError, match="cannot load a program from this JSON"):
-            from_source(text.replace("te_sched", "another"))
-
-
-@pytest.mark.parametrize("binding", ["", "T.bind(vi, i)\n            T.bind(vk, k)\n            "])
-def test_older_blocks_have_axes(binding: str) -> None:
-    head = "@T.prim_func\ndef f(A: T.Buffer((8, 4)), B: T.Buffer((8,))):\n"
-    older = (
-        "    for i, k in T.grid(8, 4):\n"
-        "        with T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]:\n"
-        f"            {binding}with T.init():\n                B[vi] = 0.0\n"
-        "            B[vi] = B[vi] + A[vi, vk]\n"
-    )
-    newer = older.replace("T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]", "T.block('B')")
-    remap = "vi, vk = T.axis.remap('SR', [i, k])\n            with T.init"
-    newer = newer.replace(binding, "").replace("with T.init", remap)
-    assert structural_difference(from_source(head + older), from_source(head + newer)) is None
-
-
-def test_older_axes_of_other_kinds() -> None:
-    func = from_source(
-        "@T.prim_func\ndef f(A: T.Buffer((8, 4))):\n    for i, j in T.grid(8, 4):\n"
-        "        with T.block([T.scan_axis(0, 8), T.opaque_axis(0, 4)], 'x') as [vi, vj]:\n"
-        "            A[vi, vj] = 1.0\n    for i in range(8):\n"
-        "        with T.block([8], 'y') as vi:\n            A[vi, 0] = 2.0\n"
-    )
-    assert "vi = T.axis.scan(8, i)" in func.script()
-    assert "vj = T.axis.opaque(4, j)" in func.script()
-    assert "vi = T.axis.spatial(8, i)" in func.script()
-
-
-def test_a_class_of_a_module_that_is_only_executed(tmp_path: Path) -> None:
-    """As importlib executes a file that it does not import."""
-    file = tmp_path / "program.py"
-    file.write_text(
-        "from te_sched.script import ir as I, tir as T\n"
-        "@I.ir_module\n"
-        "class Module:\n"
-        "    @T.prim_func\n"
-        "    def main(A: T.Buffer((4,), 'float32')):\n"
-        "        for i in range(4):\n"
-        "            A[i] = 1.0\n"
-    )
-    spec = importlib.util.spec_from_file_location("only_executed", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert "A[i] = T.float32(1)" in str(module.Module)
+def test_a_block_that_uses_a_loop_is_shown() -> None:
+    text = f"{IN_FUNCTION}    for i in range(4):\n        with T.block('b'):\n"
+    text += "            vi = T.axis.spatial(4, i)\n            A[vi, i] = 0.0\n"
+    check(text, "function f is ill-formed, due to block b uses i", "with T.block('b'):")
+    assert "vi = T.axis.spatial(extent, i)" in failed(text).help
