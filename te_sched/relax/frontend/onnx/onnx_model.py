@@ -7,28 +7,60 @@ all that have no row are listed in one error, before anything is built.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
 
 from te_sched import nd
 from te_sched.errors import GraphError, Subject, counted, did_you_mean, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphVar, Tuple
+from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS, errors_of_rules
-from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter
+from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.relax.frontend.common import PARAMS, Size, errors_of_rules, shape_expr
+from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter, Result
+from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
 from te_sched.signatures import is_sequence
 
 _LEAST_OPSET = 7
 
 
+class _Tensor(Protocol):
+    """What is read of an `onnx.TensorProto` and an `onnx.ValueInfoProto`."""
+
+    name: str
+    type: Any
+
+
+class _Node(Protocol):
+    """What is read of an `onnx.NodeProto`."""
+
+    op_type: str
+    domain: str
+    name: str
+    input: Sequence[str]
+    output: Sequence[str]
+    attribute: Sequence[Any]
+
+
+class _Graph(Protocol):
+    """What is read of an `onnx.GraphProto`."""
+
+    node: Sequence[_Node]
+    input: Sequence[_Tensor]
+    output: Sequence[_Tensor]
+    initializer: Sequence[_Tensor]
+
+
 def from_onnx(
     model: Any,
-    shape_dict: Mapping[str, Sequence[Any]] | None = None,
+    shape_dict: Mapping[str, Sequence[Size]] | None = None,
     dtype_dict: str | Mapping[str, str] = "float32",
     opset: int | None = None,
     keep_params_in_input: bool = False,
@@ -52,7 +84,7 @@ def from_onnx(
     """
     onnx = _onnx()
     _check(onnx, model)
-    graph = model.graph
+    graph: _Graph = model.graph
     version = opset or max([one.version for one in model.opset_import if one.domain in _OWN] or [0])
     if version < _LEAST_OPSET:
         raise GraphError(
@@ -80,7 +112,7 @@ def from_onnx(
             importer.values[name] = params[-1]
         else:
             importer.values[name] = array
-    attrs: dict[str, Any] = {"num_input": len(inputs)}
+    attrs: dict[str, object] = {"num_input": len(inputs)}
     if keep_params_in_input:
         attrs[PARAMS] = values
     builder = importer.builder
@@ -94,7 +126,7 @@ def from_onnx(
     return builder.finalize()
 
 
-def _output(importer: OnnxImporter, name: str) -> Any:
+def _output(importer: OnnxImporter, name: str) -> Value:
     if name not in importer.values:
         raise GraphError(
             f"no node computes output {name}", "the model of ONNX is damaged", "export it again"
@@ -105,9 +137,9 @@ def _output(importer: OnnxImporter, name: str) -> Any:
 _OWN = ("", "ai.onnx")
 
 
-def _onnx() -> Any:
+def _onnx() -> ModuleType:
     try:
-        import onnx
+        onnx = importlib.import_module("onnx")
     except ImportError as error:
         raise GraphError(
             "models of ONNX cannot be read", "the package onnx is not installed", "pip install onnx"
@@ -115,7 +147,7 @@ def _onnx() -> Any:
     return onnx
 
 
-def _check(onnx: Any, model: Any) -> None:
+def _check(onnx: ModuleType, model: object) -> None:
     """GraphError for what is not a model, or is damaged."""
     if not hasattr(model, "graph"):
         raise GraphError(
@@ -138,7 +170,7 @@ def _check(onnx: Any, model: Any) -> None:
 _TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", "IR version")
 
 
-def _refuse_unknown(nodes: Iterable[Any]) -> None:
+def _refuse_unknown(nodes: Iterable[_Node]) -> None:
     """GraphError that lists all operators that have no row."""
     unknown = [one for one in nodes if one.op_type not in OPERATORS or one.domain not in _OWN]
     if not unknown:
@@ -164,7 +196,9 @@ def _as_name(name: str) -> str:
     return f"input_{found}" if not found or found[0].isdigit() else found
 
 
-def _check_names(given: Mapping[str, Any], graph: Any, known: Mapping[str, Any], what: str) -> None:
+def _check_names(
+    given: Mapping[str, object], graph: _Graph, known: Mapping[str, Numbers], what: str
+) -> None:
     """GraphError for a name that is not one of an input or of a weight."""
     names = [one.name for one in graph.input]
     for name in given:
@@ -176,7 +210,7 @@ def _check_names(given: Mapping[str, Any], graph: Any, known: Mapping[str, Any],
             )
 
 
-def _given_shape(name: str, given: Any, declared: list[Any]) -> list[Any]:
+def _given_shape(name: str, given: Sequence[Size], declared: Sequence[Size]) -> list[Size]:
     """The shape of an input that a user gives; GraphError if it does not fit the model."""
     if not is_sequence(given):
         raise GraphError(
@@ -188,17 +222,17 @@ def _given_shape(name: str, given: Any, declared: list[Any]) -> list[Any]:
         raise GraphError(
             f"the shape of input {name} has {counted(len(given), 'size')}, expected "
             f"{len(declared)}",
-            f"it is {repr_of(given)}; the model has {ShapeExpr(tuple(declared))}",
+            f"it is {repr_of(given)}; the model has {shape_expr(declared)}",
             "give a size for each dimension",
         )
     return list(given)
 
 
 def _inputs(
-    onnx: Any,
-    graph: Any,
-    known: Mapping[str, Any],
-    shapes: Mapping[str, Sequence[Any]] | None,
+    onnx: ModuleType,
+    graph: _Graph,
+    known: Mapping[str, Numbers],
+    shapes: Mapping[str, Sequence[Size]] | None,
     default_dtypes: str | Mapping[str, str],
     is_sanitized: bool,
 ) -> tuple[list[GraphVar], dict[str, GraphVar]]:
@@ -210,7 +244,7 @@ def _inputs(
         if one.name in known:
             continue
         kind = one.type.tensor_type
-        shape: list[Any] = []
+        shape: list[Size] = []
         for n, dim in enumerate(kind.shape.dim):
             if dim.HasField("dim_value"):
                 shape.append(dim.dim_value)
@@ -232,7 +266,7 @@ def _inputs(
     return inputs, names
 
 
-def _translate(onnx: Any, importer: OnnxImporter, node: Any) -> None:
+def _translate(onnx: ModuleType, importer: OnnxImporter, node: _Node) -> None:
     """Add the values of a node."""
     attrs = {one.name: _attribute(onnx, one) for one in node.attribute}
     missing = [one for one in node.input if one and one not in importer.values]
@@ -247,12 +281,18 @@ def _translate(onnx: Any, importer: OnnxImporter, node: Any) -> None:
     importer.count = len(node.output)
     with errors_of_rules(node.op_type, lambda: node.name or node.output[0]):
         found = OPERATORS[node.op_type](importer, *given, **attrs)
-        outputs = found if type(found) is tuple else (found,)
-        for name, one in zip(node.output, outputs, strict=False):
+        for name, one in zip(node.output, _outputs(found), strict=False):
             importer.values[name] = one
 
 
-def _attribute(onnx: Any, attribute: Any) -> Any:
+def _outputs(result: Result) -> tuple[Value, ...]:
+    """The values of the outputs of a node."""
+    if isinstance(result, GraphExpr | np.ndarray | np.generic | OnnxSizes):
+        return (result,)
+    return result
+
+
+def _attribute(onnx: ModuleType, attribute: Any) -> object:
     """The value of an attribute: bytes are strings, tensors arrays."""
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):

@@ -10,18 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Mul
+from te_sched.ir.graph import GraphExpr
+from te_sched.relax.frontend.common import Size
 
 _LARGEST_RATIO = 1 << 10  # products of sizes and small ratios are exact in float32
 
 
-class OnnxSizes(tuple[Any, ...]):
+# What a node computes with: an element of a tensor of numbers, which may be a size.
+Number = Expr | float
+Numbers = NDArray[Any]  # of any dtype
+Array = Numbers | np.generic
+
+
+class OnnxSizes(tuple[Number, ...]):
     """Numbers of which some are expressions: those of a tensor of one dimension, or of none.
 
     `make` gives the tensor of the graph where the numbers cannot be computed as a shape.
@@ -29,14 +38,14 @@ class OnnxSizes(tuple[Any, ...]):
 
     is_scalar: bool
     dtype: str
-    make: Callable[[], Any] | None
+    make: Callable[[], GraphExpr] | None
 
     def __new__(
         cls,
-        values: Sequence[Any],
+        values: Sequence[Number],
         is_scalar: bool = False,
         dtype: str = "int64",
-        make: Callable[[], Any] | None = None,
+        make: Callable[[], GraphExpr] | None = None,
     ) -> OnnxSizes:
         """The numbers, ints and expressions."""
         made = super().__new__(cls, values)
@@ -44,12 +53,19 @@ class OnnxSizes(tuple[Any, ...]):
         return made
 
 
+# Values that are known while a model is read, and all values of its nodes.
+Known = Array | OnnxSizes
+Value = GraphExpr | Known
+
+_T = TypeVar("_T")
+
+
 def as_sizes(
-    values: Sequence[Any],
+    values: Sequence[Number],
     is_scalar: bool = False,
     dtype: str = "int64",
-    make: Callable[[], Any] | None = None,
-) -> Any:
+    make: Callable[[], GraphExpr] | None = None,
+) -> Known:
     """Sizes; an array if all are numbers."""
     simple = [one.value if isinstance(one, IntImm | FloatImm) else one for one in values]
     if any(isinstance(one, Expr) for one in simple):
@@ -57,17 +73,17 @@ def as_sizes(
     return np.array(simple[0] if is_scalar else simple, dtype)
 
 
-def rank_of(value: Any) -> int:
+def rank_of(value: Known) -> int:
     """The number of dimensions of sizes or of an array."""
     return int(not value.is_scalar) if isinstance(value, OnnxSizes) else np.ndim(value)
 
 
-def elements(value: Any) -> list[Any]:
+def elements(value: Known) -> list[Number]:
     """The numbers of sizes or of an array."""
     return list(value) if isinstance(value, OnnxSizes) else np.asarray(value).ravel().tolist()
 
 
-def zipped(function: Callable[[Any, Any], Any], a: Any, b: Any) -> list[Any] | None:
+def zipped(function: Callable[[Number, Number], _T], a: Known, b: Known) -> list[_T] | None:
     """The results of a function of the numbers of two values; None if they do not fit."""
     one, other = elements(a), elements(b)
     count = max(len(one), len(other)) if one and other else 0
@@ -77,7 +93,7 @@ def zipped(function: Callable[[Any, Any], Any], a: Any, b: Any) -> list[Any] | N
     return [function(*pair) for pair in pairs]
 
 
-def quotient(a: Any, b: Any, analyzer: Analyzer) -> Any:
+def quotient(a: Number, b: Number, analyzer: Analyzer) -> Number:
     """A quotient: that of integers is rounded towards zero."""
     one, other = ops.convert(a), ops.convert(b)
     if not (isinstance(a, Expr) or isinstance(b, Expr)):
@@ -91,12 +107,12 @@ def quotient(a: Any, b: Any, analyzer: Analyzer) -> Any:
     return ops.truncdiv(a, b)
 
 
-def real(value: Any) -> Any:
+def real(value: Number) -> Number:
     """A number as one of float32."""
     return ops.cast("float32", value) if isinstance(value, Expr) else float(value)
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: Number, b: Number) -> Number:
     """A product; that of a size that is cast to float32 and of an integer is cast afterwards."""
     if not isinstance(a, Expr):
         a, b = b, a
@@ -105,7 +121,7 @@ def product(a: Any, b: Any) -> Any:
     return a * b
 
 
-def decided(condition: Any, analyzer: Analyzer) -> bool | None:
+def decided(condition: object, analyzer: Analyzer) -> bool | None:
     """Whether a condition of sizes holds always (True) or never (False); None if that depends."""
     if not isinstance(condition, Expr):
         return bool(condition)
@@ -114,14 +130,14 @@ def decided(condition: Any, analyzer: Analyzer) -> bool | None:
     return False if analyzer.can_prove(ops.logical_not(condition)) else None
 
 
-def rounded(name: str, value: Any) -> Any:
+def rounded(name: str, value: Number) -> Number:
     """`floor` or `ceil` of a number of float32."""
     if not isinstance(value, Expr):
         return float(np.floor(value) if name == "floor" else np.ceil(value))
     return value if isinstance(value, Cast) else getattr(intrinsics, name)(value)
 
 
-def integral(value: Any) -> tuple[Any, bool]:
+def integral(value: Number) -> tuple[Size, bool]:
     """A number of float32 as an integer, rounded towards zero; whether it is a plain size, which
     has no floats in it.
     """
@@ -137,6 +153,6 @@ def integral(value: Any) -> tuple[Any, bool]:
     return ops.cast("int64", value), False
 
 
-def scaled(size: Any, ratio: Fraction) -> Any:
+def scaled(size: Size, ratio: Fraction) -> Size:
     """A size times a ratio, rounded down."""
     return ops.floordiv(ops.multiply(size, ratio.numerator), ratio.denominator)

@@ -130,6 +130,15 @@ CASES = {
         [*SIZE, node("Sub", "n one", "e"), node("Slice", "x zero e zero")],
         *(NM, {"g": ints(0), "one": ints(1), **BOUNDS}, lambda x: x[:-1], [(4, 2), (1, 2), (0, 2)]),
     ),
+    "Pow": (
+        *([*SIZE, node("Pow", "n k")], NM, {"g": whole(0), "k": whole(2)}),
+        *(lambda x: np.array(len(x) ** 2), [(3, 1)]),
+    ),
+    "Reshape of constants keeps sizes for 0": (
+        [*SIZE, node("Reshape", "c z", "k"), node("Mul", "k n")],
+        *(NM, {"g": whole(0), "c": ints(1, 2), "z": ints(0, -1)}),
+        *(lambda x: np.array([[1], [2]]) * len(x), [(3, 1)]),
+    ),
     "Range": (
         [*SIZE, node("Range", "t n o")],
         *(NM, {**LAST, "t": whole(3), "o": whole(1)}, lambda x: np.arange(3, len(x))),
@@ -252,6 +261,14 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
         (
             [*SIZE, node("Concat", "n n n n", "p", axis=0), node("Pad", "x p", mode="reflect")],
             *(NM, {"g": ints(0)}, "pads that calls give in mode 'reflect'"),
+        ),
+        (
+            [*SIZE, node("Unsqueeze", "x n")],
+            *(NM, {"g": ints(0)}, "input 1 has sizes that a call gives"),
+        ),
+        (
+            [*SIZE, node("Slice", "s zero n")],
+            *(NM, {"g": ints(0), "zero": ints(0)}, "cannot slice a dimension of size n"),
         ),
     ],
 )
