@@ -14,7 +14,18 @@ import te_sched
 PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 MODULES = [
     path.relative_to(PACKAGE)
-    for folder in ("ir", "arith", "schedule", "lowering", "tir", "script", "views", "story", "cli")
+    for folder in (
+        "ir",
+        "arith",
+        "schedule",
+        "lowering",
+        "tir",
+        "script",
+        "views",
+        "story",
+        "cli",
+        "compat",
+    )
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if path.name != "__init__.py"
 ]

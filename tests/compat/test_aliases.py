@@ -7,33 +7,10 @@ import pytest
 
 import te_sched
 from te_sched import compat
-from te_sched.compat.names import TREE
 from te_sched.errors import TeSchedError
+from tests.compat.importing import import_, run
 
 pytestmark = pytest.mark.usefixtures("as_tvm")
-
-
-def import_(name):
-    return importlib.import_module(name)
-
-
-def run(source):
-    names = {}
-    exec(source, names)
-    return names
-
-
-def test_every_name_of_the_tables_is_there():
-    for place, alias in TREE.items():
-        module = import_(f"tvm.{place}".rstrip("."))
-        for name in alias.names:
-            assert getattr(module, name) is not None, f"{module.__name__}.{name}"
-
-
-def test_every_listed_name_is_there():
-    for place in TREE:
-        module = import_(f"tvm.{place}".rstrip("."))
-        assert all(hasattr(module, name) for name in module.__all__)
 
 
 def test_classes_are_those_of_te_sched():
@@ -151,19 +128,6 @@ def test_install_twice_is_once():
     compat.install()
     compat.uninstall()
     assert not compat.is_installed()
-
-
-def test_extents_of_graphs_are_asked_for_and_never_found():
-    names = run(
-        "from tvm import te, tir\n"
-        "from tvm.arith.analyzer import Analyzer\n"
-        "from tvm.tir.generic import cast\n"
-        "A = te.placeholder((te.var(), 3))\n"
-        "found = [isinstance(extent, (tir.Any, tir.expr.Any)) for extent in A.shape]\n"
-        "three = Analyzer().simplify(cast(A.shape[1] * 1, 'int64'))\n"
-    )
-    assert names["found"] == [False, False]
-    assert (names["three"].dtype, names["three"].value) == ("int64", 3)
 
 
 def test_a_name_that_is_nearly_one_is_told_the_right_one(as_tvm):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from te_sched.compat import rpc
 from te_sched.compat.rpc import LocalSession
-from te_sched.errors import CallError
+from te_sched.errors import CallError, TeSchedError
 
 
 def test_files_are_uploaded_and_downloaded(tmp_path: Path) -> None:
@@ -30,3 +31,8 @@ def test_paths_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
                 call(name)
     assert secret.read_bytes() == b"secret"
     assert [one.name for one in tmp_path.iterdir()] == ["secret.txt"]
+
+
+def test_other_machines_are_refused() -> None:
+    with pytest.raises(TeSchedError, match="cannot connect to 'host':9090"):
+        rpc.connect("host", 9090)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from te_sched import errors
-from te_sched.compat import diagnostics
 from te_sched.errors import ScriptError
 from te_sched.script import from_source
 from te_sched.script import tir as T
@@ -40,20 +38,3 @@ def test_the_place_is_that_of_the_file() -> None:
 
     assert "test_source.py" in caught.value.where
     assert "A[i] = nothing" in caught.value.excerpt
-
-
-def test_errors_are_given_to_renderers() -> None:
-    given: list[diagnostics.DiagnosticContext] = []
-    diagnostics.override_renderer(given.append)
-    try:
-        with pytest.raises(errors.ScriptError) as caught:
-            from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
-    finally:
-        diagnostics.override_renderer(None)
-    (found,) = given[0].diagnostics
-    assert (found.span.line, found.span.column) == (3, 16)
-    assert (caught.value.line, caught.value.column) == (3, 16)
-    assert found.message == caught.value.fault
-    with pytest.raises(errors.ScriptError, match="undefined variable x"):
-        from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
-    assert len(given) == 1
