@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from te_sched import te, topi
-from te_sched.topi import tag, utils
+from te_sched.topi import utils
+from tests.topi.running import Case, case, check, floats
 
 
 def test_constants_are_read_from_expressions() -> None:
@@ -39,13 +41,6 @@ def test_numbers() -> None:
     assert utils.simplify(te.var("n") * 0 + 3).value == 3
 
 
-def test_tags_say_what_can_be_inlined() -> None:
-    assert all(map(tag.is_injective, ("elemwise", "broadcast", "injective", "injective,pad")))
-    assert not any(map(tag.is_injective, ("comm_reduce", "", "conv2d_nchw")))
-    assert tag.is_broadcast("elemwise")
-    assert not tag.is_broadcast("injective")
-
-
 def test_traverse_inline_inlines_what_broadcasts_and_visits_the_rest() -> None:
     a, b = te.placeholder((4, 6)), te.placeholder((5, 6))
     out = topi.nn.relu(topi.add(topi.nn.dense(topi.exp(a), b), 1))
@@ -54,3 +49,21 @@ def test_traverse_inline_inlines_what_broadcasts_and_visits_the_rest() -> None:
     utils.traverse_inline(s, out.op, lambda op: seen.append(op.tag))
     assert seen == ["dense", "elemwise", "elemwise"]
     assert [stage.attach_type.name for stage in s.stages if stage.op.name == "T_add"] == ["INLINE"]
+
+
+CASES = [
+    case(
+        "const_matrix",
+        lambda x: te.compute((2, 2), lambda i, j: x(i, j) * topi.utils.const_matrix(MATRIX)(i, j)),
+        lambda x: x * MATRIX,
+        floats(2, 2),
+    )
+]
+
+
+MATRIX = np.array([[1, 2], [3, 4]], "float32")
+
+
+@pytest.mark.parametrize("one", CASES, ids=str)
+def test_computes_what_numpy_computes(one: Case) -> None:
+    check(one)
