@@ -126,11 +126,11 @@ def link(
         return Executable(bytecode, code, {})
     plans: dict[str, NativePlan] = {}
     callers: dict[str, PrimFunc] = {}
-    for function in bytecode.functions:
-        planned = None if function.is_packed else plan_native(bytecode, function, kernels)
+    for graph, owner in builder.graphs.items():
+        planned = plan_native(graph, owner, kernels, builder.number_of)
         if planned is not None:
-            plans[function.name] = planned.plan
-            callers[function.name] = planned.function
+            plans[graph] = planned.plan
+            callers[graph] = planned.function
             kernels.update(planned.kernels)
     program = kernels_name(name) if name is not None else None
     code = driver.build_with_callers(IRModule(kernels), callers, wanted, program)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.stmt import IRModule
 from te_sched.public_members import PublicObject
 from te_sched.relax.vm.bytecode import (
     MACHINE,
@@ -48,10 +49,14 @@ class ExecBuilder(PublicObject):
     <BLANKLINE>
     """
 
+    _internal_members = ("graphs", "number_of")
+
     def __init__(self) -> None:
         self._bytecode = Bytecode()
         self._open: ExecutableFunction | None = None
-        self._known: dict[Any, int] = {}
+        self._known: dict[Hashable, int] = {}
+        self._held: dict[int, int] = {}  # the numbers of arrays, by their identity
+        self.graphs: dict[str, IRModule] = {}  # the modules of graphs whose instructions are here
 
     # Operands
 
@@ -86,8 +91,13 @@ class ExecBuilder(PublicObject):
             return VmOperand("c", self._append(value))
         key = _identity(value)
         if key not in self._known:
-            self._known[key] = self._append(value)
+            self._known[key] = self._held[id(value)] = self._append(value)
         return VmOperand("c", self._known[key])
+
+    def number_of(self, array: NDArray) -> int:
+        """The number of an array among the constants."""
+        number = self._held.get(id(array))
+        return self.convert_constant(array).value if number is None else number
 
     def _append(self, value: Any) -> int:
         self._bytecode.constants.append(value)

@@ -1,22 +1,22 @@
 """Functions of graphs without control flow and of constant shapes, as one native function.
 
-The instructions are executed with descriptions of values in place of values. What remains are calls
-of kernels and registered functions on arrays of known places: parameters, constants, results, and
-memory of one arena, in which storages that live at different times share bytes.
+The function of the graph is executed with descriptions of values in place of values. What remains
+are calls of kernels and registered functions on arrays of known places: parameters, constants,
+results, and memory of one arena, in which storages that live at different times share bytes.
 
     main(x, result):
         arena = workspace(1024)
         matmul(x, linked_memory("constant 0"), arena + 0)
         relu(arena + 0, result)
 
-A function with other instructions (symbolic shapes, conditions, values of Python) has no plan, and
-is interpreted. Must not know how native functions are compiled.
+A function with something else (symbolic shapes, conditions, values of Python) has no plan, and is
+interpreted. Must not know how native functions are compiled.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,17 +25,11 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import CALL_FUNCTION, address_of, buffer_as_array
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, StringImm, Var
-from te_sched.ir.stmt import Allocate, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.graph import GraphFunction, If
+from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.written_parameters import written_parameters
-from te_sched.relax.vm.bytecode import (
-    Bytecode,
-    CallInstruction,
-    ExecutableFunction,
-    ReturnInstruction,
-    ShapeTuple,
-    TypeName,
-    VmOperand,
-)
+from te_sched.relax.vm.bytecode import ShapeTuple, TypeName
+from te_sched.relax.vm.call_writer import CallWriter, graph_functions
 from te_sched.runtime.module import MOST_ARGUMENTS
 from te_sched.runtime.ndarray import NDArray
 
@@ -46,6 +40,9 @@ _CHECKS = {
     f"vm.builtin.check_{name}"
     for name in ("tensor_info", "shape_info", "prim_value_info", "tuple_info", "func_info")
 }
+
+
+_UNKNOWN = object()  # what a registered function returns
 
 
 class _NotStatic(Exception):
@@ -114,33 +111,52 @@ class PlannedFunction:
 
 
 def plan_native(
-    bytecode: Bytecode, function: ExecutableFunction, kernels: Mapping[str, PrimFunc]
+    name: str,
+    module: IRModule,
+    kernels: Mapping[str, PrimFunc],
+    number_of: Callable[[NDArray], int],
 ) -> PlannedFunction | None:
-    """The native form of a function; None if it needs the interpreter."""
+    """The native form of a function of a module; None if it needs the interpreter.
+
+    `number_of` gives the number of a constant of the executable.
+    """
     try:
-        return _Planner(bytecode, function, kernels).planned()
+        return _Planner(name, module, kernels, number_of).planned()
     except _NotStatic:
         return None
 
 
-class _Planner:
+class _Planner(CallWriter[object]):
+    """Executes a function with descriptions of values."""
+
+    machine = None
+
     def __init__(
-        self, bytecode: Bytecode, function: ExecutableFunction, kernels: Mapping[str, PrimFunc]
+        self,
+        name: str,
+        module: IRModule,
+        kernels: Mapping[str, PrimFunc],
+        number_of: Callable[[NDArray], int],
     ) -> None:
-        self.bytecode, self.function, self.kernels = bytecode, function, kernels
+        super().__init__(module)
+        self.name, self.kernels, self.number_of = name, kernels, number_of
+        self.graphs = graph_functions(module)
         self.steps: list[_KernelCall] = []
         self.special: dict[str, PrimFunc] = {}
-        self._storages: list[_Memory] = []
-        self._constants: dict[int, _Memory] = {}
+        self.storages: list[_Memory] = []
+        self.constants: dict[int, _Memory] = {}
         self._checks: list[list[Any]] = []
-        self._depth = 0
+        self._inlined = 0
         self._params = [
-            _Described(_Memory("param", k), 0, "", None) for k in range(len(function.params))
+            _Described(_Memory("param", k), 0, "", None)
+            for k in range(len(self.graphs[name].params))
         ]
 
     def planned(self) -> PlannedFunction:
-        """Execute the instructions, then lay out memory and write the function."""
-        result = self._run(self.function, list(self._params))
+        """Execute the function, then lay out memory and write the native one."""
+        func = self.graphs[self.name]
+        self.values.update(zip(func.params, self._params, strict=True))
+        result = self.expr(func.body)
         if not self.steps:  # there is nothing to call
             raise _NotStatic
         outputs = self._outputs(result)
@@ -149,11 +165,11 @@ class _Planner:
         params = [self._known(one) for one in self._params]
         described = [_of_output(one, result) for one in outputs]
         plan = NativePlan(
-            self.function.name,
+            self.name,
             [(one.dtype, list(one.shape or ())) for one in params],
             [(dtype, list(shape)) for dtype, shape in described],
             _tree(result, outputs, described),
-            sorted(self._constants),
+            sorted(self.constants),
             self._checks,
         )
         writer = _PlanWriter(self, params, outputs, described)
@@ -164,44 +180,32 @@ class _Planner:
             raise _NotStatic
         return one
 
-    # Instructions
+    # Values and calls
 
-    def _run(self, function: ExecutableFunction, args: list[Any]) -> Any:
-        self._depth += 1
-        if self._depth > _MOST_CALLS:
+    def constant(self, value: object) -> object:
+        if not isinstance(value, NDArray):
+            return value.name if isinstance(value, TypeName) else value
+        number = self.number_of(value)
+        memory = self.constants.setdefault(number, _Memory("constant", number))
+        return _Described(memory, 0, value.dtype, value.shape)
+
+    def integer(self, value: int) -> object:
+        return value
+
+    def function(self, name: str) -> object:
+        raise _NotStatic
+
+    def choice(self, expr: If) -> object:
+        raise _NotStatic
+
+    def end_life(self, value: object) -> object:
+        return None
+
+    def call(self, name: str, args: Sequence[object], is_void: bool = False) -> object:
+        if any(one is _UNKNOWN for one in args):
             raise _NotStatic
-        registers: dict[int, Any] = dict(enumerate(args))
-        reads = _reads(function)
-        for place, one in enumerate(function.instructions):
-            if isinstance(one, ReturnInstruction):
-                return self._value(one.result, registers)
-            if not isinstance(one, CallInstruction):
-                raise _NotStatic
-            name = self.bytecode.functions[one.function].name
-            is_used = reads.get(one.dst.value, -1) > place
-            given = [self._value(operand, registers) for operand in one.args]
-            registers[one.dst.value] = self._call(one.function, name, given, is_used)
-        raise _NotStatic
-
-    def _value(self, operand: VmOperand, registers: dict[int, Any]) -> Any:
-        if operand.kind == "r":
-            return registers.get(operand.value)
-        if operand.kind == "i":
-            return operand.value
-        if operand.kind == "c":
-            value = self.bytecode.constants[operand.value]
-            if not isinstance(value, NDArray):
-                return value.name if isinstance(value, TypeName) else value
-            memory = self._constants.get(operand.value)
-            if memory is None:
-                memory = self._constants[operand.value] = _Memory("constant", operand.value)
-            return _Described(memory, 0, value.dtype, value.shape)
-        raise _NotStatic
-
-    def _call(self, number: int, name: str, args: list[Any], is_used: bool) -> Any:
-        function = self.bytecode.functions[number]
-        if not function.is_packed:
-            return self._run(function, args)
+        if name in self.graphs:
+            return self._inline(self.graphs[name], args)
         if name in self.kernels:
             return self._kernel(name, args)
         if name in _CHECKS or name == "vm.builtin.match_shape":
@@ -209,14 +213,23 @@ class _Planner:
         handler = _HANDLERS.get(name)
         if handler is not None:
             return handler(self, args)
-        if name.startswith("vm.builtin.") or is_used:
+        if name.startswith("vm.builtin."):
             raise _NotStatic
         if not all(isinstance(one, _Described | int | float | str) for one in args):
             raise _NotStatic
-        self._step(_KernelCall(name, args, False))
-        return None
+        self._step(_KernelCall(name, list(args), False))
+        return () if is_void else _UNKNOWN
 
-    def _kernel(self, name: str, args: list[Any]) -> None:
+    def _inline(self, func: GraphFunction, args: Sequence[object]) -> object:
+        self._inlined += 1
+        if self._inlined > _MOST_CALLS or len(args) != len(func.params):
+            raise _NotStatic
+        outer, self.values = self.values, dict(zip(func.params, args, strict=True))
+        result = self.expr(func.body)
+        self.values = outer
+        return result
+
+    def _kernel(self, name: str, args: Sequence[Any]) -> object:
         if not all(isinstance(one, _Described | int | float) for one in args):
             raise _NotStatic
         func = self.kernels[name]
@@ -230,9 +243,10 @@ class _Planner:
                 for one, param in zip(args, func.params, strict=True)
                 if isinstance(one, _Described) or param.dtype == "handle"
             ]
-        self._step(_KernelCall(name, args, True))
+        self._step(_KernelCall(name, list(args), True))
+        return ()
 
-    def _specialized(self, name: str, func: PrimFunc, args: list[Any]) -> str | None:
+    def _specialized(self, name: str, func: PrimFunc, args: Sequence[Any]) -> str | None:
         """The name of the kernel for the shapes of the arrays; None if it has no variables."""
         values: dict[Var, Any] = {}
         key: list[Any] = [name]
@@ -265,7 +279,7 @@ class _Planner:
                 one.memory.last = place
         self.steps.append(step)
 
-    def _check(self, name: str, args: list[Any]) -> None:
+    def _check(self, name: str, args: Sequence[Any]) -> object:
         """A check of a parameter says what it is; others must hold."""
         value = args[0]
         if not isinstance(value, _Described):
@@ -285,10 +299,11 @@ class _Planner:
                 raise _NotStatic
         else:
             raise _NotStatic
-        if is_param and self._depth == 1:
+        if is_param and not self._inlined:
             self._checks.append([name, value.memory.number, *args[1:]])
+        return ()
 
-    def _sizes(self, args: list[Any]) -> tuple[int, ...]:
+    def _sizes(self, args: Sequence[Any]) -> tuple[int, ...]:
         """The numbers that a shape is matched with."""
         pairs = args[3:-1]
         if any(code != 0 for code in pairs[::2]):
@@ -300,8 +315,8 @@ class _Planner:
         if device != 0:
             raise _NotStatic
         size = math.prod(shape) * dtypes.storage_bytes(dtype)
-        self._storages.append(_Memory("storage", len(self._storages), size))
-        return self._storages[-1]
+        self.storages.append(_Memory("storage", len(self.storages), size))
+        return self.storages[-1]
 
     def _tensor(self, args: list[Any]) -> _Described:
         storage, offset, shape, dtype = args
@@ -339,17 +354,6 @@ class _Planner:
             elif not isinstance(one, _Described | int | float | str | ShapeTuple | None):
                 raise _NotStatic
         return list(found.values())
-
-
-def _reads(function: ExecutableFunction) -> dict[int, int]:
-    """The last instruction that reads each register."""
-    found: dict[int, int] = {}
-    for place, one in enumerate(function.instructions):
-        given = one.args if isinstance(one, CallInstruction) else one
-        for operand in given:
-            if isinstance(operand, VmOperand) and operand.kind == "r":
-                found[operand.value] = place
-    return found
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -406,7 +410,7 @@ class _PlanWriter:
         described: Sequence[tuple[str, tuple[int, ...]]],
     ) -> None:
         self.planner = planner
-        names = planner.function.params
+        names = [one.name_hint for one in planner.graphs[planner.name].params]
         self.buffers = [
             decl_buffer(one.shape or (), one.dtype, name)
             for one, name in zip(params, names, strict=True)
@@ -422,9 +426,9 @@ class _PlanWriter:
             self.places[id(memory)] = buffer.data, 0
         self.constants = {
             number: Var(f"constant{number}", "handle", PointerType("uint8", "global"))
-            for number in sorted(planner._constants)
+            for number in sorted(planner.constants)
         }
-        for number, memory in planner._constants.items():
+        for number, memory in planner.constants.items():
             self.places[id(memory)] = self.constants[number], 0
         self.arena = Var("arena", "handle", PointerType("uint8", "global"))
         self.size = self._lay_out(outputs)
@@ -433,7 +437,7 @@ class _PlanWriter:
         """Give the other storages places in the arena, large ones first; its size."""
         inner = [
             one
-            for one in self.planner._storages
+            for one in self.planner.storages
             if one.first >= 0 and not any(one is other for other in outputs)
         ]
         placed: list[tuple[int, int, _Memory]] = []
@@ -462,7 +466,7 @@ class _PlanWriter:
         changed = self._written_params()
         written = [one.data for one in self.results]
         written += [one.data for one in self.buffers if one.data in changed]
-        name = self.planner.function.name
+        name = self.planner.name
         attrs = {"global_symbol": name, WRITTEN: tuple(written)}
         return PrimFunc(tuple(params), body, dict(zip(params, buffers, strict=True)), attrs)
 
