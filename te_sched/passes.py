@@ -1,15 +1,16 @@
 """The one mechanism of passes: whatever a pass maps, its call is `Pass.__call__`.
 
-A pass maps an IRModule to another; its kinds map whole modules (`ModulePass`), the functions of a
-module together (`FunctionsPass`), or each of its PrimFuncs (`PrimFuncPass`). The passes of `lower`
-and `build` are functions of a PrimFunc and the settings of lowering (`LoweringPass`), which
+A pass maps an IRModule to another. It is a class of one of the kinds: `ModulePass` maps whole
+modules, `PrimFuncPass` each PrimFunc of one; those of graphs are in `relax.transform.base`.
+Decorators make passes of functions, and classes of passes of classes (`pass_of`). The passes of
+`lower` and `build` are functions of a PrimFunc and the settings of lowering (`LoweringPass`), which
 `apply_passes` applies in order. Here alone are
 
 - the instruments of the pass context called, before and after each pass (`te_sched.instrument`);
 - programs verified at the level of the IR that a pass promises (`ir.verify`), if the switches ask;
 - the attributes, global infos and name of a module kept, by passes that return functions.
 
-Passes of graphs are in `relax.transform.base`. Must not know any pass.
+Must not know any pass.
 """
 
 from __future__ import annotations
@@ -43,9 +44,13 @@ _NAMES = {function: name for name, function in reversed(FUNCTIONS.items())}
 
 
 class Pass(PublicObject):
-    """The base of passes: an object with `info`, called with a module. Subclasses define `run`.
+    """The base of passes: an object with `info`, called with a module.
 
-    `level` is that of the IR of the PrimFuncs that it makes; a pass without one promises none.
+    A pass is a class of one of the kinds below, which defines the function of that kind
+    (`transform_module`, `transform_function`, ...); `opt_level` and `name` of its info are keywords
+    of the class, by default 0 and the name of the class. A kind defines `run`, which calls that
+    function. `level` is that of the IR of the PrimFuncs that it makes; a pass without one promises
+    none.
 
     >>> from te_sched import tir
     >>> isinstance(tir.transform.Simplify(), Pass)
@@ -61,7 +66,7 @@ class Pass(PublicObject):
             _refuse_programs(cls, cls.__name__, args, kwargs)
         return super().__new__(cls)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, opt_level: int = 0, name: str = "", **kwargs: Any) -> None:
         if "__call__" in cls.__dict__:
             raise DeclarationError(
                 f"class {cls.__name__} of passes defines __call__",
@@ -69,6 +74,8 @@ class Pass(PublicObject):
                 "define run(self, mod), which __call__ calls",
             )
         super().__init_subclass__(**kwargs)
+        if "info" not in cls.__dict__:
+            cls.info = PassInfo(opt_level, name or cls.__name__)
 
     @overload
     def __call__(self, mod: IRModule) -> IRModule: ...
@@ -205,54 +212,26 @@ def _observed(info: PassInfo, mod: IRModule, run: Callable[[IRModule], IRModule]
 
 
 class ModulePass(Pass):
-    """A pass over whole modules.
+    """A pass over whole modules: a class with a method `transform_module`.
 
     >>> from te_sched import transform
     >>> isinstance(transform.PrintIR(), ModulePass)
     True
     """
 
+    def run(self, mod: IRModule) -> IRModule | Mapping[str, Any]:
+        """What `transform_module` returns."""
+        return self.transform_module(mod, PassContext.current())
 
-class ModuleTransform(ModulePass):
-    """A pass made of a function (module, context) -> module."""
-
-    def __init__(self, transform: Callable[[IRModule, Any], IRModule], info: PassInfo) -> None:
-        self.transform = transform
-        self.info = info
-
-    def run(self, mod: IRModule) -> IRModule:
-        """What the function returns; LoweringError if it is not a module."""
-        new = self.transform(mod, PassContext.current())
-        if not isinstance(new, IRModule):
-            raise LoweringError(
-                f"pass {self.info.name} must return a module, got {kind_of(new)}",
-                "",
-                "return the module, even if the pass changes nothing",
-            )
-        return new
-
-
-class FunctionsPass(ModulePass):
-    """A pass made of a function (module, context) -> functions by name."""
-
-    def __init__(
-        self, transform: Callable[[IRModule, Any], Mapping[str, Any]], info: PassInfo
-    ) -> None:
-        self.transform = transform
-        self.info = info
-
-    def run(self, mod: IRModule) -> Mapping[str, Any]:
-        """The new functions."""
-        return self.transform(mod, PassContext.current())
+    def transform_module(
+        self, mod: IRModule, context: PassContext, /
+    ) -> IRModule | Mapping[str, Any]:
+        """The module after the pass, or its functions by name, as of `run`."""
+        raise NotImplementedError
 
 
 class PrimFuncPass(Pass):
-    """A pass that maps each PrimFunc of a module.
-
-    Parameters
-    ----------
-    transform : a function (function, module, context) -> function, or None to remove it.
-    info : its name and level.
+    """A pass that maps each PrimFunc of a module: a class with a method `transform_function`.
 
     >>> from te_sched import tir
     >>> isinstance(tir.transform.Simplify(), PrimFuncPass)
@@ -261,20 +240,12 @@ class PrimFuncPass(Pass):
 
     kind = "PrimFunc"
 
-    def __init__(
-        self,
-        transform: Callable[[PrimFunc, IRModule, Any], PrimFunc | None],
-        info: PassInfo | None = None,
-    ) -> None:
-        self.transform = transform
-        self.info = info or PassInfo()
-
     def run(self, mod: IRModule) -> Mapping[str, Any]:
         """The functions of the module, with the results instead of its PrimFuncs."""
         context = PassContext.current()
         functions = dict(mod.functions)
         for name, func in mod.functions_of_loops.items():
-            new = self.transform(func, mod, context)
+            new = self.transform_function(func, mod, context)
             if new is None:
                 del functions[name]
             elif isinstance(new, PrimFunc):
@@ -286,6 +257,12 @@ class PrimFuncPass(Pass):
                     "return the function, even if the pass changes nothing",
                 )
         return functions
+
+    def transform_function(
+        self, func: PrimFunc, mod: IRModule, context: PassContext, /
+    ) -> PrimFunc | None:
+        """The function after the pass, or None to remove it."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
@@ -311,10 +288,12 @@ class LoweringPass(PrimFuncPass):
     ) -> None:
         self.function, self.level, self.phase = function, level, phase
         self._stand_in = STAND_INS.get(self.name)
-        super().__init__(
-            lambda func, *_: self.under(settings := config.current().lowering)(func, settings),
-            info or PassInfo(name=_NAMES.get(self.name, self.name)),
-        )
+        self.info = info or PassInfo(name=_NAMES.get(self.name, self.name))
+
+    def transform_function(self, func: PrimFunc, *_: object) -> PrimFunc:
+        """The function after the pass, with the settings of the switches in force."""
+        settings = config.current().lowering
+        return self.under(settings)(func, settings)
 
     @property
     def name(self) -> str:
@@ -388,35 +367,61 @@ def info_of(
     )
 
 
-def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:
-    """A pass of a class of passes, from a user's function; or a class of them, from a user's class
-    with a method.
+def pass_of(kind: type[Any], transform: Any, method: str, info: PassInfo) -> Any:
+    """A pass of a kind, from a user's function; or a class of them, from a user's class with the
+    method of the kind.
 
     Attributes of the user's object are found on the pass.
     """
     words = ["mod", "ctx"] if method == "transform_module" else ["func", "mod", "ctx"]
     example = f"lambda {', '.join(words)}: {words[0]}"
     what = f"pass {info.name}"
-    if not inspect.isclass(given):
-        check_function(given, len(words), what, example)
-        return cls(given, info)
-    if not hasattr(given, method):
+    if not inspect.isclass(transform):
+        check_function(transform, len(words), what, example)
+        return _with_method(kind(), method, transform, info)
+    if not hasattr(transform, method):
         raise DeclarationError(
-            f"class {given.__name__} of a pass has no method {method}",
+            f"class {transform.__name__} of a pass has no method {method}",
             "",
             f"define it: def {method}(self, ...), which returns what it is given, rewritten",
         )
 
+    @functools.wraps(transform.__init__)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        made = given(*args, **kwargs)
-        self._made = made
-        check_function(getattr(made, method), len(words), what, example)
-        cls.__init__(self, getattr(made, method), info)
+        self._instance = transform(*args, **kwargs)
+        function = getattr(self._instance, method)
+        check_function(function, len(words), what, example)
+        _with_method(self, method, function, info)
 
     def __getattr__(self: Any, name: str) -> Any:
-        if name == "_made":
+        if name == "_instance":
             raise AttributeError(name)
-        return getattr(self._made, name)
+        return getattr(self._instance, name)
 
-    names = {name: getattr(given, name) for name in ("__module__", "__qualname__", "__doc__")}
-    return type(given.__name__, (cls,), {"__init__": __init__, "__getattr__": __getattr__, **names})
+    names = ("__module__", "__qualname__", "__doc__")
+    members = {name: getattr(transform, name) for name in names}
+    members |= {"__init__": __init__, "__getattr__": __getattr__, "info": info}
+    return type(transform.__name__, (kind,), members)
+
+
+def _with_method(instance: Any, method: str, function: Callable[..., Any], info: PassInfo) -> Any:
+    """A pass whose method is a user's function; one for modules must return a module."""
+    instance.info = info
+    setattr(
+        instance, method, function if method != "transform_module" else _of_modules(function, info)
+    )
+    return instance
+
+
+def _of_modules(function: Callable[..., Any], info: PassInfo) -> Callable[..., IRModule]:
+    def transform_module(mod: IRModule, context: PassContext) -> IRModule:
+        new = function(mod, context)
+        if not isinstance(new, IRModule):
+            raise LoweringError(
+                f"pass {info.name} must return a module, got {kind_of(new)}",
+                "",
+                "return the module, even if the pass changes nothing",
+            )
+        return new
+
+    return transform_module

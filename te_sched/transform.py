@@ -16,7 +16,6 @@ from te_sched.ir.stmt import IRModule
 from te_sched.pass_context import PassContext, PassInfo
 from te_sched.passes import (
     ModulePass,
-    ModuleTransform,
     Pass,
     call_of,
     check_makers,
@@ -72,9 +71,8 @@ class Sequential(ModulePass):
             )
         self.info = info_of(None, opt_level, name, required, traceable)
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, context: PassContext, /) -> IRModule:
         """The module after all passes."""
-        context = PassContext.current()
         for one in self.passes:
             info = getattr(one, "info", None)
             if info is None or context.is_enabled(info):
@@ -89,12 +87,7 @@ class Sequential(ModulePass):
         )
 
 
-@checked
-def ApplyPassToFunction(
-    transform: Pass,
-    func_name_regex: str,
-    error_if_no_function_matches_regex: bool = False,
-) -> Pass:
+class ApplyPassToFunction(ModulePass):
     """The pass that applies another one to some functions of a module, as if it had no others.
 
     Parameters
@@ -112,26 +105,35 @@ def ApplyPassToFunction(
     T.evaluate(1)
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    @checked
+    def __init__(
+        self,
+        transform: Pass,
+        func_name_regex: str,
+        error_if_no_function_matches_regex: bool = False,
+    ) -> None:
+        self.transform, self.func_name_regex = transform, func_name_regex
+        self.error_if_no_function_matches_regex = error_if_no_function_matches_regex
+        self.info = PassInfo(0, f"ApplyPassTo{func_name_regex}")
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        """The module with the functions of the pass in place of those that it was applied to."""
         chosen = {
             name: func
             for name, func in mod.functions.items()
-            if re.fullmatch(func_name_regex, str(name))
+            if re.fullmatch(self.func_name_regex, str(name))
         }
-        if not chosen and error_if_no_function_matches_regex:
+        if not chosen and self.error_if_no_function_matches_regex:
             raise LoweringError(
-                f"no function has a name that matches {func_name_regex!r}",
+                f"no function has a name that matches {self.func_name_regex!r}",
                 f"the module has {', '.join(mod.functions)}",
                 "give a regular expression for the whole name",
             )
-        new = transform(mod.with_exactly(chosen))
+        new = self.transform(mod.with_exactly(chosen))
         kept = {name: func for name, func in mod.functions.items() if name not in chosen}
         present = {**kept, **new.functions}
         in_order = {name: present[name] for name in mod.functions if name in present}
         return new.with_exactly({**in_order, **present})
-
-    name = f"ApplyPassTo{func_name_regex}"
-    return ModuleTransform(run, PassInfo(0, name))
 
 
 @checked
@@ -158,7 +160,7 @@ def module_pass(
     if pass_func is None:
         return lambda decorated: module_pass(decorated, opt_level, name, required, traceable)
     info = info_of(pass_func, opt_level, name, required, traceable)
-    return pass_of(ModuleTransform, pass_func, "transform_module", info)
+    return pass_of(ModulePass, pass_func, "transform_module", info)
 
 
 class PrintIR(ModulePass):
@@ -170,12 +172,10 @@ class PrintIR(ModulePass):
     True
     """
 
-    info = PassInfo(name="PrintIR")
-
     def __init__(self, header: str = "", show_meta_data: bool = False) -> None:
         self.header, self.show_meta_data = header, show_meta_data
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module itself."""
         print(f"PrintIR({self.header}):\n{mod}", file=sys.stderr)
         return mod

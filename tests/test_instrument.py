@@ -5,7 +5,7 @@ import pytest
 import te_sched
 from te_sched import IRModule, instrument, te, tir
 from te_sched.errors import LoweringError
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.transform import PassContext, Sequential, module_pass
 
 
@@ -123,7 +123,7 @@ def test_modules_are_printed(capsys):
 def test_passes_reject_what_is_no_module():
     with pytest.raises(LoweringError, match="pass late expects a module, got an int"):
         late(3)
-    broken = ModuleTransform(lambda mod, context: None, PassInfo(name="broken"))
+    broken = module_pass(lambda mod, context: None, opt_level=0, name="broken")
     with pytest.raises(LoweringError, match="pass broken must return a module"):
         broken(IRModule())
     with pytest.raises(LoweringError, match="pass_instrument cannot decorate an int"):
@@ -140,6 +140,6 @@ def test_a_class_of_passes_keeps_its_name_and_attributes():
             return mod.with_attr("tag", self.tag)
 
     one = Tagged("a")
-    assert isinstance(one, ModuleTransform)
+    assert isinstance(one, ModulePass)
     assert (one.tag, one.info.name) == ("a", "Tagged")
     assert one(IRModule()).attrs == {"tag": "a"}

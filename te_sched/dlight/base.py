@@ -15,7 +15,7 @@ from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.public_members import PublicObject, is_function
 from te_sched.tir.schedule import Schedule
-from te_sched.tir.transform import ModulePass, PassInfo
+from te_sched.tir.transform import ModulePass
 
 IS_SCHEDULED = "tir.is_scheduled"
 
@@ -49,8 +49,6 @@ class ApplyDefaultSchedule(ModulePass):
     1
     """
 
-    info = PassInfo(name="ApplyDefaultSchedule")
-
     def __init__(self, *rules: Any) -> None:
         for one in rules:
             if not hasattr(one, "apply") and not is_function(one):
@@ -61,7 +59,7 @@ class ApplyDefaultSchedule(ModulePass):
                 )
         self.rules = rules
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with scheduled functions."""
         target = Target.current()
         if target is None:

@@ -8,7 +8,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
 from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
 from te_sched.tir.schedule import Schedule
-from te_sched.tir.transform import ModulePass, PassInfo
+from te_sched.tir.transform import ModulePass
 
 _BLOCKS, _THREADS = 256, 1024
 
@@ -19,9 +19,7 @@ class DefaultGPUSchedule(ModulePass):
     Functions for other targets, and those with the attribute "tir.is_scheduled", stay as they are.
     """
 
-    info = PassInfo(name="DefaultGPUSchedule")
-
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with bound loops."""
         target = Target.current()
         made = {}

@@ -13,7 +13,7 @@ from te_sched.meta_schedule.database import Database, JSONDatabase
 from te_sched.meta_schedule.database.base import TuningRecord
 from te_sched.meta_schedule.tune_context import normalized_module
 from te_sched.tir.schedule import Schedule
-from te_sched.tir.transform import ModulePass, PassInfo
+from te_sched.tir.transform import ModulePass
 
 
 class MetaScheduleApplyDatabase(ModulePass):
@@ -25,14 +25,12 @@ class MetaScheduleApplyDatabase(ModulePass):
     enable_warning : whether a warning names the functions without a record.
     """
 
-    info = PassInfo(name="MetaScheduleApplyDatabase")
-
     def __init__(
         self, work_dir: str | os.PathLike[str] | None = None, enable_warning: bool = False
     ) -> None:
         self.work_dir, self.enable_warning = work_dir, enable_warning
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
         database, target = self._database(), current_target(self.info.name)
         found: dict[str, PrimFunc] = {}

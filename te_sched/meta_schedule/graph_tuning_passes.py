@@ -20,7 +20,7 @@ from te_sched.meta_schedule.tune import noting_interrupts
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.signatures import checked_as
 from te_sched.tir.schedule import Schedule
-from te_sched.tir.transform import ModulePass, PassInfo
+from te_sched.tir.transform import ModulePass
 
 
 class MetaScheduleTuneIRMod(ModulePass):
@@ -28,8 +28,6 @@ class MetaScheduleTuneIRMod(ModulePass):
 
     The parameters are those of `relax_integration.tune_relax`.
     """
-
-    info = PassInfo(name="MetaScheduleTuneIRMod")
 
     def __init__(
         self,
@@ -42,7 +40,7 @@ class MetaScheduleTuneIRMod(ModulePass):
         self.params, self.work_dir, self.op_names = params, work_dir, op_names
         self.max_trials_global, self.max_trials_per_task = max_trials_global, max_trials_per_task
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module itself, after the search."""
         if self.max_trials_global > 0:
             tune_relax(
@@ -66,12 +64,10 @@ class MetaScheduleTuneTIR(ModulePass):
     left out. Ctrl-C ends the search; the folder keeps what was measured, and the same call goes on.
     """
 
-    info = PassInfo(name="MetaScheduleTuneTIR")
-
     def __init__(self, work_dir: str | os.PathLike[str], max_trials_global: int) -> None:
         self.work_dir, self.max_trials_global = work_dir, max_trials_global
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module itself, after the search."""
         with noting_interrupts() as interrupted:
             for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
@@ -106,8 +102,6 @@ class FewShotTuning(ModulePass):
     1
     """
 
-    info = PassInfo(name="FewShotTuning")
-
     @checked_as(DeclarationError)
     def __init__(self, valid_count: int = 1, benchmark: bool = False) -> None:
         if valid_count < 1:
@@ -116,7 +110,7 @@ class FewShotTuning(ModulePass):
             )
         self.valid_count, self.benchmark = valid_count, benchmark
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with scheduled functions; those without a valid schedule stay as they are."""
         target = current_target(self.info.name)
         found: dict[str, PrimFunc] = {}

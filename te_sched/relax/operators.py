@@ -40,6 +40,13 @@ class Operator:
         """Whether calls have no effects."""
         return bool(self.attributes.get("FPurity", True))
 
+    @property
+    def calls_program(self) -> bool:
+        """Whether calls run functions of the program, which pure calls promise to be without
+        effects; `relax.build` keeps them even if nothing uses their results.
+        """
+        return bool(self.attributes.get("FCallsProgram", False))
+
 
 OPERATORS: dict[str, Operator] = {}
 

@@ -7,14 +7,16 @@
     processor            inference, zero, and a schedule for each function without one (dlight)
     gpu                  the same for GPUs
 
-A pipeline is a function that returns a pass on modules.
+A pipeline is a function that returns a pass. Those here are sequences of the public passes, with
+the options `to_run`, `only_constants` and `only_parameters` where graphs that are built need them:
+who applies `relax.get_pipeline("processor").passes` one by one does what `relax.build` does.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from inspect import signature
 from typing import Any
 
@@ -27,74 +29,120 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lowering.blocks.split_concatenations import split_concatenations
 from te_sched.lowering.blocks.widen_halves import widen_halves
-from te_sched.passes import ModuleTransform, Pass, PassInfo
+from te_sched.pass_context import PassContext
+from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
-from te_sched.relax.transform.fold_constant import folding
-from te_sched.relax.transform.fuse_tir import fuse_if_primitive
-from te_sched.relax.transform.fuse_transpose_matmul import fused
-from te_sched.relax.transform.legalize_ops import legalize_exactly
-from te_sched.relax.transform.split_layout_rewrite_preproc import split_functions
 from te_sched.transform import Sequential
 
-# The passes of relax.transform, in order.
-_ZERO = ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR")
-_DEFAULT_BUILD = (
-    "LegalizeOps",
-    "RewriteDataflowReshape",
-    "ToNonDataflow",
-    "RemovePurityChecking",
-    "CallTIRRewrite",
-    "StaticPlanBlockMemory",
-    "LowerAllocTensor",
-    "KillAfterLastUse",
-    "LowerRuntimeBuiltin",
-    "ComputePrimValue",
-    "VMShapeLower",
-    "AttachGlobalSymbol",
-)
+
+class Pipeline(Sequential):
+    """A sequence of passes with a name, which may have a target around it: `passes` are the objects
+    that `relax.build` applies.
+
+    >>> [one.info.name for one in get_pipeline("zero").passes]
+    ['LegalizeOps', 'AnnotateTIROpPattern', 'FoldConstant', 'FuseOps', 'FuseTIR']
+    """
+
+    def __init__(self, name: str, passes: Sequence[Pass], target: Target | None = None) -> None:
+        super().__init__(passes, name=name)
+        self.target = target
+
+    def transform_module(self, mod: IRModule, context: PassContext, /) -> IRModule:
+        """The module after all passes, with the target as the current one."""
+        with self.target or nullcontext():
+            return super().transform_module(mod, context)
+
+    __repr__ = Pass.__repr__
 
 
-# Passes of builds: special values are those of torch and ONNX, and calls whose results are not used
-# stay, which may be of Python.
-_OF_BUILDS: dict[str, Callable[[IRModule], IRModule]] = {
-    "LegalizeOps": legalize_exactly,
-    "FoldConstant": folding(),
-    "FuseTIR": fuse_if_primitive,
-}
+def _fusing(to_run: bool, enable_warning: bool = False) -> list[Pass]:
+    """The passes that legalize, fold constants, and fuse, without tuning."""
+    return [
+        transform.LegalizeOps(enable_warning=enable_warning, to_run=to_run),
+        transform.AnnotateTIROpPattern(),
+        transform.FoldConstant(to_run=to_run),
+        transform.FuseOps(),
+        transform.FuseTIR(to_run=to_run),
+    ]
 
 
-def processor_passes() -> list[tuple[str, Pass]]:
-    """The passes of the pipeline "processor" with their names; they need a target around them."""
-    # A normalization that is left is decomposed into a tuple, whose parts are used directly.
-    names = ("DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO)
-    schedule = dlight.ApplyDefaultSchedule(dlight.cpu.Default())
-    return _as_passes(
-        ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
-        ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
-        *[(name, _pass(name)) for name in names],
-        ("WidenHalves", partial(_with_unscheduled, widen_halves)),
-        ("SplitConcatenations", partial(_with_unscheduled, split_concatenations)),
-        ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
-        ("SplitLayoutRewritePreproc", split_functions),
-        ("FoldConstant", _OF_BUILDS["FoldConstant"]),
-        ("DeadCodeElimination", _without_packing),
+def _lowering(enable_warning: bool = False) -> list[Pass]:
+    """The passes from calls of functions to what the virtual machine runs."""
+    return [
+        transform.LegalizeOps(enable_warning=enable_warning, to_run=True),
+        transform.RewriteDataflowReshape(),
+        transform.ToNonDataflow(),
+        transform.RemovePurityChecking(),
+        transform.CallTIRRewrite(),
+        transform.StaticPlanBlockMemory(),
+        transform.LowerAllocTensor(),
+        transform.KillAfterLastUse(),
+        transform.LowerRuntimeBuiltin(),
+        transform.ComputePrimValue(),
+        transform.VMShapeLower(),
+        transform.AttachGlobalSymbol(),
+    ]
+
+
+def zero(*, enable_warning: bool = False) -> Pipeline:
+    """The pipeline "zero", with TVM's text of operators."""
+    return Pipeline("f_zero_pipeline", _fusing(False, enable_warning))
+
+
+def default_build(*, enable_warning: bool = False) -> Pipeline:
+    """The pipeline "default_build"."""
+    return Pipeline("_pipeline", _lowering(enable_warning))
+
+
+def default(*, enable_warning: bool = False) -> Pipeline:
+    """The pipeline "default"."""
+    passes = [*_fusing(True, enable_warning), *_lowering(enable_warning)[1:]]
+    return Pipeline("f_default_pipeline", passes)
+
+
+def processor() -> Pipeline:
+    """The pipeline "processor", which needs a target around it.
+
+    Operators that differ between training and inference (batch_norm, dropout) are those of
+    inference, unless DecomposeOpsForTraining has treated them.
+    """
+    return Pipeline(
+        "processor",
+        [
+            transform.FoldBatchnormToConv2D(only_constants=True),
+            transform.FuseTransposeMatmul(only_parameters=True),
+            # A normalization that is left becomes a tuple, whose parts are used directly.
+            transform.DecomposeOpsForInference(),
+            transform.CanonicalizeBindings(),
+            *_fusing(True),
+            UnscheduledPass("WidenHalves", widen_halves),
+            UnscheduledPass("SplitConcatenations", split_concatenations),
+            MarkConstants(),
+            dlight.ApplyDefaultSchedule(dlight.cpu.Default()),
+            transform.SplitLayoutRewritePreproc(to_run=True),
+            transform.FoldConstant(to_run=True),
+            transform.DeadCodeElimination(to_run=True),
+        ],
     )
 
 
-def gpu_passes() -> list[tuple[str, Pass]]:
-    """The passes of the pipeline "gpu" with their names; they need a target around them."""
-    names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
+def gpu() -> Pipeline:
+    """The pipeline "gpu", which needs a target around it."""
     rules = (
         *("Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"),
         "SingleThread",
     )
-    schedule = dlight.ApplyDefaultSchedule(
-        *[_lowerable(getattr(dlight.gpu, one)()) for one in rules]
-    )
-    return _as_passes(
-        *[(name, _pass(name)) for name in names],
-        ("ApplyDefaultSchedule", schedule),
+    return Pipeline(
+        "gpu",
+        [
+            transform.DecomposeOpsForInference(),
+            transform.FuseTransposeMatmul(),
+            *_fusing(True),
+            dlight.ApplyDefaultSchedule(
+                *[_lowerable(getattr(dlight.gpu, rule)()) for rule in rules]
+            ),
+        ],
     )
 
 
@@ -113,50 +161,35 @@ def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
     return apply
 
 
-def _as_passes(*named: tuple[str, Callable[[IRModule], IRModule]]) -> list[tuple[str, Pass]]:
-    """The passes, also of functions on modules, for which instruments are called by these names."""
-    return [(name, one if isinstance(one, Pass) else _pass_of(name, one)) for name, one in named]
+class UnscheduledPass(PrimFuncPass):
+    """A pass that rewrites each PrimFunc that no schedule has treated, by a function of it."""
+
+    def __init__(self, name: str, rewrite: Callable[[PrimFunc], PrimFunc]) -> None:
+        self.info, self.rewrite = PassInfo(0, name), rewrite
+
+    def transform_function(self, func: PrimFunc, *_: object) -> PrimFunc:
+        """The rewritten function."""
+        return func if func.attrs.get("tir.is_scheduled") else self.rewrite(func)
 
 
-def _pass_of(name: str, function: Callable[[IRModule], IRModule]) -> Pass:
-    return ModuleTransform(lambda mod, _: function(mod), PassInfo(0, name))
-
-
-def _pass(name: str) -> Callable[[IRModule], IRModule]:
-    """A pass of relax.transform, which keeps calls whose result is not used."""
-    if name in _OF_BUILDS:
-        return _OF_BUILDS[name]
-    made: Callable[[IRModule], IRModule] = getattr(transform, name)()
-    return made
-
-
-def _without_packing(mod: IRModule) -> IRModule:
-    """The module without functions that packed constants; without any, calls whose result is not
-    used stay: they may be of Python.
-    """
-    is_packed = any(str(name).endswith("_weight_prepack") for name in mod.functions)
-    return transform.DeadCodeElimination()(mod) if is_packed else mod
-
-
-Passes = Callable[[], list[tuple[str, Pass]]]
-
-
-def _scheduled(name: str, passes: Passes) -> Callable[[], Pass]:
-    """A pipeline that fuses what can be, and schedules it; it needs a target around it.
-
-    Operators that differ between training and inference (batch_norm, dropout) are those of
-    inference, unless DecomposeOpsForTraining has treated them.
+class MarkConstants(ModulePass):
+    """The pass that gives PrimFuncs the attribute "layout_free_buffers": the parameters that are
+    constants in all calls, which schedules may pack. `AttachAttrLayoutFreeBuffers`, TVM's pass,
+    also marks weights, and makes a function for each call.
     """
 
-    def pipeline() -> Pass:
-        def run(mod: IRModule, *_: object) -> IRModule:
-            for _name, one in passes():
-                mod = one(mod)
-            return mod
-
-        return ModuleTransform(run, PassInfo(0, name))
-
-    return pipeline
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        """The module whose functions say which parameters are constants."""
+        calls = _Constants()
+        for func in mod.functions.values():
+            if isinstance(func, GraphFunction) and func.body is not None:
+                calls.visit_expr(func)
+        changed = {}
+        for name, func in mod.functions_of_loops.items():
+            marked = func.without_attr("layout_free_buffers")
+            places = sorted(calls.places.get(name, ()))
+            changed[name] = marked.with_attr("layout_free_buffers", places) if places else marked
+        return mod.with_functions(changed)
 
 
 class _Constants(PyExprVisitor):
@@ -175,62 +208,12 @@ class _Constants(PyExprVisitor):
         super().visit_call_(op)
 
 
-def with_free_layouts(mod: IRModule) -> IRModule:
-    """The module whose functions say which parameters are constants ("layout_free_buffers")."""
-    calls = _Constants()
-    for func in mod.functions.values():
-        if isinstance(func, GraphFunction) and func.body is not None:
-            calls.visit_expr(func)
-    changed = {}
-    for name, func in mod.functions.items():
-        if isinstance(func, PrimFunc):
-            made = func.without_attr("layout_free_buffers")
-            places = sorted(calls.places.get(str(name), ()))
-            if places:
-                made = made.with_attr("layout_free_buffers", places)
-            changed[name] = made
-    return mod.with_functions(changed)
-
-
-def _with_unscheduled(rewrite: Callable[[PrimFunc], PrimFunc], mod: IRModule) -> IRModule:
-    """The module with the functions rewritten that are not scheduled."""
-    return mod.with_functions(
-        {
-            name: rewrite(func)
-            for name, func in mod.functions.items()
-            if isinstance(func, PrimFunc) and not func.attrs.get("tir.is_scheduled")
-        }
-    )
-
-
-def _legalize(warns: bool = False) -> Pass:
-    """The pass of builds in place of LegalizeOps."""
-    info = PassInfo(0, "LegalizeOps")
-    return ModuleTransform(lambda mod, context: legalize_exactly(mod, warns), info)
-
-
-def _of(name: str, passes: tuple[str, ...], is_exact: bool = True) -> Callable[..., Pass]:
-    """A pipeline; without `is_exact` it has TVM's text of operators."""
-
-    def pipeline(*, enable_warning: bool = False) -> Pass:
-        def run(mod: IRModule, *_: object) -> IRModule:
-            options = {"LegalizeOps": {"enable_warning": enable_warning}}
-            made = [getattr(transform, one)(**options.get(one, {})) for one in passes]
-            if is_exact:
-                made[passes.index("LegalizeOps")] = _legalize(enable_warning)
-            return Sequential(made)(mod)
-
-        return ModuleTransform(run, PassInfo(0, name))
-
-    return pipeline
-
-
-def _static_shape_tuning(
+def static_shape_tuning(
     total_trials: int,
     target: Target | str,
     work_dir: str | os.PathLike[str] = "tuning_logs",
     cpu_weight_prepack: bool = False,
-) -> Pass:
+) -> Pipeline:
     """The pipeline that measures candidates for each function, and takes the fastest ones.
 
     Parameters
@@ -240,32 +223,29 @@ def _static_shape_tuning(
     cpu_weight_prepack : whether weights are packed into the layouts that schedules ask for, by the
         function "main_transform_params".
     """
-    wanted = as_target(target)
-    names = ["DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO]
     packing = ["SplitLayoutRewritePreproc", "LiftTransformParams", "FoldConstant"]
-    if cpu_weight_prepack:
-        names.append("AttachAttrLayoutFreeBuffers")
-    passes = [
-        *[_legalize() if one == "LegalizeOps" else getattr(transform, one)() for one in names],
-        transform.MetaScheduleTuneIRMod({}, work_dir, total_trials),
-        transform.MetaScheduleApplyDatabase(work_dir),
-        *[getattr(transform, one)() for one in packing if cpu_weight_prepack],
-    ]
-
-    def run(mod: IRModule, *_: object) -> IRModule:
-        with wanted:
-            return Sequential(passes)(mod)
-
-    return ModuleTransform(run, PassInfo(0, "_pipeline"))
+    return Pipeline(
+        "_pipeline",
+        [
+            transform.DecomposeOpsForInference(),
+            transform.CanonicalizeBindings(),
+            *_fusing(True),
+            *([transform.AttachAttrLayoutFreeBuffers()] if cpu_weight_prepack else ()),
+            transform.MetaScheduleTuneIRMod({}, work_dir, total_trials),
+            transform.MetaScheduleApplyDatabase(work_dir),
+            *([getattr(transform, name)() for name in packing] if cpu_weight_prepack else ()),
+        ],
+        as_target(target),
+    )
 
 
 PIPELINES: dict[str, Callable[..., Any]] = {
-    "zero": _of("f_zero_pipeline", _ZERO, is_exact=False),
-    "default": _of("f_default_pipeline", (*_ZERO, *_DEFAULT_BUILD)),
-    "default_build": _of("_pipeline", _DEFAULT_BUILD),
-    "static_shape_tuning": _static_shape_tuning,
-    "processor": _scheduled("processor", processor_passes),
-    "gpu": _scheduled("gpu", gpu_passes),
+    "zero": zero,
+    "default": default,
+    "default_build": default_build,
+    "static_shape_tuning": static_shape_tuning,
+    "processor": processor,
+    "gpu": gpu,
 }
 _OF_LIBRARY = dict(PIPELINES)
 

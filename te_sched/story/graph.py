@@ -24,7 +24,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
-from te_sched.relax.pipeline import processor_passes
+from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.vm.build import build
 from te_sched.relax.vm.machine import VirtualMachine
 from te_sched.story.model import PAGE_MARK
@@ -198,13 +198,13 @@ def _stages(module: IRModule, target: Target) -> tuple[list[GraphStage], list[st
     """The graph as it was given, and after each pass that changes it; the names of the others."""
     stages, unchanged = [GraphStage("as given", module, _calls(module))], []
     with target:
-        for name, one in processor_passes():
-            made = one(module)
-            if made is module or structural_equal(made, module):
+        for transform in get_pipeline("processor").passes:
+            name, after = transform.info.name, transform(module)
+            if after is module or structural_equal(after, module):
                 unchanged.append(name)
             else:
-                stages.append(GraphStage(name, made, _calls(made)))
-            module = made
+                stages.append(GraphStage(name, after, _calls(after)))
+            module = after
     return stages, unchanged
 
 

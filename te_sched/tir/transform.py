@@ -16,7 +16,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.config import Lowering
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject
-from te_sched.ir.stmt import For, PrimFunc, Stmt
+from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lowering.blocks.compact_buffers import alignments, compact_buffers
 from te_sched.lowering.blocks.declarations import (
@@ -51,7 +51,6 @@ from te_sched.lowering.unroll_loops import unroll_loops
 from te_sched.lowering.vectorize_loops import vectorize_loops
 from te_sched.pass_context import HoistedConditionals, HoistedLetBindings, PassInfo
 from te_sched.passes import (
-    FunctionsPass,
     LoweringPass,
     ModulePass,
     Pass,
@@ -164,7 +163,11 @@ def prim_func_pass(
 
 def of_each_function(run: Callable[[PrimFunc], PrimFunc], name: str) -> PrimFuncPass:
     """The pass of a function that asks neither the module nor the context."""
-    return PrimFuncPass(lambda func, *_: run(func), PassInfo(name=name))
+    info = PassInfo(name=name)
+    passes: PrimFuncPass = pass_of(
+        PrimFuncPass, lambda func, *_: run(func), "transform_function", info
+    )
+    return passes
 
 
 @checked
@@ -830,9 +833,14 @@ def ForceNarrowIndexToInt32() -> PrimFuncPass:
 
 def _of_functions(
     transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]], name: str
-) -> FunctionsPass:
+) -> Pass:
     """The pass of a function on all functions of a module together."""
-    return FunctionsPass(lambda mod, context: transform(mod.functions), PassInfo(name=name))
+
+    class OfFunctions(ModulePass, name=name):
+        def transform_module(self, mod: IRModule, *_: object) -> Mapping[str, PrimFunc]:
+            return transform(mod.functions)
+
+    return OfFunctions()
 
 
 def ConvertSSA() -> Pass:

@@ -6,8 +6,13 @@ import pytest
 import te_sched
 from te_sched import relax
 from te_sched.errors import GraphError
+from te_sched.passes import Pass
+from te_sched.relax.pipeline import Pipeline, UnscheduledPass
 from te_sched.script import ir as I
 from te_sched.script import relax as R
+from te_sched.script import tir as T
+from te_sched.target import Target
+from te_sched.transform import PassContext
 
 
 def test_get_pipeline_rejects_an_unknown_name():
@@ -79,3 +84,112 @@ def test_processors_read_weights_of_parameters_as_they_are(is_constant):
     machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"))
     given = [te_sched.nd.array(one) for one in ([x] if is_constant else [x, w])]
     np.testing.assert_allclose(machine["main"](*given).numpy(), np.maximum(x @ w.T, 0), rtol=1e-5)
+
+
+@te_sched.instrument.pass_instrument
+class Names:
+    def __init__(self):
+        self.names = []
+
+    def run_before_pass(self, mod, info):
+        self.names.append(info.name)
+
+
+@pytest.mark.parametrize("name", ["zero", "default", "default_build", "processor"])
+def test_the_passes_of_a_pipeline_do_what_it_does(name):
+    """The pipeline and its passes one by one: the same text, and the same calls of instruments."""
+    pipeline, together, alone = relax.get_pipeline(name), Names(), Names()
+    with Target("llvm"), PassContext(instruments=[together]):
+        expected = pipeline(Layer)
+    module = Layer
+    with Target("llvm"), PassContext(instruments=[alone]):
+        for transform in relax.get_pipeline(name).passes:
+            module = transform(module)
+    assert module.script() == expected.script()
+    assert together.names == [pipeline.info.name, *alone.names]
+
+
+@pytest.mark.parametrize("name", ["zero", "default", "default_build", "processor", "gpu"])
+def test_pipelines_consist_of_the_public_passes(name):
+    kinds = {getattr(relax.transform, one) for one in relax.transform.__all__}
+    internal = {"WidenHalves", "SplitConcatenations", "MarkConstants", "ApplyDefaultSchedule"}
+    passes = relax.get_pipeline(name).passes
+    assert all(type(one) in kinds or one.info.name in internal for one in passes)
+
+
+def test_a_pipeline_has_its_target_around_it():
+    targets = []
+
+    class Look(te_sched.transform.ModulePass):
+        def transform_module(self, mod, *_):
+            targets.append(Target.current())
+            return mod
+
+    pipeline = Pipeline("look", [Look()], Target("llvm -num-cores=3"))
+    assert pipeline(Layer) is Layer
+    assert str(targets[0]) == "llvm -num-cores=3"
+    assert str(pipeline) == "Run Module pass: look at the optimization level 0"
+
+
+def test_a_pass_for_unscheduled_functions_leaves_others():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "float32")):
+        T.evaluate(0)
+
+    module = te_sched.IRModule({"f": func, "g": func.with_attr("tir.is_scheduled", 1)})
+    mark = UnscheduledPass("Mark", lambda one: one.with_attr("marked", 1))
+    assert isinstance(mark, Pass)
+    assert [sorted(one.attrs) for one in mark(module).functions.values()] == [
+        ["global_symbol", "marked"],
+        ["global_symbol", "tir.is_scheduled"],
+    ]
+
+
+NOTES = []
+
+
+@te_sched.register_func("pipeline.note", override=True)
+def _note(x, out=None):
+    NOTES.append("pure" if out is None else "dps")
+    if out is not None:
+        out.copyfrom(x)
+    return x
+
+
+@I.ir_module
+class Noting:
+    @R.function(private=True)
+    def helper(x: R.Tensor((8, 16), "float32"), y: R.Tensor((8, 16), "float32")):
+        return x
+
+    @T.prim_func(private=True)
+    def unused(A: T.Buffer((4,), "float32")):
+        T.evaluate(0)
+
+    @R.function
+    def main(x: R.Tensor((8, 16), "float32"), w: R.Tensor((16, 4), "float32")):
+        with R.dataflow():
+            _a = R.call_dps_packed("pipeline.note", (x,), out_sinfo=R.Tensor((8, 16), "float32"))
+            _b = R.call_pure_packed("pipeline.note", x, sinfo_args=R.Tensor((8, 16), "float32"))
+            _dead = R.exp(x)
+            y = R.matmul(x, w)
+            z = R.nn.relu(y)
+            R.output(z)
+        return z
+
+
+@pytest.mark.parametrize("has_constant", [False, True])
+def test_builds_keep_calls_of_functions_of_the_program(has_constant):
+    """Also if functions are fused, and if weights are packed."""
+    x, w = np.ones((8, 16), "float32"), np.ones((16, 4), "float32")
+    params = {"w": w} if has_constant else None
+    machine = relax.VirtualMachine(relax.build(Noting, "llvm", params))
+    arrays = [te_sched.nd.array(one) for one in ([x] if has_constant else [x, w])]
+    NOTES.clear()
+    assert machine["main"](*arrays).numpy()[0, 0] == 16
+    assert NOTES == ["dps", "pure"]
+    assert machine["helper"](arrays[0], arrays[0]).numpy().shape == (8, 16)
+    with Target("llvm"):
+        names = {str(name) for name in relax.get_pipeline("processor")(Noting).functions}
+    assert names == {"helper", "main", "fused_matmul_relu"}
+    assert "note" not in relax.transform.DeadCodeElimination()(Noting).script()

@@ -25,6 +25,22 @@ def is_impure_call(call: GraphCall) -> bool:
     return not (isinstance(known, FuncStructInfo) and known.purity)
 
 
+def calls_program(expr: Any) -> bool:
+    """Whether a call in a graph may run functions of the program: registered ones, or functions of
+    graphs, which may call them. Functions that the graph defines are not searched.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> calls_program(relax.op.call_dps_packed("mine", (x,), x.struct_info))
+    True
+    """
+    return any(
+        isinstance(node, GraphCall)
+        and not (isinstance(node.op, Op) and not operator_of(node.op).calls_program)
+        for node in _outside_of_functions(expr)
+    )
+
+
 def contains_impure_call(expr: Any, own_name: Any = None) -> bool:
     """Whether a call in a graph may have effects. Functions that it defines are not searched, but
     for the graph itself.

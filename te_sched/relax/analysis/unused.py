@@ -20,14 +20,19 @@ from te_sched.ir.graph import (
     joined_blocks,
 )
 from te_sched.ir.visitor import replace
-from te_sched.relax.analysis.purity import contains_impure_call
+from te_sched.relax.analysis.purity import calls_program, contains_impure_call
 from te_sched.relax.analysis.variables import used_vars
 
 
-def remove_all_unused(func: Any) -> Any:
+def remove_all_unused(func: Any, keeps_program_calls: bool = False) -> Any:
     """A function, sequence or block without the bindings that it does not use.
 
     The variables of a block that are visible outside of it count as used.
+
+    Parameters
+    ----------
+    keeps_program_calls : whether calls that may run functions of the program stay: those of Python
+        may have effects, which they do not declare.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -38,66 +43,76 @@ def remove_all_unused(func: Any) -> Any:
     >>> remove_all_unused(builder.get()["main"]).body.blocks
     ()
     """
+    cleaner = _Cleaner(keeps_program_calls)
     if isinstance(func, GraphFunction):
-        return _of_function(func)
+        return cleaner.function(func)
     if isinstance(func, SeqExpr):
-        return _of_sequence(func)
+        return cleaner.sequence(func)
     if isinstance(func, BindingBlock):
-        outputs = {one.var for one in func.bindings if type(one.var) is GraphVar}
-        return _of_block(func, outputs)
+        outputs = {binding.var for binding in func.bindings if type(binding.var) is GraphVar}
+        return cleaner.block(func, outputs)
     return func
 
 
-def _of_function(func: GraphFunction) -> GraphFunction:
-    return func if func.body is None else replace(func, body=_of_sequence(func.body))
+class _Cleaner:
+    """Removes bindings."""
 
+    def __init__(self, keeps_program_calls: bool) -> None:
+        self._keeps_program_calls = keeps_program_calls
 
-def _of_sequence(seq: SeqExpr) -> SeqExpr:
-    used = set(used_vars(seq.body))
-    blocks: list[BindingBlock] = []
-    for block in reversed(seq.blocks):
-        kept = _of_block(block, used)
-        if kept.bindings:
-            blocks.append(kept)
-    blocks.reverse()
-    if len(blocks) < len(seq.blocks):
-        blocks = joined_blocks(blocks)
-    if len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks)):
-        return seq
-    return SeqExpr(tuple(blocks), seq.body, seq.struct_info_)
+    def function(self, func: GraphFunction) -> GraphFunction:
+        """The function without unused bindings."""
+        return func if func.body is None else replace(func, body=self.sequence(func.body))
 
+    def sequence(self, seq: SeqExpr) -> SeqExpr:
+        """The sequence without unused bindings and empty blocks."""
+        used = set(used_vars(seq.body))
+        blocks: list[BindingBlock] = []
+        for block in reversed(seq.blocks):
+            kept = self.block(block, used)
+            if kept.bindings:
+                blocks.append(kept)
+        blocks.reverse()
+        if len(blocks) < len(seq.blocks):
+            blocks = joined_blocks(blocks)
+        if len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks)):
+            return seq
+        return SeqExpr(tuple(blocks), seq.body, seq.struct_info_)
 
-def _of_block(block: BindingBlock, used: set[GraphVar]) -> BindingBlock:
-    """The block without unused bindings; adds the variables that it uses to `used`."""
-    kept: list[Any] = []
-    is_dataflow = isinstance(block, DataflowBlock)
-    for binding in reversed(block.bindings):
-        if isinstance(binding, VarBinding):
-            has_effects = not is_dataflow and contains_impure_call(binding.value)
-            if binding.var not in used and not has_effects:
-                continue
-            value = _of_value(binding.value)
-            used |= set(used_vars(value))
-            if value is not binding.value:
-                binding = VarBinding(binding.var, value)
-        elif isinstance(binding, MatchCast):
-            used |= {*used_vars(binding.value), *used_vars(binding.struct_info)}
-        info = binding.var.struct_info_
-        if info is not None:
-            used |= set(used_vars(info))
-        kept.append(binding)
-    if len(kept) == len(block.bindings) and all(map(_is, reversed(kept), block.bindings)):
-        return block
-    return type(block)(tuple(reversed(kept)))
+    def block(self, block: BindingBlock, used: set[GraphVar]) -> BindingBlock:
+        """The block without unused bindings; adds the variables that it uses to `used`."""
+        kept: list[Any] = []
+        is_dataflow = isinstance(block, DataflowBlock)
+        for binding in reversed(block.bindings):
+            if isinstance(binding, VarBinding):
+                if binding.var not in used and not self._has_effects(binding.value, is_dataflow):
+                    continue
+                value = self._value(binding.value)
+                used |= set(used_vars(value))
+                if value is not binding.value:
+                    binding = VarBinding(binding.var, value)
+            elif isinstance(binding, MatchCast):
+                used |= {*used_vars(binding.value), *used_vars(binding.struct_info)}
+            info = binding.var.struct_info_
+            if info is not None:
+                used |= set(used_vars(info))
+            kept.append(binding)
+        if len(kept) == len(block.bindings) and all(map(_is, reversed(kept), block.bindings)):
+            return block
+        return type(block)(tuple(reversed(kept)))
 
+    def _has_effects(self, value: Any, is_dataflow: bool) -> bool:
+        if self._keeps_program_calls and calls_program(value):
+            return True
+        return not is_dataflow and contains_impure_call(value)
 
-def _of_value(value: Any) -> Any:
-    if isinstance(value, GraphFunction):
-        return _of_function(value)
-    if isinstance(value, If):
-        branches = (_of_sequence(value.true_branch), _of_sequence(value.false_branch))  # type: ignore[arg-type]
-        return replace(value, true_branch=branches[0], false_branch=branches[1])
-    return _of_sequence(value) if isinstance(value, SeqExpr) else value
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, GraphFunction):
+            return self.function(value)
+        if isinstance(value, If):
+            branches = (self.sequence(value.true_branch), self.sequence(value.false_branch))  # type: ignore[arg-type]
+            return replace(value, true_branch=branches[0], false_branch=branches[1])
+        return self.sequence(value) if isinstance(value, SeqExpr) else value
 
 
 def _is(a: Any, b: Any) -> bool:

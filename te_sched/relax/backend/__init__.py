@@ -7,12 +7,11 @@ these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModulePass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.backend.pattern_registry import get_pattern as get_pattern
 from te_sched.relax.backend.pattern_registry import (
     get_patterns_with_prefix as get_patterns_with_prefix,
@@ -21,7 +20,6 @@ from te_sched.relax.backend.pattern_registry import register_patterns as registe
 from te_sched.relax.transform.legalize_ops.legalizer import legalize_functions
 
 
-@dataclass(frozen=True)
 class DispatchSortScan(ModulePass):
     """Replace calls of sort, argsort, topk, cumsum and cumprod by calls of functions of blocks.
 
@@ -35,14 +33,12 @@ class DispatchSortScan(ModulePass):
     """
 
     OPERATORS: ClassVar[tuple[str, ...]] = ("sort", "argsort", "topk", "cumsum", "cumprod")
-    info: PassInfo = field(default=PassInfo(0, "DispatchSortScan"), init=False)
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with these calls replaced."""
         return legalize_functions(mod, {}, False, [f"relax.{name}" for name in self.OPERATORS])
 
 
-@dataclass(frozen=True)
 class DispatchSampling(ModulePass):
     """Replace calls of multinomial_from_uniform by calls of functions of blocks.
 
@@ -51,9 +47,7 @@ class DispatchSampling(ModulePass):
     []
     """
 
-    info: PassInfo = field(default=PassInfo(0, "DispatchSampling"), init=False)
-
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with these calls replaced."""
         return legalize_functions(mod, {}, False, ["relax.multinomial_from_uniform"])
 

@@ -37,7 +37,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, ShapeExpr
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, substitute
-from te_sched.passes import ModulePass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_global_vars, bindings_of, nodes_of
@@ -127,7 +127,6 @@ class PatternMatchingRewriter(ModulePass):
 
     def __init__(self, rules: Sequence[_Rule]) -> None:
         self._rules = tuple(rules)
-        self.info = PassInfo(0, "PatternMatchingRewriter")
 
     @staticmethod
     def from_pattern(pattern: DFPattern, func: Rewriter) -> PatternMatchingRewriter:
@@ -161,7 +160,7 @@ class PatternMatchingRewriter(ModulePass):
             return _Rewriting(self._rules, IRModule({})).rewrite(other)
         return super().run_on_other(other)
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with rewritten functions, and the functions that they call."""
         rewriting = _Rewriting(self._rules, mod)
         changed = {
@@ -213,8 +212,8 @@ class _Rewriting:
 
 def simplified(func: GraphFunction) -> GraphFunction:
     """A function without the repeated values and unused bindings that rewriting leaves."""
-    eliminate = EliminateCommonSubexpr().transform
-    found: GraphFunction = remove_all_unused(canonical_bindings(eliminate(func, None, None)))
+    shared = EliminateCommonSubexpr().transform_function(func)
+    found: GraphFunction = remove_all_unused(canonical_bindings(shared))
     return found if structural_equal(found, func) else simplified(found)
 
 

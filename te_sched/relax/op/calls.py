@@ -301,15 +301,15 @@ def _infer_inplace(call: GraphCall, builder: Any) -> StructInfo:
 
 @register_operator("relax.call_tir")
 @register_operator("relax.call_tir_with_grad")
-@register_operator("relax.call_dps_packed")
+@register_operator("relax.call_dps_packed", FCallsProgram=True)
 def _infer_given(call: GraphCall) -> StructInfo:
     if len(call.sinfo_args) != 1:
         raise GraphError(f"{call.op} has no out_sinfo", "", "give the struct info of the result")
     return call.sinfo_args[0]
 
 
-@register_operator("relax.call_pure_packed")
-@register_operator("relax.call_inplace_packed", is_pure=True)
+@register_operator("relax.call_pure_packed", FCallsProgram=True)
+@register_operator("relax.call_inplace_packed", FCallsProgram=True)
 def _infer_packed(call: GraphCall, builder: Any) -> StructInfo:
     if not call.args:
         raise GraphError(f"{call.op} has no function", "", "give the name of one")
@@ -324,7 +324,7 @@ def _infer_packed(call: GraphCall, builder: Any) -> StructInfo:
 
 @register_operator("relax.call_builtin_with_ctx", is_pure=False)
 @register_operator("relax.invoke_closure", is_pure=False)
-@register_operator("relax.invoke_pure_closure")
+@register_operator("relax.invoke_pure_closure", FCallsProgram=True)
 def _infer_of_arguments(call: GraphCall) -> StructInfo:
     infos = call.sinfo_args
     if not infos:

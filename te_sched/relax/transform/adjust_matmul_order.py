@@ -12,10 +12,9 @@ from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.relax.analysis.compile_time import computable_at_compile_time
 from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
 from te_sched.relax.op import matmul, permute_dims
-from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.rewriting import (
     Rules,
-    pass_of_rules,
+    RulesPass,
     shape_of_value,
     swaps_last_axes,
 )
@@ -24,7 +23,7 @@ from te_sched.relax.transform.rewriting import (
 Polynomial = dict[tuple[Any, ...], int]
 
 
-def AdjustMatmulOrder() -> FunctionPass:
+class AdjustMatmulOrder(RulesPass):
     """The pass that computes a product of three matrices with fewer multiplications.
 
         matmul(x, matmul(a, b))  ->  matmul(matmul(x, a), b)
@@ -34,7 +33,10 @@ def AdjustMatmulOrder() -> FunctionPass:
     Products of parameters that are known before a model runs stay. The sizes of batches do not
     count.
     """
-    return pass_of_rules("AdjustMatmulOrder", _rules)
+
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        return _rules(func)
 
 
 def _rules(func: GraphFunction) -> Rules:

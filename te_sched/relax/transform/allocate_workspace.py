@@ -12,14 +12,14 @@ from te_sched.ir.graph import DataflowBlock, GraphCall, GraphFunction, GraphVar
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
-from te_sched.passes import FunctionsPass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import builtin
 
 _SIZE = "WorkspaceSize"
 
 
-def AllocateWorkspace() -> FunctionsPass:
+class AllocateWorkspace(ModulePass):
     """The pass that allocates workspaces.
 
     >>> from te_sched import IRModule, relax
@@ -29,10 +29,12 @@ def AllocateWorkspace() -> FunctionsPass:
     >>> [(name, len(func.params)) for name, func in module.functions.items()]
     [('a_exp1', 2)]
     """
-    return FunctionsPass(_allocate, PassInfo(0, "AllocateWorkspace"))
+
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+        return _allocate(mod)
 
 
-def _allocate(mod: IRModule, *_: object) -> dict[str, Any]:
+def _allocate(mod: IRModule) -> dict[str, Any]:
     wanted = {
         str(name): int(func.attrs[_SIZE])
         for name, func in mod.functions.items()

@@ -28,7 +28,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.lowering.prim_func import create_prim_func
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.manipulate import layout_transform
 from te_sched.tir.index_map import IndexMap as _make_index_map
@@ -48,12 +48,7 @@ class _Implementation(NamedTuple):
     input_separators: Sequence[Sequence[int]] | None
 
 
-def AlterOpImpl(
-    op_impl_map: Mapping[str, PrimFunc],
-    op_buffer_transforms: Mapping[str, Sequence[Any]],
-    op_buffer_axis_separators: Mapping[str, Any] | None = None,
-    op_buffer_input_axis_separators: Mapping[str, Any] | None = None,
-) -> ModuleTransform:
+class AlterOpImpl(ModulePass):
     """The pass that replaces functions of blocks by their attribute "operator_name".
 
     Parameters
@@ -81,30 +76,34 @@ def AlterOpImpl(
     >>> [one.value.op for one in altered["main"].body.blocks[0].bindings]
     ['relax.layout_transform', 'relax.call_tir', 'relax.layout_transform']
     """
-    separators, input_separators = (
-        op_buffer_axis_separators or {},
-        op_buffer_input_axis_separators or {},
-    )
-    known = {
-        name: _Implementation(
-            func.without_attr("global_symbol").with_attr(OPERATOR_NAME, name),
-            tuple([_index_map(one, name) for one in op_buffer_transforms.get(name) or ()]),
-            separators.get(name),
-            input_separators.get(name),
-        )
-        for name, func in op_impl_map.items()
-    }
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        altering = _Altering(mod, known)
+    def __init__(
+        self,
+        op_impl_map: Mapping[str, PrimFunc],
+        op_buffer_transforms: Mapping[str, Sequence[Any]],
+        op_buffer_axis_separators: Mapping[str, Any] | None = None,
+        op_buffer_input_axis_separators: Mapping[str, Any] | None = None,
+    ) -> None:
+        separators = op_buffer_axis_separators or {}
+        input_separators = op_buffer_input_axis_separators or {}
+        self.implementations = {
+            name: _Implementation(
+                func.without_attr("global_symbol").with_attr(OPERATOR_NAME, name),
+                tuple([_index_map(one, name) for one in op_buffer_transforms.get(name) or ()]),
+                separators.get(name),
+                input_separators.get(name),
+            )
+            for name, func in op_impl_map.items()
+        }
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        altering = _Altering(mod, self.implementations)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = altering.visit_expr(func)
                 if new is not func:
                     altering.builder_.update_func(name, new)
         return altering.builder_.finalize()
-
-    return ModuleTransform(run, PassInfo(0, "AlterOpImpl"))
 
 
 def _index_map(given: Any, name: str) -> IndexMap | None:

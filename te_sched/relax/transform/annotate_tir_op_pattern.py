@@ -18,7 +18,7 @@ from te_sched.ir.expr import BufferLoad, Expr, Var
 from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 
 ATTRIBUTE = "op_pattern"
 
@@ -35,7 +35,7 @@ class OpPatternKind(IntEnum):
     OPAQUE = 8
 
 
-def AnnotateTIROpPattern() -> ModuleTransform:
+class AnnotateTIROpPattern(ModulePass):
     """The pass that gives each function of blocks its pattern kind; known ones are kept.
 
     >>> import te_sched
@@ -45,9 +45,9 @@ def AnnotateTIROpPattern() -> ModuleTransform:
     >>> AnnotateTIROpPattern()(te_sched.IRModule({"f": func}))["f"].attrs["op_pattern"]
     4
     """
-    return ModuleTransform(
-        lambda mod, _: annotate_patterns(mod), PassInfo(0, "AnnotateTIROpPattern")
-    )
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return annotate_patterns(mod)
 
 
 def annotate_patterns(module: IRModule) -> IRModule:

@@ -7,13 +7,13 @@ from typing import Any
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar, Tuple
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.transform import Sequential
 
 
-def AttachAttrLayoutFreeBuffers() -> Sequential:
+class AttachAttrLayoutFreeBuffers(Sequential):
     """The pass that gives PrimFuncs the attribute "layout_free_buffers": the places of arguments
     that are constants or weights, whose layout a schedule may choose.
 
@@ -29,12 +29,18 @@ def AttachAttrLayoutFreeBuffers() -> Sequential:
     >>> AttachAttrLayoutFreeBuffers()(builder.get())["add1"].attrs["layout_free_buffers"]
     [1]
     """
-    inner = ModuleTransform(_run, PassInfo(0, "_AttachAttrLayoutFreeBuffers"))
-    passes = [inner, DeadCodeElimination()]
-    return Sequential(passes, name="AttachAttrLayoutFreeBuffers")
+
+    def __init__(self) -> None:
+        passes = [_AttachAttrLayoutFreeBuffers(), DeadCodeElimination()]
+        super().__init__(passes, name="AttachAttrLayoutFreeBuffers")
 
 
-def _run(mod: IRModule, *_: object) -> IRModule:
+class _AttachAttrLayoutFreeBuffers(ModulePass):
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return _run(mod)
+
+
+def _run(mod: IRModule) -> IRModule:
     marker = _Marker(mod)
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):

@@ -6,11 +6,11 @@ from typing import Any
 
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.passes import FunctionsPass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 
 
-def AttachGlobalSymbol() -> FunctionsPass:
+class AttachGlobalSymbol(ModulePass):
     """The pass that gives functions their symbols; functions of loops that have one keep it.
 
     >>> from te_sched import IRModule, relax
@@ -18,10 +18,12 @@ def AttachGlobalSymbol() -> FunctionsPass:
     >>> AttachGlobalSymbol()(IRModule({"main": relax.Function([x], x)}))["main"].attrs
     {'global_symbol': 'main'}
     """
-    return FunctionsPass(_attach, PassInfo(0, "AttachGlobalSymbol"))
+
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+        return _attach(mod)
 
 
-def _attach(mod: IRModule, *_: object) -> dict[str, Any]:
+def _attach(mod: IRModule) -> dict[str, Any]:
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
     changed: dict[str, Any] = {}
     renamed: dict[str, str] = {}

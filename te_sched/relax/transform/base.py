@@ -1,13 +1,12 @@
 """Passes over the functions of graphs in a module, and over their dataflow blocks.
 
-A pass of te_sched is written as a function that returns one:
+A pass of te_sched is a class of one of the kinds, as a user's class is after its decorator:
 
-    def Normalize() -> FunctionPass:
-        return FunctionPass(run, PassInfo(1, "Normalize"))
+    class Normalize(FunctionPass, opt_level=1):
+        def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> ...
 
-    def run(func: GraphFunction, mod: IRModule, context: PassContext) -> GraphFunction: ...
-
-or with `ModuleTransform` for a function (module, context) -> module. Must not know operators.
+with the arguments of its `__init__` as its options. One over whole modules is a `ModulePass`, a
+sequence of others a `Sequential`. Must not know operators.
 """
 
 from __future__ import annotations
@@ -25,25 +24,17 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import IRModule
 from te_sched.pass_context import PassContext
-from te_sched.passes import ModulePass, PassInfo, info_of, pass_of
+from te_sched.passes import Pass, PassInfo, info_of, pass_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.signatures import checked
 
 
-class FunctionPass(ModulePass):
-    """A pass that maps each function of graphs in a module; PrimFuncs stay.
-
-    Parameters
-    ----------
-    transform : a function (function, module, context) -> function.
-    info : its name and level.
+class FunctionPass(Pass):
+    """A pass that maps each function of graphs in a module: a class with a method
+    `transform_function`. PrimFuncs stay.
     """
 
     kind = "Function"
-
-    def __init__(self, transform: Callable[..., GraphFunction], info: PassInfo) -> None:
-        self.transform = transform
-        self.info = info
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with the new functions; the module itself if none changed."""
@@ -51,7 +42,7 @@ class FunctionPass(ModulePass):
         changed: dict[str, GraphFunction] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
-                new = self.transform(func, mod, context)
+                new = self.transform_function(func, mod, context)
                 if not isinstance(new, GraphFunction):
                     raise GraphError(
                         f"pass {self.info.name} must return a function, got {kind_of(new)}",
@@ -62,25 +53,34 @@ class FunctionPass(ModulePass):
                     changed[name] = new
         return mod.with_functions(changed)
 
+    def transform_function(
+        self, func: GraphFunction, mod: IRModule, context: PassContext, /
+    ) -> GraphFunction:
+        """The function after the pass."""
+        raise NotImplementedError
+
 
 class DataflowBlockPass(FunctionPass):
-    """A pass that maps each dataflow block of the functions of a module.
-
-    Parameters
-    ----------
-    transform : a function (block, module, context) -> block. The block that it returns defines the
-        variables that are used outside of it.
-    info : its name and level.
+    """A pass that maps each dataflow block of the functions of a module: a class with a method
+    `transform_dataflowblock`. The block that it returns defines the variables that are used outside
+    of it.
     """
 
     kind = "DataflowBlock"
 
-    def __init__(self, transform: Callable[..., DataflowBlock], info: PassInfo) -> None:
-        def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
-            found: GraphFunction = _Blocks(transform, mod, context, info).visit_expr(func)
-            return found
+    def transform_function(
+        self, func: GraphFunction, mod: IRModule, context: PassContext, /
+    ) -> GraphFunction:
+        """The function with the new blocks."""
+        blocks = _Blocks(self.transform_dataflowblock, mod, context, self.info)
+        new: GraphFunction = blocks.visit_expr(func)
+        return new
 
-        super().__init__(run, info)
+    def transform_dataflowblock(
+        self, block: DataflowBlock, mod: IRModule, context: PassContext, /
+    ) -> BindingBlock:
+        """The block after the pass."""
+        raise NotImplementedError
 
 
 class _Blocks(PyExprMutator):

@@ -8,11 +8,11 @@ from typing import Any
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.binding import bind_params
 
 
-def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
+class BindParams(ModulePass):
     """The pass that gives parameters of a function a value, and removes them.
 
     Parameters
@@ -31,10 +31,14 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
     ['x']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        return mod.with_functions({func_name: bind_params(graph_function(mod, func_name), params)})
+    def __init__(self, func_name: str, params: Mapping[Any, Any]) -> None:
+        self.func_name = func_name
+        self.params = params
 
-    return ModuleTransform(run, PassInfo(0, "BindParams"))
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return mod.with_functions(
+            {self.func_name: bind_params(graph_function(mod, self.func_name), self.params)}
+        )
 
 
 def graph_function(mod: IRModule, name: str) -> GraphFunction:

@@ -8,14 +8,12 @@ from typing import Any
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.binding import bind_symbolic_vars, symbolic_vars_of
 from te_sched.relax.transform.bind_params import graph_function
 
 
-def BindSymbolicVars(
-    binding_map: Mapping[Any, Any], func_name: str | None = None
-) -> ModuleTransform:
+class BindSymbolicVars(ModulePass):
     """The pass that puts known sizes in place of variables of sizes.
 
     Parameters
@@ -30,13 +28,15 @@ def BindSymbolicVars(
     R.Tensor((4,), dtype="float32")
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        if func_name is not None:
-            func = graph_function(mod, func_name)
-            return mod.with_functions({func_name: bind_symbolic_vars(func, binding_map)})
-        return _everywhere(mod, binding_map)
+    def __init__(self, binding_map: Mapping[Any, Any], func_name: str | None = None) -> None:
+        self.binding_map = binding_map
+        self.func_name = func_name
 
-    return ModuleTransform(run, PassInfo(0, "BindSymbolicVars"))
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        if self.func_name is not None:
+            func = graph_function(mod, self.func_name)
+            return mod.with_functions({self.func_name: bind_symbolic_vars(func, self.binding_map)})
+        return _everywhere(mod, self.binding_map)
 
 
 def _everywhere(mod: IRModule, binding_map: Mapping[Any, Any]) -> IRModule:

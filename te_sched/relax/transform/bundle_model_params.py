@@ -7,11 +7,11 @@ from typing import Any
 from te_sched.ir.graph import GraphFunction, GraphVar, TupleGetItem
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 
 
-def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
+class BundleModelParams(ModulePass, opt_level=1):
     """The pass that makes a tuple of the parameters after the first `num_input` (an attribute).
 
     Parameters
@@ -27,15 +27,16 @@ def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
     ['x', 'model_params']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(self, param_tuple_name: str | None = None) -> None:
+        self.param_tuple_name = param_tuple_name
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         changed = {
-            name: bundled(func, param_tuple_name or "model_params")
+            name: bundled(func, self.param_tuple_name or "model_params")
             for name, func in mod.functions.items()
             if isinstance(func, GraphFunction) and "num_input" in func.attrs
         }
         return mod.with_functions(changed)
-
-    return ModuleTransform(run, PassInfo(1, "BundleModelParams"))
 
 
 def bundled(func: GraphFunction, name: str) -> GraphFunction:

@@ -32,7 +32,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import builtin, vm
 
@@ -44,7 +44,7 @@ _CALLS = (
 )
 
 
-def CallTIRRewrite() -> ModuleTransform:
+class CallTIRRewrite(ModulePass):
     """The pass that allocates the results of calls.
 
     >>> from te_sched import relax, topi
@@ -57,7 +57,7 @@ def CallTIRRewrite() -> ModuleTransform:
     ['alloc', '_', 'gv']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         rewriting = _Allocated(mod)  # names of allocations differ in all functions
         changed = {
             name: rewriting.visit_expr(func)
@@ -65,8 +65,6 @@ def CallTIRRewrite() -> ModuleTransform:
             if isinstance(func, GraphFunction)
         }
         return mod.with_functions(changed)
-
-    return ModuleTransform(run, PassInfo(0, "CallTIRRewrite"))
 
 
 class _Allocated(PyExprMutator):

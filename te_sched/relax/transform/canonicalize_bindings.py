@@ -31,7 +31,6 @@ from te_sched.ir.graph import (
 from te_sched.ir.struct_info import TupleStructInfo, size_text
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.variables import bindings_of, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import bind_sizes
@@ -39,7 +38,7 @@ from te_sched.relax.transform.base import FunctionPass
 from te_sched.transform import Sequential
 
 
-def CanonicalizeBindings() -> Sequential:
+class CanonicalizeBindings(Sequential):
     """The pass that removes bindings of variables to variables, and casts that change nothing.
 
     >>> from te_sched import relax
@@ -50,16 +49,24 @@ def CanonicalizeBindings() -> Sequential:
     >>> CanonicalizeBindings()(builder.get())["main"].body.blocks
     ()
     """
-    passes = [
-        FunctionPass(canonical_sizes, PassInfo(1, "CanonicalizeTIRVariables")),
-        FunctionPass(canonical_bindings, PassInfo(1, "CanonicalizeRelaxBindings")),
-    ]
-    return Sequential(passes, name="CanonicalizeBindings")
+
+    def __init__(self) -> None:
+        passes = [_CanonicalizeSizes(), _CanonicalizeBindings()]
+        super().__init__(passes, name="CanonicalizeBindings")
 
 
-def canonical_sizes(func: GraphFunction, mod: Any = None, context: Any = None) -> GraphFunction:
+class _CanonicalizeSizes(FunctionPass, opt_level=1, name="CanonicalizeTIRVariables"):
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        return canonical_sizes(func)
+
+
+class _CanonicalizeBindings(FunctionPass, opt_level=1, name="CanonicalizeRelaxBindings"):
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        return canonical_bindings(func)
+
+
+def canonical_sizes(func: GraphFunction) -> GraphFunction:
     """A function in which a cast defines no size that is known already."""
-    del mod, context
     found: GraphFunction = _Sizes().visit_expr(func)
     return found
 
@@ -110,9 +117,8 @@ def _sizes_of(info: Any) -> list[Var]:
     return list(found)
 
 
-def canonical_bindings(func: GraphFunction, mod: Any = None, context: Any = None) -> GraphFunction:
+def canonical_bindings(func: GraphFunction) -> GraphFunction:
     """A function without bindings of variables to variables."""
-    del mod, context
     found: GraphFunction = _Canonicalizer(_Names(func)).visit_expr(func)
     return found
 

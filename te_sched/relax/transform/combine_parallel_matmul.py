@@ -19,7 +19,6 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.op import Op
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.dpl.pattern import are_equal_sizes
 from te_sched.relax.dpl.rewrite import with_new_values
@@ -33,7 +32,7 @@ Check = Callable[[Any, list[Any], list[Any], dict[GraphVar, Any]], bool]
 _ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.silu")
 
 
-def CombineParallelMatmul(check: Check | None = None) -> FunctionPass:
+class CombineParallelMatmul(FunctionPass):
     """The pass that computes the products of one value with several matrices as one product.
 
     Biases, and activations, follow the joined product if each of the products has one, the same.
@@ -55,10 +54,11 @@ def CombineParallelMatmul(check: Check | None = None) -> FunctionPass:
     ['relax.concat', 'relax.matmul', 'relax.split', 'item', 'item', 'relax.add']
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        return _Combination(check).rewrite(func) if func.body is not None else func
+    def __init__(self, check: Check | None = None) -> None:
+        self.check = check
 
-    return FunctionPass(run, PassInfo(0, "CombineParallelMatmul"))
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        return _Combination(self.check).rewrite(func) if func.body is not None else func
 
 
 @dataclass

@@ -8,13 +8,13 @@ from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphCall, GraphFunction, PrimValue
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
 from te_sched.ir.visitor import substitute, walk
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.normalize_global_var import NormalizeGlobalVar
 from te_sched.tir import ret
 
 
-def ComputePrimValue() -> ModuleTransform:
+class ComputePrimValue(ModulePass):
     """The pass that computes the numbers of `R.prim_value(N % 16 == 0)` by PrimFuncs.
 
     >>> from te_sched import IRModule, relax, tir
@@ -25,7 +25,7 @@ def ComputePrimValue() -> ModuleTransform:
     ['main', 'compute_symbolic_expr']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         mutator = _Computer(mod)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
@@ -33,8 +33,6 @@ def ComputePrimValue() -> ModuleTransform:
                 if new is not func:
                     mutator.builder_.update_func(name, new)
         return NormalizeGlobalVar()(mutator.builder_.finalize())
-
-    return ModuleTransform(run, PassInfo(0, "ComputePrimValue"))
 
 
 class _Computer(PyExprMutator):

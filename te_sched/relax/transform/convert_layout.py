@@ -30,7 +30,6 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.manipulate import permute_dims
 from te_sched.relax.transform.base import FunctionPass
@@ -55,7 +54,7 @@ class Plan:
 Rule = Callable[[GraphCall, list[Order]], "Plan | None"]
 
 
-def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
+class ConvertLayout(FunctionPass):
     """The pass that asks operators for other layouts.
 
     Parameters
@@ -75,13 +74,15 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
     >>> [str(one.value.op) for one in module["main"].body.blocks[0].bindings][-2:]
     ['relax.nn.conv2d', 'relax.permute_dims']
     """
-    wanted = {str(name): [str(one) for one in layouts] for name, layouts in desired_layouts.items()}
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Converter(wanted).visit_expr(func)
+    def __init__(self, desired_layouts: Mapping[str, Sequence[str]]) -> None:
+        self.desired_layouts = {
+            str(name): [str(one) for one in layouts] for name, layouts in desired_layouts.items()
+        }
+
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        new: GraphFunction = _Converter(self.desired_layouts).visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "ConvertLayout"))
 
 
 class _Converter(PyExprMutator):

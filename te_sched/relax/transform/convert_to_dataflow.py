@@ -14,7 +14,6 @@ from te_sched.ir.graph import (
     SeqExpr,
     joined_blocks,
 )
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
@@ -22,7 +21,7 @@ from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.transform import Sequential
 
 
-def ConvertToDataflow(min_size: int = 2) -> Sequential:
+class ConvertToDataflow(Sequential):
     """The pass that makes dataflow blocks of bindings that stand together.
 
     Parameters
@@ -40,12 +39,17 @@ def ConvertToDataflow(min_size: int = 2) -> Sequential:
     ['DataflowVar', 'GraphVar']
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        found: GraphFunction = _Extractor(min_size).visit_expr(func)
-        return found
+    def __init__(self, min_size: int = 2) -> None:
+        super().__init__([_ExtractDataflowBlocks(min_size), CanonicalizeBindings()])
 
-    info = PassInfo(0, "ExtractDataflowBlocks")
-    return Sequential([FunctionPass(run, info), CanonicalizeBindings()])
+
+class _ExtractDataflowBlocks(FunctionPass, name="ExtractDataflowBlocks"):
+    def __init__(self, min_size: int) -> None:
+        self.min_size = min_size
+
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        new: GraphFunction = _Extractor(self.min_size).visit_expr(func)
+        return new
 
 
 class _Extractor(PyExprMutator):

@@ -28,7 +28,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import ReferenceMapper, replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator
@@ -50,7 +50,7 @@ _EXTERNAL = -1  # a value from outside of the block
 _UNKNOWN = ("relax.call_pure_packed", "relax.invoke_pure_closure")
 
 
-def DataflowUseInplaceCalls() -> ModuleTransform:
+class DataflowUseInplaceCalls(ModulePass, name="DataflowInsertInPlaceCalls"):
     """The pass that lets operators write their result over an argument.
 
     >>> from te_sched import relax
@@ -66,7 +66,7 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
     ['main', 'multiply_inplace']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         rewriter = _InplaceRewriter(mod)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
@@ -75,8 +75,6 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
                 if new is not func:
                     rewriter.builder_.update_func(name, new)
         return rewriter.builder_.finalize()
-
-    return ModuleTransform(run, PassInfo(0, "DataflowInsertInPlaceCalls"))
 
 
 class _InplaceRewriter(PyExprMutator):

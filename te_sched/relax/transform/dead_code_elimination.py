@@ -8,13 +8,12 @@ from typing import Any
 from te_sched.ir.calls import called_functions
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_global_vars
 
 
-def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleTransform:
+class DeadCodeElimination(ModulePass, opt_level=1):
     """The pass that removes unused bindings without effects, and functions that are not called.
 
     Functions with a global symbol stay, and all of them if one calls a function that is missing.
@@ -22,6 +21,9 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
     Parameters
     ----------
     entry_functions : private functions that stay, too; by default main.
+    to_run : whether the graph will be built, as in `relax.build`: calls of functions of the program
+        stay even if nothing uses their results, since those of Python may have effects; and so do
+        all functions of graphs, which a virtual machine can call.
 
     >>> from te_sched import IRModule, relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -32,18 +34,45 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
     >>> DeadCodeElimination()(builder.get())["main"].body.blocks
     ()
     """
-    entries = tuple(entry_functions or ("main",))
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        mod = _without_unused_functions(mod, entries)
+    def __init__(
+        self, entry_functions: Sequence[str] | None = None, *, to_run: bool = False
+    ) -> None:
+        self.entry_functions = tuple(entry_functions or ("main",))
+        self.to_run = to_run
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        """The module without unused functions and bindings."""
+        mod = self._without_unused_functions(mod)
         changed = {}
         for name, func in mod.functions.items():
-            new = remove_all_unused(func) if isinstance(func, GraphFunction) else func
+            is_graph = isinstance(func, GraphFunction)
+            new = remove_all_unused(func, self.to_run) if is_graph else func
             if new is not func:
                 changed[name] = new
-        return _without_unused_functions(mod.with_functions(changed), entries)
+        return self._without_unused_functions(mod.with_functions(changed))
 
-    return ModuleTransform(run, PassInfo(1, "DeadCodeElimination"))
+    def _without_unused_functions(self, mod: IRModule) -> IRModule:
+        callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
+        if any(name not in callees for names in callees.values() for name in names):
+            return mod  # other modules may call the private functions
+        used: set[str] = set()
+        open_names = [
+            str(name) for name, func in mod.functions.items() if self._is_entry(str(name), func)
+        ]
+        while open_names:
+            name = open_names.pop()
+            if name not in used:
+                used.add(name)
+                open_names += callees[name]
+        return mod.with_exactly({k: func for k, func in mod.functions.items() if k in used})
+
+    def _is_entry(self, name: str, func: Any) -> bool:
+        if name in self.entry_functions or "global_symbol" in func.attrs:
+            return True
+        if isinstance(func, GraphFunction):
+            return self.to_run and not func.attrs.get("Primitive")
+        return not isinstance(func, PrimFunc)
 
 
 def callees_of(func: Any) -> set[str]:
@@ -51,27 +80,3 @@ def callees_of(func: Any) -> set[str]:
     if isinstance(func, PrimFunc):
         return called_functions(func.body)
     return {str(variable) for variable in all_global_vars(func)}
-
-
-def _without_unused_functions(mod: IRModule, entries: Sequence[str]) -> IRModule:
-    callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
-    if any(name not in callees for names in callees.values() for name in names):
-        return mod  # other modules may call the private functions
-    used: set[str] = set()
-    open_names = [
-        str(name)
-        for name, func in mod.functions.items()
-        if name in entries or "global_symbol" in func.attrs or _is_external(func)
-    ]
-    while open_names:
-        name = open_names.pop()
-        if name not in used:
-            used.add(name)
-            open_names += callees[name]
-    if len(used) == len(mod.functions):
-        return mod
-    return replace(mod, functions={k: func for k, func in mod.functions.items() if k in used})
-
-
-def _is_external(func: Any) -> bool:
-    return not isinstance(func, GraphFunction | PrimFunc)

@@ -15,8 +15,8 @@ from te_sched.ir.graph import (
     Tuple,
     TupleGetItem,
 )
+from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo
-from te_sched.passes import PassInfo
 from te_sched.relax import op
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
@@ -27,38 +27,45 @@ from te_sched.transform import Sequential
 Rule = Callable[[BlockBuilder, GraphCall], Any]
 
 
-def DecomposeOpsForInference(func_name: str | None = None) -> FunctionPass:
+class DecomposeOpsForInference(FunctionPass, name="DecomposeOps"):
     """The pass that decomposes batch_norm with the moving mean and variance, and tensor_to_shape.
 
     Parameters
     ----------
     func_name : the function; by default all functions.
     """
-    return _decompose("DecomposeOps", func_name, _INFERENCE)
+
+    def __init__(self, func_name: str | None = None) -> None:
+        self.func_name = func_name
+
+    def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        """The function without these operators."""
+        if self.func_name is not None and mod.functions.get(self.func_name) is not func:
+            return func
+        new: GraphFunction = _Decomposer(self.rules()).visit_expr(func)
+        return new
+
+    def rules(self) -> Mapping[str, Rule]:
+        """What calls of operators become, by name."""
+        return _INFERENCE
 
 
-def DecomposeOpsForTraining(func_name: str | None = None) -> Sequential:
+class _MutateOpsForTraining(DecomposeOpsForInference, name="MutateOpsForTraining"):
+    def rules(self) -> Mapping[str, Rule]:
+        return _TRAINING
+
+
+class DecomposeOpsForTraining(Sequential):
     """The pass that decomposes batch_norm with the mean and variance of the data, and layer_norm.
 
     Parameters
     ----------
     func_name : the function; by default all functions.
     """
-    passes = [
-        _decompose("MutateOpsForTraining", func_name, _TRAINING),
-        _decompose("DecomposeOps", func_name, _INFERENCE),
-    ]
-    return Sequential(passes, name="DecomposeOpsForTraining")
 
-
-def _decompose(name: str, func_name: str | None, rules: Mapping[str, Rule]) -> FunctionPass:
-    def run(func: GraphFunction, mod: Any, *_: object) -> GraphFunction:
-        if func_name is not None and mod.functions.get(func_name) is not func:
-            return func
-        new: GraphFunction = _Decomposer(rules).visit_expr(func)
-        return new
-
-    return FunctionPass(run, PassInfo(0, name))
+    def __init__(self, func_name: str | None = None) -> None:
+        passes = [_MutateOpsForTraining(func_name), DecomposeOpsForInference(func_name)]
+        super().__init__(passes, name="DecomposeOpsForTraining")
 
 
 class _Decomposer(PyExprMutator):

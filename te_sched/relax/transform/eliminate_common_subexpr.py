@@ -23,7 +23,6 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.expr_functor import PyExprMutator
@@ -32,7 +31,7 @@ from te_sched.relax.transform.base import FunctionPass
 _ALLOCATIONS = ("alloc_tensor", "alloc_storage")
 
 
-def EliminateCommonSubexpr(call_only: bool = False) -> FunctionPass:
+class EliminateCommonSubexpr(FunctionPass, opt_level=1):
     """The pass that binds equal values once.
 
     Parameters
@@ -50,10 +49,13 @@ def EliminateCommonSubexpr(call_only: bool = False) -> FunctionPass:
     >>> second.value is func.body.blocks[0].bindings[0].var
     True
     """
-    return FunctionPass(
-        lambda func, mod, context: _Eliminator(call_only).visit_expr(func),
-        PassInfo(1, "EliminateCommonSubexpr"),
-    )
+
+    def __init__(self, call_only: bool = False) -> None:
+        self.call_only = call_only
+
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        new: GraphFunction = _Eliminator(self.call_only).visit_expr(func)
+        return new
 
 
 class _Known:

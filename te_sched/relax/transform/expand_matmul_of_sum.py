@@ -9,11 +9,10 @@ from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.relax.analysis.compile_time import computable_at_compile_time
 from te_sched.relax.dpl.pattern import DFPattern, are_equal_sizes, is_op, wildcard
 from te_sched.relax.op import add, matmul, permute_dims
-from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.rewriting import Rules, pass_of_rules, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
 
 
-def ExpandMatmulOfSum() -> FunctionPass:
+class ExpandMatmulOfSum(RulesPass):
     """The pass that multiplies by each term of a sum, so that the products can be combined.
 
         matmul(x, a + b)  ->  matmul(x, a) + matmul(x, b)
@@ -21,7 +20,10 @@ def ExpandMatmulOfSum() -> FunctionPass:
     The terms must have the same shape. Sums of parameters that are known before a model runs (those
     from the attribute "num_input" on) stay. Products of floats are rounded in another order.
     """
-    return pass_of_rules("ExpandMatmulOfSum", _rules)
+
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        return _rules(func)
 
 
 def _rules(func: GraphFunction) -> Rules:

@@ -17,7 +17,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.private_calls import (
@@ -28,8 +28,12 @@ from te_sched.relax.transform.private_calls import (
 from te_sched.transform import Sequential
 
 
-def ExpandTupleArguments() -> Sequential:
+class ExpandTupleArguments(Sequential):
     """The pass that makes parameters of the elements of the tuples which private functions take.
+
+    Parameters
+    ----------
+    to_run : as that of `DeadCodeElimination`; functions that `FuseTIR` does not fuse stay.
 
     >>> from te_sched import relax
     >>> info = relax.TensorStructInfo([4], "float32")
@@ -43,26 +47,32 @@ def ExpandTupleArguments() -> Sequential:
     >>> [one.name_hint for one in ExpandTupleArguments()(builder.get())["first"].params]
     ['pair_0', 'pair_1']
     """
-    inner = ModuleTransform(_run, PassInfo(0, "ExpandTupleArgumentsInner"))
-    passes = [inner, CanonicalizeBindings(), DeadCodeElimination()]
-    return Sequential(passes, name="ExpandTupleArguments")
+
+    def __init__(self, *, to_run: bool = False) -> None:
+        cleaning = DeadCodeElimination(to_run=to_run)
+        passes = [_ExpandTupleArguments(to_run), CanonicalizeBindings(), cleaning]
+        super().__init__(passes, name="ExpandTupleArguments")
 
 
-def _run(mod: IRModule, *_: object) -> IRModule:
-    changed: dict[str, Any] = {}
-    rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
-    for name, func in called_private_functions(mod).items():
-        if any(isinstance(one.struct_info_, TupleStructInfo) for one in func.params):
-            changed[name] = _expanded(func)
-            rewrites[name] = _rewrite(name, changed[name])
-    if not changed:
-        return mod
-    functions = {
-        name: CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
-        for name, func in mod.functions.items()
-        if isinstance(func, GraphFunction)
-    }
-    return mod.with_functions(functions)
+class _ExpandTupleArguments(ModulePass, name="ExpandTupleArgumentsInner"):
+    def __init__(self, to_run: bool) -> None:
+        self.to_run = to_run
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        changed: dict[str, Any] = {}
+        rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
+        for name, func in called_private_functions(mod, self.to_run).items():
+            if any(isinstance(one.struct_info_, TupleStructInfo) for one in func.params):
+                changed[name] = _expanded(func)
+                rewrites[name] = _rewrite(name, changed[name])
+        if not changed:
+            return mod
+        functions = {
+            name: CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
+            for name, func in mod.functions.items()
+            if isinstance(func, GraphFunction)
+        }
+        return mod.with_functions(functions)
 
 
 def _rewrite(name: str, func: GraphFunction) -> Callable[[Any, GraphCall], Any]:

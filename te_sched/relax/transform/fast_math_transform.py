@@ -9,7 +9,7 @@ from te_sched import topi
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 
 _APPROXIMATE: dict[str, Callable[..., Any]] = {
@@ -20,7 +20,7 @@ _APPROXIMATE: dict[str, Callable[..., Any]] = {
 }
 
 
-def FastMathTransform() -> ModuleTransform:
+class FastMathTransform(ModulePass):
     """The pass that computes exp, erf, tanh and softmax by faster approximations.
 
     >>> from te_sched import relax
@@ -31,7 +31,9 @@ def FastMathTransform() -> ModuleTransform:
     >>> [str(name) for name in FastMathTransform()(builder.get()).functions]
     ['main', 'fast_exp']
     """
-    return ModuleTransform(lambda mod, _: approximated(mod), PassInfo(0, "FastMathTransform"))
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return approximated(mod)
 
 
 def approximated(mod: IRModule) -> IRModule:

@@ -24,7 +24,6 @@ from te_sched.ir.graph import (
     GraphVar,
     TupleGetItem,
 )
-from te_sched.passes import PassInfo
 from te_sched.relax import op as operators
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import get_var2val, nodes_of
@@ -34,7 +33,7 @@ from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 
 
-def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
+class FoldBatchnormToConv2D(FunctionPass):
     """The pass that folds batch_norm of inference into the conv2d before it.
 
     The convolution gets other weights, and its result a bias. It is folded if its result is used by
@@ -44,7 +43,8 @@ def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
     Parameters
     ----------
     only_constants : whether convolutions stay whose weights, or the parameters of whose
-        normalization, are known only when the graph runs.
+        normalization, are known only when the graph runs: as in `relax.build` for processors,
+        where calls of functions of the program stay, too.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([1, 3, 8, 8], "float32"))
@@ -62,14 +62,15 @@ def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
     ['relax.reshape', 'relax.nn.conv2d', 'relax.add']
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def __init__(self, only_constants: bool = False) -> None:
+        self.only_constants = only_constants
+
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         if func.body is None:
             return func
-        folder = _Folder(func, only_constants)
+        folder = _Folder(func, self.only_constants)
         new: GraphFunction = folder.visit_expr(func)
-        return remove_all_unused(new) if folder.is_changed else func
-
-    return FunctionPass(run, PassInfo(0, "FoldBatchnormToConv2D"))
+        return remove_all_unused(new, self.only_constants) if folder.is_changed else func
 
 
 @dataclass

@@ -5,7 +5,6 @@ Calls of functions of blocks are built and run; in dataflow blocks, operators ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import written_in_place
@@ -41,9 +39,14 @@ from te_sched.relax.transform.legalize_ops import exact_builder, exact_rule_of
 _OF_SHAPES = [f"relax.{name}_like" for name in ("full", "ones", "zeros", "eye")]
 
 
-def FoldConstant() -> FunctionPass:
+class FoldConstant(FunctionPass):
     """The pass that evaluates calls of which all arguments are constants, and removes what is not
     used.
+
+    Parameters
+    ----------
+    to_run : whether the graph will be built, as in `relax.build`: calls of functions of the program
+        stay even if nothing uses their results, since those of Python may have effects.
 
     >>> from te_sched import relax
     >>> builder = relax.BlockBuilder()
@@ -54,25 +57,19 @@ def FoldConstant() -> FunctionPass:
     >>> FoldConstant()(builder.get())["main"].body.body.data.numpy().item()
     3.0
     """
-    return _folding(remove_all_unused)
 
+    def __init__(self, *, to_run: bool = False) -> None:
+        self.to_run = to_run
 
-def folding() -> FunctionPass:
-    """`FoldConstant` that keeps calls whose result is not used: they may be of Python."""
-    return _folding(lambda func: func)
-
-
-def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
-    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        """The function with constants in place of calls."""
         written = written_in_place(func)
         calls = _ConstantCalls(mod, written)
         calls.visit_expr(func)
         folder = _Folder(mod, written)
         folder.build(calls.functions)
-        found: GraphFunction = folder.visit_expr(func)
-        return finish(found)
-
-    return FunctionPass(run, PassInfo(0, "FoldConstant"))
+        new: GraphFunction = remove_all_unused(folder.visit_expr(func), self.to_run)
+        return new
 
 
 class _Folder(PyExprMutator):

@@ -14,7 +14,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import TupleStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
 from te_sched.relax.transform.grouping import (
@@ -30,7 +30,7 @@ MAX_SIZE = 256  # the number of bindings in a function
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
-def FuseOps(fuse_opt_level: int = -1) -> ModuleTransform:
+class FuseOps(ModulePass):
     """The pass that puts calls into functions with the attribute "Primitive", by the pattern kinds
     that `AnnotateTIROpPattern` has written; `FuseTIR` makes one function of blocks of each.
 
@@ -51,14 +51,15 @@ def FuseOps(fuse_opt_level: int = -1) -> ModuleTransform:
     ['exp', 'tanh', 'main', 'fused_exp_tanh']
     """
 
-    def run(module: IRModule, context: Any) -> IRModule:
-        level = context.opt_level if fuse_opt_level == -1 else fuse_opt_level
+    def __init__(self, fuse_opt_level: int = -1) -> None:
+        self.fuse_opt_level = fuse_opt_level
+
+    def transform_module(self, module: IRModule, context: Any) -> IRModule:
+        level = context.opt_level if self.fuse_opt_level == -1 else self.fuse_opt_level
         if level == 0:
             return module
         size = int(context.config.get("relax.FuseOps.max_depth", MAX_SIZE))
         return fuse_groups(module, lambda func: _groups(func, module, size))
-
-    return ModuleTransform(run, PassInfo(0, "FuseOps"))
 
 
 def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:

@@ -17,7 +17,7 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar, IRModule
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of
 from te_sched.relax.dpl.pattern import BoundValues, DFPattern, NotPattern, WildcardPattern
 from te_sched.relax.transform.grouping import (
@@ -105,12 +105,7 @@ def _parts_of(pattern: DFPattern) -> set[DFPattern]:
     return found
 
 
-def FuseOpsByPattern(
-    patterns: Sequence[Any],
-    bind_constants: bool = True,
-    annotate_codegen: bool = False,
-    entry_functions: Sequence[str] | None = None,
-) -> ModuleTransform:
+class FuseOpsByPattern(ModulePass):
     """The pass that puts what patterns match into functions with the attribute "Composite".
 
     Parameters
@@ -138,16 +133,25 @@ def FuseOpsByPattern(
     >>> dict(module["fused_relax_exp"].attrs)
     {'Composite': 'mylib.exp', 'Primitive': 1}
     """
-    known = [as_fusion_pattern(one) for one in patterns]
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(
+        self,
+        patterns: Sequence[Any],
+        bind_constants: bool = True,
+        annotate_codegen: bool = False,
+        entry_functions: Sequence[str] | None = None,
+    ) -> None:
+        self.bind_constants = bind_constants
+        self.annotate_codegen = annotate_codegen
+        self.entry_functions = entry_functions
+        self.known = [as_fusion_pattern(one) for one in patterns]
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         _check_definitions(mod)
-        entries = [str(one) for one in entry_functions or mod.functions]
-        for one in known:
-            mod = fuse_groups(mod, _Search(one, bind_constants).groups, entries)
-        return _for_libraries(mod) if annotate_codegen else mod
-
-    return ModuleTransform(run, PassInfo(0, "FuseOpsByPattern"))
+        entries = [str(one) for one in self.entry_functions or mod.functions]
+        for one in self.known:
+            mod = fuse_groups(mod, _Search(one, self.bind_constants).groups, entries)
+        return _for_libraries(mod) if self.annotate_codegen else mod
 
 
 def as_fusion_pattern(given: Any) -> FusionPattern:

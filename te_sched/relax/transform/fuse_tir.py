@@ -45,7 +45,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import AccessMapper, replace
 from te_sched.lowering.prim_func import create_prim_func
 from te_sched.lowering.statements import sequence
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import derive_call, sizes_of
@@ -60,13 +60,13 @@ _Regions = tuple[BufferRegion, ...]
 CALL_TIR, CALL_INPLACE = Op.get("relax.call_tir"), Op.get("relax.call_tir_inplace")
 
 
-def _is_primitive(func: Any) -> bool:
-    return isinstance(func, GraphFunction) and bool(func.attrs.get("Primitive"))
-
-
-def FuseTIR() -> Sequential:
+class FuseTIR(Sequential):
     """The pass that makes one function of blocks of each function with the attribute "Primitive",
     and removes what is not used: functions, parameters and bindings.
+
+    Parameters
+    ----------
+    to_run : as that of `DeadCodeElimination`.
 
     >>> from te_sched import relax, topi
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -88,14 +88,19 @@ def FuseTIR() -> Sequential:
     ['compute_intermediate']
     """
 
-    inner = ModuleTransform(lambda mod, _: fuse_functions(mod), PassInfo(0, "FuseTIRInner"))
-    passes = [ExpandTupleArguments(), RemoveUnusedParameters(), inner, DeadCodeElimination()]
-    return Sequential(passes, name="FuseTIR")
+    def __init__(self, *, to_run: bool = False) -> None:
+        passes = [
+            ExpandTupleArguments(to_run=to_run),
+            RemoveUnusedParameters(to_run=to_run),
+            _FuseTIR(),
+            DeadCodeElimination(to_run=to_run),
+        ]
+        super().__init__(passes, name="FuseTIR")
 
 
-def fuse_if_primitive(mod: IRModule) -> IRModule:
-    """`FuseTIR` that keeps what is not used if there is nothing to fuse: it may be of Python."""
-    return FuseTIR()(mod) if any(map(_is_primitive, mod.functions.values())) else mod
+class _FuseTIR(ModulePass, name="FuseTIRInner"):
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return fuse_functions(mod)
 
 
 def fuse_functions(mod: IRModule) -> IRModule:

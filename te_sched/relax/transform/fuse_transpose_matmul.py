@@ -8,16 +8,21 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import get_var2val
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.rewriting import shape_of_value, swaps_last_axes
 
 
-def FuseTransposeMatmul() -> ModuleTransform:
+class FuseTransposeMatmul(ModulePass):
     """The pass that multiplies by a transposed matrix with one function of loops, `NT_matmul`.
+
+    Parameters
+    ----------
+    only_parameters : whether matrices that are constants, which can be transposed once, and batches
+        of matrices stay: as in `relax.build` for processors, where calls of functions of the
+        program stay, too.
 
     >>> from te_sched import relax
     >>> x, w = (relax.Var(name, relax.TensorStructInfo([4, 8], "float32")) for name in "xw")
@@ -28,31 +33,26 @@ def FuseTransposeMatmul() -> ModuleTransform:
     >>> [str(name) for name in FuseTransposeMatmul()(builder.get()).functions]
     ['main', 'NT_matmul']
     """
-    return ModuleTransform(lambda mod, _: fused(mod), PassInfo(0, "FuseTransposeMatmul"))
 
+    def __init__(self, *, only_parameters: bool = False) -> None:
+        self.only_parameters = only_parameters
 
-def fused(mod: IRModule, only_parameters: bool = False) -> IRModule:
-    """The module with functions for products by transposed matrices.
-
-    Parameters
-    ----------
-    only_parameters : whether matrices that are constants, which can be transposed once, and batches
-        of matrices stay.
-    """
-    rewriting = _Fusion(mod)
-    rewriting.only_parameters = only_parameters
-    changed: dict[str, Any] = {}
-    for name, func in mod.functions.items():
-        if isinstance(func, GraphFunction) and func.body is not None:
-            new = rewriting.of(func)
-            if new is not func:
-                changed[name] = remove_all_unused(new)
-    made = rewriting.builder_.get()
-    return replace(made, functions={**made.functions, **changed}) if changed else mod
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        """The module with functions for products by transposed matrices."""
+        fusion = _Fusion(mod, self.only_parameters)
+        changed: dict[str, Any] = {}
+        for name, func in mod.functions.items():
+            if isinstance(func, GraphFunction) and func.body is not None:
+                new = fusion.of(func)
+                if new is not func:
+                    changed[name] = remove_all_unused(new, self.only_parameters)
+        return fusion.builder_.get().with_functions(changed) if changed else mod
 
 
 class _Fusion(PyExprMutator):
-    only_parameters = False
+    def __init__(self, mod: IRModule, only_parameters: bool) -> None:
+        super().__init__(mod)
+        self._only_parameters = only_parameters
 
     def of(self, func: GraphFunction) -> Any:
         """The function with products by transposed matrices."""
@@ -70,7 +70,7 @@ class _Fusion(PyExprMutator):
             return call
         weight = self.visit_expr(value.args[0])
         rank = weight.struct_info.ndim
-        if self.only_parameters and (isinstance(weight, Constant) or rank != 2):
+        if self._only_parameters and (isinstance(weight, Constant) or rank != 2):
             return call
         known = [shape_of_value(one) for one in (call.args[0], weight)]
         if None in known or rank < 2 or not swaps_last_axes(value.attrs["axes"], rank):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.recursion import detect_recursion
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.copying import inline_functions
 from te_sched.relax.transform.dead_code_elimination import callees_of
 
 
-def InlinePrivateFunctions() -> ModuleTransform:
+class InlinePrivateFunctions(ModulePass):
     """The pass that puts the bodies of private functions where they are called, and removes those
     that are not called any more. Functions that call themselves stay.
 
@@ -28,7 +28,7 @@ def InlinePrivateFunctions() -> ModuleTransform:
     ['main']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         recursive = {name for group in detect_recursion(mod) for name in group}
         private = {
             str(name): func
@@ -54,8 +54,6 @@ def InlinePrivateFunctions() -> ModuleTransform:
             name: func for name, func in functions.items() if name not in private or name in used
         }
         return replace(mod, functions=kept)
-
-    return ModuleTransform(run, PassInfo(0, "InlinePrivateFunctions"))
 
 
 def _inlined(func: GraphFunction, private: dict[str, GraphFunction]) -> GraphFunction:

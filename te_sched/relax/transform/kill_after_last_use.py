@@ -22,14 +22,13 @@ from te_sched.ir.struct_info import (
     ShapeStructInfo,
     TensorStructInfo,
 )
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op import memory, vm
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings, canonical_sizes
 
 
-def KillAfterLastUse() -> FunctionPass:
+class KillAfterLastUse(FunctionPass):
     """The pass that ends the lives of tensors and storages.
 
     >>> from te_sched import relax
@@ -43,11 +42,9 @@ def KillAfterLastUse() -> FunctionPass:
     'relax.memory.kill_storage'
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         new: GraphFunction = _Killed().visit_expr(canonical_bindings(canonical_sizes(func)))
         return new
-
-    return FunctionPass(run, PassInfo(0, "KillAfterLastUse"))
 
 
 class _Killed(PyExprMutator):

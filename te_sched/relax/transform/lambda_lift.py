@@ -18,14 +18,14 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo
-from te_sched.passes import FunctionsPass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import free_vars, used_vars
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import invoke_closure, invoke_pure_closure, make_closure
 
 
-def LambdaLift() -> FunctionsPass:
+class LambdaLift(ModulePass, opt_level=1):
     """The pass that makes functions of the module of the functions inside of its functions.
 
     >>> from te_sched import IRModule, relax
@@ -38,15 +38,13 @@ def LambdaLift() -> FunctionsPass:
     ['main', 'main_inner']
     """
 
-    def run(mod: IRModule, *_: object) -> dict[str, Any]:
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
         found = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lifter = _Lifter(mod, str(name), found)
                 found[name] = lifter.visit_expr(func)
         return found if len(found) != len(mod.functions) else dict(mod.functions)
-
-    return FunctionsPass(run, PassInfo(1, "LambdaLift"))
 
 
 class _Lifter(PyExprMutator):

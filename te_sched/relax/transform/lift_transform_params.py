@@ -35,7 +35,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
@@ -55,7 +55,7 @@ _STOP = "relax.builtin.stop_lift_params"
 _CONSUME = "relax.lift_transform_params.consume_params"
 
 
-def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> ModuleTransform:
+class LiftTransformParams(ModulePass):
     """The pass that moves computations of weights to functions that are called once.
 
     Parameters
@@ -75,7 +75,10 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
     (['main', 'main_transform_params'], 'twice')
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
+    def __init__(self, shared_transform: bool | Sequence[str] = False) -> None:
+        self.shared_transform = shared_transform
+
+    def transform_module(self, mod: IRModule, context: Any) -> IRModule:
         consumes = bool(context.config.get(_CONSUME, False))
         functions = {
             str(name): func
@@ -84,18 +87,16 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
             and "num_input" in func.attrs
             and not str(name).endswith("transform_params")
         }
-        if shared_transform is False:
+        if self.shared_transform is False:
             groups = {f"{name}_transform_params": {name: func} for name, func in functions.items()}
         else:
-            chosen = functions if shared_transform is True else list(shared_transform)
+            chosen = functions if self.shared_transform is True else list(self.shared_transform)
             groups = {"transform_params": {name: functions[name] for name in chosen}}
         changed: dict[str, Any] = {}
         for name, group in groups.items():
             if group:
                 changed |= _lifted(name, group, mod.functions.get(name), consumes)
         return mod.with_functions(changed)
-
-    return ModuleTransform(run, PassInfo(0, "LiftTransformParams"))
 
 
 @dataclass

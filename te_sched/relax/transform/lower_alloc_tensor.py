@@ -8,13 +8,12 @@ from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.struct_info import ShapeExpr
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
 from te_sched.relax.transform.base import FunctionPass
 
 
-def LowerAllocTensor() -> FunctionPass:
+class LowerAllocTensor(FunctionPass):
     """The pass that replaces `R.builtin.alloc_tensor` by a storage and a tensor in it.
 
     >>> from te_sched import IRModule, relax
@@ -24,11 +23,9 @@ def LowerAllocTensor() -> FunctionPass:
     ['storage', 'gv']
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         new: GraphFunction = _Stored().visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "LowerAllocTensor"))
 
 
 class _Stored(PyExprMutator):

@@ -12,7 +12,6 @@ from te_sched.errors import GraphError
 from te_sched.ir.graph import DataTypeImm, ExternFunc, GraphCall, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, TupleStructInfo, VDevice
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import vm
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed
@@ -22,7 +21,7 @@ from te_sched.relax.transform.base import FunctionPass
 from te_sched.runtime.device import device
 
 
-def LowerRuntimeBuiltin() -> FunctionPass:
+class LowerRuntimeBuiltin(FunctionPass):
     """The pass that replaces operators by those of the virtual machine.
 
     >>> from te_sched import IRModule, relax
@@ -33,11 +32,9 @@ def LowerRuntimeBuiltin() -> FunctionPass:
     'vm.builtin.shape_of'
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         new: GraphFunction = _Lowered().visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "LowerRuntimeBuiltin"))
 
 
 VMBuiltinLower = LowerRuntimeBuiltin

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched.ir.graph import DataflowBlock, GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.transform.grouping import (
     Group,
     Grouping,
@@ -24,14 +24,14 @@ from te_sched.relax.transform.library_functions import (
 )
 
 
-def MergeCompositeFunctions() -> ModuleTransform:
+class MergeCompositeFunctions(ModulePass):
     """The pass that merges adjacent calls of functions of one library, which `FuseOpsByPattern` has
     made, into one function of the library, for `RunCodegen`.
 
     Calls are not merged if something outside of the function stands between them.
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         merged = fuse_groups(mod, lambda func: _groups(func, mod))
         names: dict[str, str] = {}
         functions: dict[str, Any] = {}
@@ -42,8 +42,6 @@ def MergeCompositeFunctions() -> ModuleTransform:
             new = names[str(name)] = f"{name}_{library}"
             functions[new] = for_library(func, mod, library, new)
         return renamed_functions(merged, names, functions) if names else mod
-
-    return ModuleTransform(run, PassInfo(0, "MergeCompositeFunctions"))
 
 
 def _groups(func: GraphFunction, mod: IRModule) -> Grouping:

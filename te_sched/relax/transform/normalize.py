@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from te_sched.passes import PassInfo
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
 
-def Normalize() -> FunctionPass:
+class Normalize(FunctionPass, opt_level=1):
     """The pass that brings functions into normal form, as a BlockBuilder writes them.
 
     >>> from te_sched import IRModule, relax
@@ -16,6 +17,7 @@ def Normalize() -> FunctionPass:
     >>> len(Normalize()(IRModule({"main": nested}))["main"].body.blocks[0].bindings)
     2
     """
-    return FunctionPass(
-        lambda func, mod, context: PyExprMutator(mod).visit_expr(func), PassInfo(1, "Normalize")
-    )
+
+    def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        new: GraphFunction = PyExprMutator(mod).visit_expr(func)
+        return new

@@ -5,11 +5,11 @@ from __future__ import annotations
 from te_sched.errors import GraphError
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import IRModule
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.transform.replace_global_vars import replace_global_vars
 
 
-def NormalizeGlobalVar() -> ModuleTransform:
+class NormalizeGlobalVar(ModulePass):
     """The pass that names functions in the module as their global symbols; private functions with
     such a name get another one.
 
@@ -19,10 +19,12 @@ def NormalizeGlobalVar() -> ModuleTransform:
     >>> [str(name) for name in NormalizeGlobalVar()(IRModule({"f": func})).functions]
     ['main']
     """
-    return ModuleTransform(_run, PassInfo(0, "NormalizeGlobalVar"))
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return _run(mod)
 
 
-def _run(mod: IRModule, *_: object) -> IRModule:
+def _run(mod: IRModule) -> IRModule:
     symbols: dict[str, str] = {}
     for name, func in mod.functions.items():
         symbol = str(func.attrs.get("global_symbol", ""))

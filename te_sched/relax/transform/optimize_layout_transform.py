@@ -16,7 +16,6 @@ from te_sched.ir.expr import Range
 from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.term_keys import same
-from te_sched.passes import PassInfo
 from te_sched.relax.dpl.pattern import are_equal_sizes
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import sizes_of
@@ -27,7 +26,7 @@ from te_sched.relax.transform.eliminate_common_subexpr import EliminateCommonSub
 from te_sched.transform import Sequential
 
 
-def OptimizeLayoutTransform() -> Sequential:
+class OptimizeLayoutTransform(Sequential):
     """The pass that removes changes of layouts that `AlterOpImpl` adds between the functions that
     it replaces; equal ones are computed once.
 
@@ -43,13 +42,15 @@ def OptimizeLayoutTransform() -> Sequential:
     ['relax.exp']
     """
 
-    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+    def __init__(self) -> None:
+        passes = [EliminateCommonSubexpr(), _OptimizeLayoutTransform(), CanonicalizeBindings()]
+        super().__init__(passes, name="OptimizeLayoutTransform")
+
+
+class _OptimizeLayoutTransform(FunctionPass):
+    def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
         new: GraphFunction = _Removing(mod).visit_expr(func)
         return new
-
-    inner = FunctionPass(run, PassInfo(0, "_OptimizeLayoutTransform"))
-    passes = [EliminateCommonSubexpr(), inner, CanonicalizeBindings()]
-    return Sequential(passes, name="OptimizeLayoutTransform")
 
 
 class _Removing(PyExprMutator):

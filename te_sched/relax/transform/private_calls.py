@@ -13,14 +13,17 @@ from te_sched.relax.analysis.variables import nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 
 
-def called_private_functions(mod: IRModule) -> dict[str, GraphFunction]:
-    """The private functions of graphs that are only called, by functions of graphs."""
+def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, GraphFunction]:
+    """The private functions of graphs that are only called, by functions of graphs; in graphs that
+    are built (`to_run`), those with the attribute "Primitive": a virtual machine can call others.
+    """
     found = {
         str(name): func
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
         and func.body is not None
         and "global_symbol" not in func.attrs
+        and (not to_run or func.attrs.get("Primitive"))
     }
     for func in mod.functions.values():
         for one in nodes_of(func) if isinstance(func, GraphFunction) else ():

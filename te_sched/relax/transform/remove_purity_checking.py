@@ -10,12 +10,11 @@ from typing import Any
 
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction
 from te_sched.ir.op import Op
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
 
-def RemovePurityChecking() -> FunctionPass:
+class RemovePurityChecking(FunctionPass):
     """The pass that removes the marks of pure calls.
 
     >>> from te_sched import IRModule, relax
@@ -24,11 +23,9 @@ def RemovePurityChecking() -> FunctionPass:
     {'relax.force_pure': True}
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         new: GraphFunction = _Unmarked().visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "RemovePurityChecking"))
 
 
 class _Unmarked(PyExprMutator):

@@ -9,11 +9,10 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.relax.dpl.pattern import DFPattern, are_equal_sizes, is_op, wildcard
 from te_sched.relax.op import reshape
 from te_sched.relax.struct_info import sizes_of
-from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.rewriting import Rules, pass_of_rules, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
 
 
-def RemoveRedundantReshape() -> FunctionPass:
+class RemoveRedundantReshape(RulesPass):
     """The pass that removes reshapes to the same shape, and all but the last of several.
 
     >>> from te_sched import IRModule, relax
@@ -26,11 +25,13 @@ def RemoveRedundantReshape() -> FunctionPass:
     >>> len(func.body.blocks[0].bindings)
     1
     """
-    return pass_of_rules("RemoveRedundantReshape", _rules)
+
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        return _rules()
 
 
-def _rules(func: GraphFunction) -> Rules:
-    del func
+def _rules() -> Rules:
     source, inner, shape = wildcard(), wildcard(), wildcard()
     twice = is_op("relax.reshape")(is_op("relax.reshape")(source, inner), shape)
     once = is_op("relax.reshape")(source, shape)

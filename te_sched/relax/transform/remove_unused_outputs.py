@@ -15,7 +15,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import TupleStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import get_var2val, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
@@ -24,7 +24,7 @@ from te_sched.relax.transform.private_calls import called_private_functions, nam
 from te_sched.transform import Sequential
 
 
-def RemoveUnusedOutputs() -> Sequential:
+class RemoveUnusedOutputs(Sequential):
     """The pass that removes the elements of results of private functions that no caller uses.
 
     >>> from te_sched import relax
@@ -39,12 +39,18 @@ def RemoveUnusedOutputs() -> Sequential:
     >>> RemoveUnusedOutputs()(builder.get())["both"].struct_info.ret
     R.Tensor((4,), dtype="float32")
     """
-    inner = ModuleTransform(_run, PassInfo(0, "RemoveUnusedOutputsInner"))
-    passes = [inner, CanonicalizeBindings(), DeadCodeElimination()]
-    return Sequential(passes, name="RemoveUnusedOutputs")
+
+    def __init__(self) -> None:
+        passes = [_RemoveUnusedOutputs(), CanonicalizeBindings(), DeadCodeElimination()]
+        super().__init__(passes, name="RemoveUnusedOutputs")
 
 
-def _run(mod: IRModule, *_: object) -> IRModule:
+class _RemoveUnusedOutputs(ModulePass, name="RemoveUnusedOutputsInner"):
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return _run(mod)
+
+
+def _run(mod: IRModule) -> IRModule:
     used = _used_outputs(mod)
     changed: dict[str, GraphFunction] = {}
     places: dict[str, list[int]] = {}

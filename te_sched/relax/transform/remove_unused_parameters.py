@@ -10,7 +10,7 @@ from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, PrimValue
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
     free_symbolic_vars,
@@ -26,9 +26,13 @@ from te_sched.relax.transform.private_calls import (
 )
 
 
-def RemoveUnusedParameters() -> ModuleTransform:
+class RemoveUnusedParameters(ModulePass):
     """The pass that removes unused parameters of private functions; sizes that are used, and that
     no other parameter gives, become parameters.
+
+    Parameters
+    ----------
+    to_run : as that of `DeadCodeElimination`; functions that `FuseTIR` does not fuse stay.
 
     >>> from te_sched import relax
     >>> x, y = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "xy"]
@@ -42,24 +46,24 @@ def RemoveUnusedParameters() -> ModuleTransform:
     ['x']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(self, *, to_run: bool = False) -> None:
+        self.to_run = to_run
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         changed: dict[str, Any] = {}
         rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
-        for name, func in called_private_functions(mod).items():
+        for name, func in called_private_functions(mod, self.to_run).items():
             found = _without_unused(func)
             if found is not None:
                 changed[name], arguments = found
                 rewrites[name] = _rewrite(name, changed[name], arguments)
         if not changed:
             return mod
-        functions = {
-            name: remove_all_unused(CallRewriter(rewrites).visit_expr(changed.get(str(name), func)))
-            for name, func in mod.functions.items()
-            if isinstance(func, GraphFunction)
-        }
-        return mod.with_functions(functions)
-
-    return ModuleTransform(run, PassInfo(0, "RemoveUnusedParameters"))
+        for name, func in mod.functions.items():
+            if isinstance(func, GraphFunction):
+                new = CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
+                changed[str(name)] = remove_all_unused(new, self.to_run)
+        return mod.with_functions(changed)
 
 
 def _rewrite(

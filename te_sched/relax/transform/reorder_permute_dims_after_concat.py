@@ -7,24 +7,25 @@ from typing import Any
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.relax.dpl.pattern import DFPattern, is_op, is_tuple, wildcard
 from te_sched.relax.op import concat, permute_dims
-from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.rewriting import Rules, pass_of_rules, permutation
+from te_sched.relax.transform.rewriting import Rules, RulesPass, permutation
 
 MAX_CONCATENATED = 12
 
 
-def ReorderPermuteDimsAfterConcat() -> FunctionPass:
+class ReorderPermuteDimsAfterConcat(RulesPass):
     """The pass that permutes the axes of what was concatenated, not those of each part.
 
         concat([permute_dims(a), permute_dims(b)], 1)  ->  permute_dims(concat([a, b], 0))
 
     All parts must have the same permutation. `CombineParallelMatmul` leaves such products.
     """
-    return pass_of_rules("ReorderPermuteDimsAfterConcat", _rules)
+
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        return _rules()
 
 
-def _rules(func: GraphFunction) -> Rules:
-    del func
+def _rules() -> Rules:
     return [_rule(count) for count in range(2, MAX_CONCATENATED + 1)]
 
 

@@ -7,11 +7,10 @@ from typing import Any
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
 from te_sched.relax.op import einsum, matmul, permute_dims, reshape, take
-from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.rewriting import Rules, pass_of_rules, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
 
 
-def ReorderTakeAfterMatmul() -> FunctionPass:
+class ReorderTakeAfterMatmul(RulesPass):
     """The pass that multiplies by a whole table of weights, and selects the results.
 
         matmul(x, take(table, index, axis=1))  ->  take(matmul(x, table), index, axis=-1)
@@ -19,11 +18,13 @@ def ReorderTakeAfterMatmul() -> FunctionPass:
     With a table of matrices (axis 0), each row of a batch selects its own one. Columns that nothing
     selects are computed, too: it pays off if the table is shared by all of a batch.
     """
-    return pass_of_rules("ReorderTakeAfterMatmul", _rules)
+
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        return _rules()
 
 
-def _rules(func: GraphFunction) -> Rules:
-    del func
+def _rules() -> Rules:
     x, table, index = wildcard(), wildcard(), wildcard()
     selected = is_op("relax.take")(table, index)
     pattern = is_op("relax.matmul")(x, selected)

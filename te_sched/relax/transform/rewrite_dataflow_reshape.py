@@ -15,14 +15,13 @@ from te_sched.ir.expr import Expr
 from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, Tuple, VarBinding
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis import has_reshape_pattern
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.operators import make_call
 from te_sched.relax.transform.base import FunctionPass
 
 
-def RewriteDataflowReshape() -> FunctionPass:
+class RewriteDataflowReshape(FunctionPass):
     """The pass that finds reshapes among the calls of functions of loops.
 
     >>> from te_sched import relax, topi
@@ -37,11 +36,9 @@ def RewriteDataflowReshape() -> FunctionPass:
     'relax.reshape'
     """
 
-    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
         new: GraphFunction = _Reshaped(mod).visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "RewriteDataflowReshape"))
 
 
 class _Reshaped(PyExprMutator):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched.ir.graph import GraphFunction
-from te_sched.passes import PassInfo
 from te_sched.relax.dpl.pattern import DFPattern
 from te_sched.relax.dpl.rewrite import PatternMatchingRewriter, Rewriter
 from te_sched.relax.struct_info import sizes_of
@@ -15,21 +16,20 @@ from te_sched.relax.transform.base import FunctionPass
 Rules = Sequence[tuple[DFPattern, Rewriter]]
 
 
-def pass_of_rules(name: str, rules_for: Callable[[GraphFunction], Rules]) -> FunctionPass:
-    """The pass that applies rules, which may depend on the function, until nothing changes."""
+class RulesPass(FunctionPass):
+    """A pass that applies rules until nothing changes: a class with a method `rules`."""
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        body: Any = func.body
-        if body is None:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        """The function after the rules."""
+        if func.body is None:
             return func
-        rewriters = [PatternMatchingRewriter.from_pattern(*one) for one in rules_for(func)]
-        rewriter = rewriters[0]
-        for one in rewriters[1:]:
-            rewriter = rewriter | one
-        found: GraphFunction = rewriter(func)
-        return found
+        rewriters = [PatternMatchingRewriter.from_pattern(*rule) for rule in self.rules(func)]
+        new: GraphFunction = functools.reduce(operator.or_, rewriters)(func)
+        return new
 
-    return FunctionPass(run, PassInfo(0, name))
+    def rules(self, func: GraphFunction) -> Rules:
+        """The rules for a function."""
+        raise NotImplementedError
 
 
 def shape_of_value(value: Any) -> tuple[Any, ...] | None:

@@ -11,7 +11,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import derive_call
 from te_sched.relax.transform.library_functions import CODEGEN
@@ -19,10 +19,7 @@ from te_sched.runtime.registry import get_global_func, register_func, registered
 from te_sched.signatures import is_sequence
 
 
-def RunCodegen(
-    target_options: Mapping[str, Mapping[str, Any]] | None = None,
-    entry_functions: Sequence[str] | None = None,
-) -> ModuleTransform:
+class RunCodegen(ModulePass):
     """The pass that has libraries compile the functions with the attribute "Codegen", and calls
     the results.
 
@@ -56,10 +53,16 @@ def RunCodegen(
     >>> module["main"].body.blocks[0].bindings[0].value.op
     'relax.call_dps_packed'
     """
-    del entry_functions
-    options = dict(target_options or {})
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(
+        self,
+        target_options: Mapping[str, Mapping[str, Any]] | None = None,
+        entry_functions: Sequence[str] | None = None,
+    ) -> None:
+        del entry_functions
+        self.target_options = dict(target_options or {})
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         libraries: dict[str, list[str]] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
@@ -67,11 +70,9 @@ def RunCodegen(
         symbols: dict[str, str] = {}
         for library, names in libraries.items():
             functions = [mod[name] for name in names]
-            made = _compile(library, functions, options.get(library, {}))
+            made = _compile(library, functions, self.target_options.get(library, {}))
             symbols |= dict(zip(names, made, strict=True))
         return _calling_libraries(mod, symbols) if symbols else mod
-
-    return ModuleTransform(run, PassInfo(0, "RunCodegen"))
 
 
 def _compile(library: str, functions: list[GraphFunction], options: Mapping[str, Any]) -> list[str]:

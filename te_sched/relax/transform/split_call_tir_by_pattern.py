@@ -20,7 +20,7 @@ from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, walk
 from te_sched.lowering.statements import sequence
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.run_codegen import registered
 from te_sched.signatures import is_sequence
@@ -42,9 +42,7 @@ class MatchResult:
     matched_buffers: Sequence[Buffer]
 
 
-def SplitCallTIRByPattern(
-    patterns: Sequence[PrimFunc], fcodegen: Callable[[list[MatchResult]], Any]
-) -> ModuleTransform:
+class SplitCallTIRByPattern(ModulePass):
     """The pass that calls a library for the first blocks of functions, and a function for the rest.
 
     Parameters
@@ -60,16 +58,19 @@ def SplitCallTIRByPattern(
     ------
     GraphError for patterns of several blocks, and if the rest needs more than one value.
     """
-    known = [_Pattern(one) for one in patterns]
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        splitter = _PatternSplitter(mod, known, fcodegen)
+    def __init__(
+        self, patterns: Sequence[PrimFunc], fcodegen: Callable[[list[MatchResult]], Any]
+    ) -> None:
+        self.fcodegen = fcodegen
+        self.patterns = [_Pattern(one) for one in patterns]
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        splitter = _PatternSplitter(mod, self.patterns, self.fcodegen)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 splitter.builder_.update_func(GlobalVar(name), splitter.visit_expr(func))
         return splitter.result()
-
-    return ModuleTransform(run, PassInfo(0, "SplitCallTIRByPattern"))
 
 
 def _blocks_of(func: PrimFunc) -> list[Stmt]:

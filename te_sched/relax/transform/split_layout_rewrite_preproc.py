@@ -19,33 +19,41 @@ from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lowering.statements import sequence
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
+from te_sched.transform import Sequential
 
 MARK = "meta_schedule.layout_rewrite_preproc"
 _FREE = "layout_free_buffers"
 
 
-def SplitLayoutRewritePreproc() -> ModuleTransform:
+class SplitLayoutRewritePreproc(Sequential):
     """The pass that separates the packing of weights from the functions that use them, and removes
     what is not used.
 
     A function `f` becomes `f_weight_prepack` and `f_prepacked`, which a graph calls in turn.
+
+    Parameters
+    ----------
+    to_run : as that of `DeadCodeElimination`.
 
     >>> from te_sched import IRModule
     >>> SplitLayoutRewritePreproc()(IRModule({})).get_global_vars()
     []
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
-        return DeadCodeElimination()(split_functions(mod))
+    def __init__(self, *, to_run: bool = False) -> None:
+        passes = [_SplitLayoutRewritePreproc(), DeadCodeElimination(to_run=to_run)]
+        super().__init__(passes, name="SplitLayoutRewritePreproc")
 
-    return ModuleTransform(run, PassInfo(0, "SplitLayoutRewritePreproc"))
+
+class _SplitLayoutRewritePreproc(ModulePass, name="SplitLayoutRewritePreprocInner"):
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
+        return _split_functions(mod)
 
 
-def split_functions(mod: IRModule) -> IRModule:
-    """The module in which the packing of weights is separated; what is not used stays."""
+def _split_functions(mod: IRModule) -> IRModule:
     found: dict[str, SeparatedPacking] = {}
     for name, func in mod.functions.items():
         if isinstance(func, PrimFunc):

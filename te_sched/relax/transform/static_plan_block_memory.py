@@ -39,7 +39,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import FuncStructInfo, ShapeExpr
 from te_sched.ir.visitor import substitute, walk
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
@@ -53,7 +53,7 @@ _ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offs
 _PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
 
 
-def StaticPlanBlockMemory() -> ModuleTransform:
+class StaticPlanBlockMemory(ModulePass):
     """The pass that plans the memory of tensors.
 
     >>> from te_sched import relax, topi
@@ -67,7 +67,7 @@ def StaticPlanBlockMemory() -> ModuleTransform:
     ['storage', 'alloc']
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         builder = BlockBuilder(mod)  # names of storages differ in all functions
         changed = {
             name: _planned(func, mod, builder)
@@ -75,8 +75,6 @@ def StaticPlanBlockMemory() -> ModuleTransform:
             if isinstance(func, GraphFunction)
         }
         return mod.with_functions(changed)
-
-    return ModuleTransform(run, PassInfo(0, "StaticPlanBlockMemory"))
 
 
 def _planned(func: GraphFunction, mod: IRModule, builder: BlockBuilder) -> GraphFunction:

@@ -32,7 +32,6 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import walk
-from te_sched.passes import PassInfo
 from te_sched.relax import op
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.common import ALWAYS
@@ -41,9 +40,7 @@ from te_sched.relax.transform.base import FunctionPass
 _HALF, _FULL = "float16", "float32"
 
 
-def ToMixedPrecision(
-    out_dtype: str = _FULL, fp16_input_names: Sequence[str] | None = None
-) -> FunctionPass:
+class ToMixedPrecision(FunctionPass):
     """The pass that computes products and convolutions of float32 with float16.
 
     Parameters
@@ -62,12 +59,15 @@ def ToMixedPrecision(
     >>> [str(one.value.op) for one in main.body.blocks[0].bindings]
     ['relax.astype', 'relax.matmul']
     """
-    names = frozenset(fp16_input_names or ())
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        return _Mixed(out_dtype, names).function(func)
+    def __init__(
+        self, out_dtype: str = _FULL, fp16_input_names: Sequence[str] | None = None
+    ) -> None:
+        self.out_dtype = out_dtype
+        self.fp16_input_names = frozenset(fp16_input_names or ())
 
-    return FunctionPass(run, PassInfo(0, "ToMixedPrecision"))
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        return _Mixed(self.out_dtype, self.fp16_input_names).function(func)
 
 
 class _Mixed(PyExprMutator):

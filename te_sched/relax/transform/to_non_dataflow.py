@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from te_sched.ir.graph import BindingBlock, DataflowBlock, GraphFunction, GraphVar
-from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
 
-def ToNonDataflow() -> FunctionPass:
+class ToNonDataflow(FunctionPass):
     """The pass that makes ordinary blocks of dataflow blocks.
 
     >>> from te_sched import relax
@@ -21,11 +20,9 @@ def ToNonDataflow() -> FunctionPass:
     'BindingBlock'
     """
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
         new: GraphFunction = _Ordinary().visit_expr(func)
         return new
-
-    return FunctionPass(run, PassInfo(0, "ToNonDataflow"))
 
 
 class _Ordinary(PyExprMutator):

@@ -17,7 +17,6 @@ from te_sched.ir.graph import (
     MatchCast,
     SeqExpr,
 )
-from te_sched.passes import PassInfo
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
     tir_vars_in_struct_info,
@@ -31,7 +30,7 @@ _ORDERS = ("depth-first", "breadth-first")
 _DIRECTIONS = ("from-inputs", "from-outputs")
 
 
-def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") -> FunctionPass:
+class TopologicalSort(FunctionPass):
     """The pass that sorts the bindings of dataflow blocks.
 
     Parameters
@@ -52,19 +51,24 @@ def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") 
     >>> [one.var.name_hint for one in block.bindings]
     ['a', 'c', 'b', 'd']
     """
-    for given, known, name in ((order, _ORDERS, "order"), (direction, _DIRECTIONS, "direction")):
-        if given not in known:
-            raise GraphError(
-                f"TopologicalSort has no {name} {given!r}",
-                "",
-                f"use one of {', '.join(known)}",
-            )
 
-    def run(func: GraphFunction, *_: object) -> GraphFunction:
-        found: GraphFunction = _Sorter(func, order, direction).visit_expr(func)
+    def __init__(self, order: str = "depth-first", direction: str = "from-inputs") -> None:
+        self.order = order
+        self.direction = direction
+        for given, known, name in (
+            (order, _ORDERS, "order"),
+            (direction, _DIRECTIONS, "direction"),
+        ):
+            if given not in known:
+                raise GraphError(
+                    f"TopologicalSort has no {name} {given!r}",
+                    "",
+                    f"use one of {', '.join(known)}",
+                )
+
+    def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
+        found: GraphFunction = _Sorter(func, self.order, self.direction).visit_expr(func)
         return found
-
-    return FunctionPass(run, PassInfo(0, "TopologicalSort"))
 
 
 class _Sorter(PyExprMutator):

@@ -8,13 +8,11 @@ from typing import Any
 from te_sched.ir.graph import GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import StructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 
 
-def UpdateParamStructInfo(
-    sinfo_func: Callable[[GraphVar], StructInfo | None],
-) -> ModuleTransform:
+class UpdateParamStructInfo(ModulePass):
     """The pass that changes the struct infos of parameters; what is computed of them follows.
 
     Parameters
@@ -28,16 +26,17 @@ def UpdateParamStructInfo(
     R.Tensor((4,), dtype="float16")
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(self, sinfo_func: Callable[[GraphVar], StructInfo | None]) -> None:
+        self.sinfo_func = sinfo_func
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         changed: dict[str, Any] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
-                new = _Updater(func, sinfo_func).visit_expr(func)
+                new = _Updater(func, self.sinfo_func).visit_expr(func)
                 if new is not func:
                     changed[name] = new
         return mod.with_functions(changed)
-
-    return ModuleTransform(run, PassInfo(0, "UpdateParamStructInfo"))
 
 
 class _Updater(PyExprMutator):

@@ -26,7 +26,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo, VDevice
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import to_vdevice
@@ -36,7 +36,7 @@ _Path = tuple[int, ...]  # of an element of nested tuples
 _Place = tuple[GraphVar, _Path]
 
 
-def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
+class UpdateVDevice(ModulePass):
     """The pass that puts another device in the place of one, wherever a value is on it.
 
     Parameters
@@ -50,18 +50,22 @@ def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
     1
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def __init__(self, new_vdevice: VDevice, index: int) -> None:
+        self.new_vdevice = new_vdevice
+        self.index = index
+
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         known = list(mod.global_infos.get("vdevice", ()))
-        if not 0 <= index < len(known):
+        if not 0 <= self.index < len(known):
             raise GraphError(
-                f"device {index} is replaced in a module of {counted(len(known), 'device')}",
+                f"device {self.index} is replaced in a module of {counted(len(known), 'device')}",
                 "",
                 "give the number of a device of the module",
             )
-        old, known[index] = known[index], new_vdevice
+        old, known[self.index] = known[self.index], self.new_vdevice
 
         def exchanged(given: Any) -> Any:
-            return new_vdevice if _are_equal(given, old) else given
+            return self.new_vdevice if _are_equal(given, old) else given
 
         infos = {**mod.global_infos, "vdevice": tuple(known)}
         mapper = _Exchange(exchanged)
@@ -71,10 +75,8 @@ def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
         }
         return replace(mod, functions=functions, global_infos=infos)
 
-    return ModuleTransform(run, PassInfo(0, "UpdateVDevice"))
 
-
-def RealizeVDevice() -> ModuleTransform:
+class RealizeVDevice(ModulePass):
     """The pass that gives the values of graphs their devices, and removes `R.hint_on_device`.
 
     Raises
@@ -94,14 +96,12 @@ def RealizeVDevice() -> ModuleTransform:
     'llvm'
     """
 
-    def run(mod: IRModule, *_: object) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         functions = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 functions[name] = _Placed(_Devices(func, mod)).visit_expr(func)
         return replace(mod, functions=functions)
-
-    return ModuleTransform(run, PassInfo(0, "RealizeVDevice"))
 
 
 def _are_equal(a: Any, b: Any) -> bool:

@@ -53,7 +53,7 @@ from te_sched.ir.struct_info import (
     size_text,
 )
 from te_sched.ir.visitor import substitute, walk
-from te_sched.passes import FunctionsPass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed, null_value
@@ -65,7 +65,7 @@ from te_sched.relax.vm.builtins import MakeShapeCode, MatchShapeCode
 _NOTHING = TupleStructInfo(())
 
 
-def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
+class VMShapeLower(ModulePass):
     """The pass that computes symbolic sizes, and checks values where they are not known.
 
     Parameters
@@ -81,7 +81,10 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
     ['shape_func', 'main']
     """
 
-    def run(mod: IRModule, *_: object) -> dict[str, Any]:
+    def __init__(self, *, emit_err_ctx: bool = True) -> None:
+        self.emit_err_ctx = emit_err_ctx
+
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
         builder = BlockBuilder(mod)
         functions: dict[str, Any] = {}
         graphs: dict[str, Any] = {}
@@ -91,14 +94,12 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lowering = _ShapeComputations(
-                    name, func, {**functions, **dict(mod.functions)}, emit_err_ctx
+                    name, func, {**functions, **dict(mod.functions)}, self.emit_err_ctx
                 )
                 lowering.builder_ = builder  # names of values differ in all functions
                 graphs[name] = lowering.lowered()
                 functions.update(lowering.computed)
         return {**functions, **graphs}
-
-    return FunctionsPass(run, PassInfo(0, "VMShapeLower"))
 
 
 @dataclass

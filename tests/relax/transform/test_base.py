@@ -1,11 +1,19 @@
 """Passes of users over functions and dataflow blocks."""
 
+import inspect
+
 import pytest
 
 from te_sched import relax
 from te_sched.errors import GraphError
+from te_sched.passes import ModulePass
 from te_sched.relax import transform
-from te_sched.relax.transform import dataflowblock_pass, function_pass
+from te_sched.relax.transform import (
+    DataflowBlockPass,
+    FunctionPass,
+    dataflowblock_pass,
+    function_pass,
+)
 
 
 def _module():
@@ -63,3 +71,48 @@ def test_passes_reject_other_results():
 def test_an_unknown_pass_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"has no te_sched\.relax\.transform\.FuseAll"):
         transform.FuseAll()
+
+
+def test_decorators_make_classes_of_classes_and_passes_of_functions():
+    """As in TVM; the class has the signature of the user's."""
+
+    @function_pass(opt_level=2)
+    class Mark:
+        """Marks."""
+
+        def __init__(self, value: int = 3):
+            self.value = value
+
+        def transform_function(self, func, mod, context):
+            return func
+
+    block = dataflowblock_pass(lambda block, mod, context: block, opt_level=0, name="keep")
+    assert issubclass(Mark, FunctionPass)
+    assert type(block) is DataflowBlockPass
+    assert not isinstance(block, ModulePass)
+    assert (Mark.__name__, Mark.__doc__, Mark.info.opt_level) == ("Mark", "Marks.", 2)
+    assert str(inspect.signature(Mark)) == "(value: int = 3)"
+    assert Mark(4).value == 4
+
+
+def test_a_class_of_passes_says_its_name_and_level():
+    class Mark(FunctionPass, opt_level=1, name="MarkAll"):
+        def transform_function(self, func, *_):
+            return func.with_attr("marked", 1)
+
+    class Again(Mark):
+        """With the defaults."""
+
+    assert str(Mark()) == "Run Function pass: MarkAll at the optimization level 1"
+    assert str(Again()) == "Run Function pass: Again at the optimization level 0"
+    assert Mark()(_module())["main"].attrs["marked"] == 1
+
+
+def test_a_class_of_blocks_maps_them():
+    class Last(DataflowBlockPass):
+        def transform_dataflowblock(self, block, *_):
+            binding = block.bindings[-1]
+            x = binding.value.args[1]
+            return relax.DataflowBlock([relax.VarBinding(binding.var, relax.op.add(x, x))])
+
+    assert len(Last()(_module())["main"].body.blocks[0].bindings) == 1

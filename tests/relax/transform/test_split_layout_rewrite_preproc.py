@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from te_sched import IRModule, nd, relax, topi
-from te_sched.relax.pipeline import with_free_layouts
+from te_sched.relax.pipeline import MarkConstants
 from te_sched.relax.transform import SplitLayoutRewritePreproc
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -88,5 +88,5 @@ def test_layouts_are_free_of_parameters_that_are_constant_in_all_calls(
         if is_reused:
             found = builder.emit_te(topi.add, found, found)
         builder.emit_func_output(found)
-    module = with_free_layouts(builder.get())
+    module = MarkConstants()(builder.get())
     assert module["add"].attrs.get("layout_free_buffers") == expected

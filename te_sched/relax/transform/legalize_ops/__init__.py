@@ -23,4 +23,3 @@ from te_sched.relax.transform.legalize_ops.common import rule_of as rule_of
 from te_sched.relax.transform.legalize_ops.exact import exact_builder as exact_builder
 from te_sched.relax.transform.legalize_ops.exact import exact_rule_of as exact_rule_of
 from te_sched.relax.transform.legalize_ops.legalizer import LegalizeOps as LegalizeOps
-from te_sched.relax.transform.legalize_ops.legalizer import legalize_exactly as legalize_exactly

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of, warn
@@ -18,7 +17,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.passes import ModulePass, PassInfo
+from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import call_packed, call_pure_packed
 from te_sched.relax.operators import operator_of
@@ -28,7 +27,6 @@ from te_sched.relax.transform.legalize_ops.exact import exact_builder, exact_rul
 from te_sched.signatures import check_function
 
 
-@dataclass(frozen=True, repr=False)
 class LegalizeOps(ModulePass):
     """Replace calls of operators by calls of functions of blocks, where all shapes are known.
 
@@ -36,6 +34,8 @@ class LegalizeOps(ModulePass):
     ----------
     customize_cmap : rules by name of the operator, which are used instead of the registered ones.
     enable_warning : warn of the operators that have no rule.
+    to_run : whether the graph will be built, as in `relax.build`: special values (NaN, infinities,
+        signed zeros) are those of torch and ONNX. By default the functions have TVM's text.
 
     >>> from te_sched import IRModule, relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -47,38 +47,26 @@ class LegalizeOps(ModulePass):
     ['main', 'add']
     """
 
-    customize_cmap: Any = None
-    enable_warning: bool = False
-    info: PassInfo = field(default=PassInfo(0, "LegalizeOps"), init=False)
-
-    def __post_init__(self) -> None:
-        if self.customize_cmap is not None and not isinstance(self.customize_cmap, Mapping):
+    def __init__(
+        self, customize_cmap: Any = None, enable_warning: bool = False, *, to_run: bool = False
+    ) -> None:
+        if customize_cmap is not None and not isinstance(customize_cmap, Mapping):
             raise GraphError(
-                f"the rules of LegalizeOps are {kind_of(self.customize_cmap)}, expected a "
-                "dictionary",
+                f"the rules of LegalizeOps are {kind_of(customize_cmap)}, expected a dictionary",
                 "",
                 "give rules by names of operators, or none",
             )
-        for name, rule in (self.customize_cmap or {}).items():
+        for name, rule in (customize_cmap or {}).items():
             check_function(rule, 2, f"the rule of {name}", "lambda builder, call: call")
+        self.customize_cmap, self.enable_warning = dict(customize_cmap or {}), enable_warning
+        self.to_run = to_run
 
-    def run(self, mod: IRModule) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with legalized functions."""
-        return _legalized(mod, dict(self.customize_cmap or {}), self.enable_warning, False)
-
-
-def legalize_exactly(mod: IRModule, warns: bool = False) -> IRModule:
-    """The module with legalized functions that treat special values as torch and ONNX do; those of
-    `LegalizeOps` have TVM's text.
-    """
-    return _legalized(mod, {}, warns, True)
-
-
-def _legalized(
-    mod: IRModule, rules: Mapping[str, LegalizeFunc], warns: bool, is_exact: bool
-) -> IRModule:
-    mod = collect_size_relations(mod)  # the calls of kernels do not have them
-    return legalize_functions(mod, rules, warns, is_exact=is_exact)
+        mod = collect_size_relations(mod)  # the calls of kernels do not have them
+        return legalize_functions(
+            mod, self.customize_cmap, self.enable_warning, is_exact=self.to_run
+        )
 
 
 def legalize_functions(
