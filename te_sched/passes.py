@@ -58,12 +58,13 @@ class Pass(PublicObject):
     """
 
     info: PassInfo
+    _face = ""  # the public module of a class, in messages
     kind = "Module"
     level = ""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if cls.__module__.startswith("te_sched."):
-            _refuse_programs(cls, cls.__name__, args, kwargs)
+            _refuse_programs(cls, cls._face + cls.__name__, args, kwargs)
         return super().__new__(cls)
 
     def __init_subclass__(cls, opt_level: int = 0, name: str = "", **kwargs: Any) -> None:
@@ -134,6 +135,8 @@ def checked_maker(value: Any, error: type[TeSchedError], face: str) -> Any:
     A class of passes refuses programs by itself; other values are checked as `checked_value` does.
     """
     checked = checked_value(value, error, face)
+    if isinstance(value, type) and issubclass(value, Pass):
+        value._face = face
     if not is_maker(value) or isinstance(value, type):
         return checked
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,17 @@ def test_changed_te_sched_does_what_the_page_says(tmp_path: Path) -> None:
         command = ["git", "apply", "--recount", "-"]
         done = run(command, tmp_path, change)
         assert done.returncode == 0, f"{change}\n{done.stderr}"
-    done = run([sys.executable, "-c", RUN], tmp_path, json.dumps(blocks(PAGE, "python")))
+    pairs = zip(blocks(PAGE, "python"), blocks(PAGE, "text"), strict=True)
+    programs, texts = zip(*[pair for pair in pairs if can_run(pair[0])], strict=True)
+    done = run([sys.executable, "-c", RUN], tmp_path, json.dumps(programs))
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == blocks(PAGE, "text")
+    assert json.loads(done.stdout) == list(texts)
+
+
+def can_run(program: str) -> bool:
+    """Whether the packages that a program imports are installed: torch and onnx are not needed."""
+    names = re.findall(r"^import (torch|onnx)$", program, re.MULTILINE)
+    return all(find_spec(name) is not None for name in names)
 
 
 def run(command: list[str], folder: Path, given: str) -> subprocess.CompletedProcess[str]:

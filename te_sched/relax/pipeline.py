@@ -30,7 +30,7 @@ from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lowering.blocks.split_concatenations import split_concatenations
 from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.pass_context import PassContext
-from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
+from te_sched.passes import ModulePass, Pass, PrimFuncPass
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.transform import Sequential
@@ -116,8 +116,8 @@ def processor() -> Pipeline:
             transform.DecomposeOpsForInference(),
             transform.CanonicalizeBindings(),
             *_fusing(True),
-            UnscheduledPass("WidenHalves", widen_halves),
-            UnscheduledPass("SplitConcatenations", split_concatenations),
+            WidenHalves(),
+            SplitConcatenations(),
             MarkConstants(),
             dlight.ApplyDefaultSchedule(dlight.cpu.Default()),
             transform.SplitLayoutRewritePreproc(to_run=True),
@@ -161,15 +161,22 @@ def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
     return apply
 
 
-class UnscheduledPass(PrimFuncPass):
-    """A pass that rewrites each PrimFunc that no schedule has treated, by a function of it."""
-
-    def __init__(self, name: str, rewrite: Callable[[PrimFunc], PrimFunc]) -> None:
-        self.info, self.rewrite = PassInfo(0, name), rewrite
+class WidenHalves(PrimFuncPass):
+    """The pass that computes 16-bit floats in float32, in functions without a schedule."""
 
     def transform_function(self, func: PrimFunc, *_: object) -> PrimFunc:
         """The rewritten function."""
-        return func if func.attrs.get("tir.is_scheduled") else self.rewrite(func)
+        return func if func.attrs.get("tir.is_scheduled") else widen_halves(func)
+
+
+class SplitConcatenations(PrimFuncPass):
+    """The pass that writes each part of a concatenation by a block of its own, in functions that no
+    schedule has treated.
+    """
+
+    def transform_function(self, func: PrimFunc, *_: object) -> PrimFunc:
+        """The rewritten function."""
+        return func if func.attrs.get("tir.is_scheduled") else split_concatenations(func)
 
 
 class MarkConstants(ModulePass):

@@ -199,7 +199,7 @@ def _stages(module: IRModule, target: Target) -> tuple[list[GraphStage], list[st
     stages, unchanged = [GraphStage("as given", module, _calls(module))], []
     with target:
         for transform in get_pipeline("processor").passes:
-            name, after = transform.info.name, transform(module)
+            name, after = type(transform).__name__, transform(module)
             if after is module or structural_equal(after, module):
                 unchanged.append(name)
             else:

@@ -58,8 +58,8 @@ class CPURule(DefaultRule):
             return None
         return self.scheduled(sch, blocks, target)
 
-    def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule:
-        """The schedule of a function that was not scheduled yet."""
+    def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule | None:
+        """The schedule of a function without one; None if the rule does not know it."""
         del blocks
         return schedule_blocks(sch, target, constants_of(sch))
 

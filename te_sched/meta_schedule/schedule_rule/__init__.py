@@ -2,6 +2,7 @@
 
 import sys
 
+from te_sched import public_names, signatures
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.meta_schedule.schedule_rule import defaults as defaults
 from te_sched.meta_schedule.schedule_rule.add_rfactor import AddRFactor as AddRFactor
@@ -37,26 +38,8 @@ from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
 from te_sched.meta_schedule.schedule_rule.random_compute_location import (
     RandomComputeLocation as RandomComputeLocation,
 )
-from te_sched.signatures import check_arguments
 
-__all__ = [
-    "AddRFactor",
-    "ApplyCustomRule",
-    "AutoBind",
-    "AutoInline",
-    "CrossThreadReduction",
-    "InlineConstantScalars",
-    "MultiLevelTiling",
-    "MultiLevelTilingTensorCore",
-    "MultiLevelTilingWideVector",
-    "MultiLevelTilingWithIntrin",
-    "ParallelizeVectorizeUnroll",
-    "PyScheduleRule",
-    "RandomComputeLocation",
-    "ReuseType",
-    "ScheduleRule",
-]
-
-check_arguments(sys.modules[__name__])
+public_names.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__])
 
 _tell_of_absent_names(__name__)
