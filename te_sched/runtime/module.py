@@ -354,7 +354,9 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
 
     @checked_as(CallError)
     def get_function(self, name: str, query_imports: bool = False) -> _F:
-        """A function by name; `query_imports` has no effect, since modules are in one piece.
+        """A function by name.
+
+        `query_imports` has no effect: modules are in one piece.
 
         >>> A = te.placeholder((4,), name="A")
         >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
