@@ -10,25 +10,32 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.torch.nodes import base_name
+from te_sched.relax.frontend.torch.values import FxNode, TorchModule
 
 # What torch's functions accept in place of the names in their schemas.
 _ALIASES = {"input": "self", "self": "input", "axis": "dim", "keepdims": "keepdim"}
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
+_Arguments = tuple[list[object], dict[str, object]]  # by position, and by name
+
 
 class _Parameter(NamedTuple):
     name: str
     is_positional: bool
-    default: Any  # inspect.Parameter.empty: none
+    default: object  # inspect.Parameter.empty: none
 
 
 def arranged(
-    node: Any, rule: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any], module: Any
-) -> tuple[list[Any], dict[str, Any]]:
+    node: FxNode,
+    rule: Callable[..., object],
+    given: Sequence[object],
+    named: Mapping[str, object],
+    module: TorchModule | None,
+) -> _Arguments:
     """The positional and named arguments with which a rule is called for a node.
 
     Raises GraphError for a keyword that neither the rule nor torch's signatures have.
@@ -51,7 +58,7 @@ def arranged(
 
 
 @cache
-def _names_of(rule: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
+def _names_of(rule: Callable[..., object]) -> tuple[tuple[str, ...], bool]:
     """The keywords of a rule, and whether it takes any other."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -59,7 +66,7 @@ def _names_of(rule: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
     return tuple([one.name for one in parameters if one.kind in named]), takes_others
 
 
-def _signatures(node: Any, module: Any) -> Iterator[list[_Parameter]]:
+def _signatures(node: FxNode, module: TorchModule | None) -> Iterator[list[_Parameter]]:
     """The signatures that torch has for a call."""
     if module is not None:
         yield _of_python(module.forward)
@@ -81,14 +88,14 @@ def _signatures(node: Any, module: Any) -> Iterator[list[_Parameter]]:
         ]
 
 
-def _of_python(function: Any) -> list[_Parameter]:
+def _of_python(function: Callable[..., object]) -> list[_Parameter]:
     parameters = inspect.signature(function).parameters.values()
     return [_Parameter(one.name, one.kind in _POSITIONAL, one.default) for one in parameters]
 
 
 def _placed(
-    signature: list[_Parameter], given: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[list[Any], dict[str, Any]] | None:
+    signature: list[_Parameter], given: Sequence[object], named: Mapping[str, object]
+) -> _Arguments | None:
     """The arguments in the order of a signature, up to the last one that is given; None if they do
     not fit it.
     """

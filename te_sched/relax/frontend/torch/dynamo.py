@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from te_sched import nd
 from te_sched.errors import GraphError, Subject
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.exported_program_translator import size_expr
@@ -18,14 +17,22 @@ from te_sched.relax.frontend.torch.fx_translator import (
     refuse_unknown_nodes,
     translate,
 )
-from te_sched.relax.frontend.torch.importer import Importer, array_of, dtype_of
+from te_sched.relax.frontend.torch.importer import Importer
 from te_sched.relax.frontend.torch.memory import changed_arguments, changed_value, owners
 from te_sched.relax.frontend.torch.nodes import display_name, place_of
+from te_sched.relax.frontend.torch.values import (
+    FxGraphModule,
+    FxNode,
+    TorchModule,
+    TorchTensor,
+    array_of,
+    dtype_of,
+)
 from te_sched.relax.vm.build import build
 from te_sched.relax.vm.machine import VirtualMachine
 
 
-def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
+def relax_dynamo(pipeline: object = "default_build") -> Callable[..., object]:
     """A backend of `torch.compile` that builds each graph.
 
     Parameters
@@ -33,11 +40,13 @@ def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
     pipeline : the passes: a name of `relax.get_pipeline`, or a pass.
     """
 
-    def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+    def backend(
+        graph_module: FxGraphModule, example_inputs: Sequence[TorchTensor]
+    ) -> Callable[..., object]:
         function, is_given, changed = _function_of(graph_module, example_inputs, "main", False)
         machine = VirtualMachine(build(function, "llvm", pipeline=pipeline), nd.cpu())
 
-        def run(*args: Any) -> Any:
+        def run(*args: TorchTensor) -> list[TorchTensor]:
             given = [array_of(one) for one, used in zip(args, is_given, strict=True) if used]
             found = [_tensor(one) for one in machine["main"](*given)]
             results = found[: len(found) - len(changed)]
@@ -50,7 +59,7 @@ def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
     return backend
 
 
-def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModule:
+def dynamo_capture_subgraphs(model: object, *params: object, **kwargs: object) -> IRModule:
     """The graphs of a call of a model, as functions subgraph_0, subgraph_1, ...
 
     Parameters
@@ -62,9 +71,9 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
     import torch
 
     is_kept = bool(kwargs.pop("keep_params_as_input", False))
-    functions: dict[str, Any] = {}
+    functions: dict[str, BaseFunc] = {}
 
-    def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
+    def backend(graph_module: FxGraphModule, example_inputs: Sequence[TorchTensor]) -> object:
         name = f"subgraph_{len(functions)}"
         module, *_ = _function_of(graph_module, example_inputs, name, is_kept, unwrap=True)
         functions[name] = module[name]
@@ -76,7 +85,11 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
 
 
 def _function_of(
-    graph_module: Any, examples: Sequence[Any], name: str, is_kept: bool, unwrap: bool = False
+    graph_module: FxGraphModule,
+    examples: Sequence[TorchTensor],
+    name: str,
+    is_kept: bool,
+    unwrap: bool = False,
 ) -> tuple[IRModule, list[bool], list[int]]:
     """A module with the function of a graph, the inputs of the graph that it is given, and the
     places of those that the graph changes, whose new values follow its results.
@@ -88,7 +101,7 @@ def _function_of(
     sizes: dict[str, Var] = {}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
-    values: list[Any] = []
+    values: list[nd.NDArray] = []
     is_given: list[bool] = []
     placeholders = [node for node in nodes if node.op == "placeholder"]
     changed = _changed_inputs(nodes, modules)
@@ -122,11 +135,11 @@ def _function_of(
     return builder.finalize(), is_given, [placeholders.index(node) for node in changed]
 
 
-def _changed_inputs(nodes: Sequence[Any], modules: dict[str, Any]) -> list[Any]:
+def _changed_inputs(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> list[FxNode]:
     """The inputs that a graph changes in place; GraphError if it does so through a view."""
     refuse_changed_views(nodes, modules)
     memory = owners(nodes, modules)
-    found: dict[Any, None] = {}
+    found: dict[FxNode, None] = {}
     for node in nodes:
         for one in changed_arguments(node, modules):
             owner = memory[one]
@@ -143,7 +156,8 @@ def _changed_inputs(nodes: Sequence[Any], modules: dict[str, Any]) -> list[Any]:
     return list(found)
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: object) -> TorchTensor:
     import torch
 
-    return torch.from_dlpack(value)
+    tensor: TorchTensor = torch.from_dlpack(value)
+    return tensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,29 @@ import numpy as np
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import TupleGetItem
-from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, dtype_of, row
+from te_sched.relax.frontend.common import (
+    Size,
+    as_list,
+    product_of,
+    several,
+    shape_expr,
+)
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
+from te_sched.relax.frontend.torch.values import (
+    Dims,
+    Operand,
+    Scalar,
+    Sizes,
+    Tensors,
+    TorchDtype,
+    TorchModule,
+    Value,
+    dtype_of,
+)
 
 # Dtypes of tensors and numbers
 
@@ -32,13 +49,13 @@ def _kind_of(dtype: str) -> int:
     return 1 if dtypes.is_integral(dtype) else 2
 
 
-def _number_dtype(value: Any) -> str:
+def _number_dtype(value: object) -> str:
     if isinstance(value, bool):
         return "bool"
     return "float32" if isinstance(value, float) else "int64"
 
 
-def promoted(imp: Importer, *values: Any) -> list[Any]:
+def promoted(imp: Importer, *values: Operand) -> list[GraphExpr]:
     """Tensors and numbers with the dtype that torch gives to their sum, as expressions."""
     tensors = [one for one in values if imp.is_tensor(one)]
     if not tensors:
@@ -72,23 +89,31 @@ def _common(names: list[str]) -> str:
     return found
 
 
-def scalar(imp: Importer, value: Any, dtype: str) -> Any:
+def scalar(imp: Importer, value: Scalar, dtype: str) -> GraphExpr:
     """A number, perhaps of a symbolic value, as a constant or tensor of no dimensions."""
     if isinstance(value, Expr):
-        made = imp.emit(R.shape_to_tensor(ShapeExpr((value,))))
+        made = imp.emit(R.shape_to_tensor(shape_expr([value])))
         return imp.cast(imp.emit(R.reshape(made, [])), dtype)
     return const(value, dtype)
 
 
 # Arithmetic of two values: of tensors, or of numbers and sizes
 
+OfSizes = Callable[[Any, Any], Any]  # of two numbers or sizes
 
-def _binary(
-    make: str, of_sizes: Callable[[Any, Any], Any], is_ratio: bool = False
-) -> Callable[..., Any]:
-    def rule(imp: Importer, a: Any, b: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+
+def _combined(imp: Importer, make: str, a: Operand, b: Operand) -> GraphVar:
+    """An operator of two values, of which one is a tensor."""
+    return imp.emit(getattr(R, make)(*promoted(imp, a, b)))
+
+
+def _binary(make: str, of_sizes: OfSizes, is_ratio: bool = False) -> Callable[..., Operand]:
+    def rule(
+        imp: Importer, a: Operand, b: Operand, *, alpha: Scalar = 1, out: object = None
+    ) -> Operand:
         if not imp.is_tensor(a) and not imp.is_tensor(b):
-            return of_sizes(a, b)
+            value: Scalar = of_sizes(a, b)
+            return value
         if alpha != 1:
             b = imp.emit(R.multiply(*promoted(imp, b, alpha))) if imp.is_tensor(b) else b * alpha
         a, b = promoted(imp, a, b)
@@ -99,19 +124,19 @@ def _binary(
     return rule
 
 
-def _compare(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _compare(op: OfSizes) -> OfSizes:
     return lambda a, b: op(a, b) if not isinstance(a, Expr) and not isinstance(b, Expr) else True
 
 
-def _floor_div(a: Any, b: Any) -> Any:
+def _floor_div(a: Scalar, b: Scalar) -> Scalar:
     return ops.floordiv(a, b) if isinstance(a, Expr) or isinstance(b, Expr) else a // b
 
 
-def _mod(a: Any, b: Any) -> Any:
+def _mod(a: Scalar, b: Scalar) -> Scalar:
     return ops.floormod(a, b) if isinstance(a, Expr) or isinstance(b, Expr) else a % b
 
 
-_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+_BINARY: dict[str, tuple[str, OfSizes]] = {
     "add": ("add", operator.add),
     "sub": ("subtract", operator.sub),
     "subtract": ("subtract", operator.sub),
@@ -134,8 +159,8 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "bitwise_or": ("bitwise_or", operator.or_),
     "bitwise_xor": ("bitwise_xor", operator.xor),
 }
-for _name, (_make, _of_sizes) in _BINARY.items():
-    ROWS[_name] = TorchRow(_binary(_make, _of_sizes))
+_ARITHMETIC = {name: _binary(make, of_sizes) for name, (make, of_sizes) in _BINARY.items()}
+ROWS.update({name: TorchRow(rule) for name, rule in _ARITHMETIC.items()})
 for _name, _alias in (
     ("__and__", "bitwise_and"),
     ("__or__", "bitwise_or"),
@@ -147,10 +172,10 @@ for _name, _alias in (
     ROWS[_name] = ROWS[_alias]
 
 
-def _logical(make: str) -> Callable[..., Any]:
+def _logical(make: str) -> Callable[..., GraphExpr]:
     """An operator that takes numbers as conditions."""
 
-    def rule(imp: Importer, *values: Any, out: Any = None) -> Any:
+    def rule(imp: Importer, *values: GraphExpr, out: object = None) -> GraphExpr:
         return imp.emit(getattr(R, make)(*[imp.cast(one, "bool") for one in values]))
 
     return rule
@@ -161,9 +186,9 @@ for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
 
 
 @row("truediv", "true_divide", "div", "divide")
-def _divide(imp: Importer, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
+def _divide(imp: Importer, a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Operand:
     if rounding_mode == "floor":
-        return ROWS["floordiv"].rule(imp, a, b)
+        return _ARITHMETIC["floordiv"](imp, a, b)
     if rounding_mode == "trunc" and (imp.is_tensor(a) or imp.is_tensor(b)):
         a, b = promoted(imp, a, b)
         found = imp.emit(R.divide(a, b))
@@ -172,32 +197,32 @@ def _divide(imp: Importer, a: Any, b: Any, *, rounding_mode: str | None = None) 
 
 
 @row("fmod")
-def _fmod(imp: Importer, a: Any, b: Any) -> Any:
+def _fmod(imp: Importer, a: Operand, b: Operand) -> GraphExpr:
     return imp.emit(R.mod(*promoted(imp, a, b)))
 
 
 @row("hypot")
-def _hypot(imp: Importer, a: Any, b: Any) -> Any:
+def _hypot(imp: Importer, a: Operand, b: Operand) -> GraphExpr:
     return float_functions.hypot(imp.builder, *promoted(imp, a, b))
 
 
 @row("atan2", "arctan2")
-def _atan2(imp: Importer, a: Any, b: Any) -> Any:
+def _atan2(imp: Importer, a: Operand, b: Operand) -> GraphExpr:
     return float_functions.atan2(imp.builder, *promoted(imp, a, b, 0.0)[:2])
 
 
 @row("pow")
-def _pow(imp: Importer, a: Any, b: Any, *, out: Any = None) -> Any:
+def _pow(imp: Importer, a: Operand, b: Operand, *, out: object = None) -> Operand:
     """Powers; torch has roots in place of the powers 0.5 and -0.5, which differ for -inf."""
     if imp.is_tensor(a) and isinstance(b, float) and abs(b) == 0.5:
         return _float_unary("sqrt" if b > 0 else "rsqrt")(imp, a)
     return _binary("power", operator.pow)(imp, a, b)
 
 
-def _extreme_of_numbers(make: str) -> Callable[..., Any]:
+def _extreme_of_numbers(make: str) -> Callable[..., GraphExpr]:
     """The larger or smaller one of two, of which NaN is neither."""
 
-    def rule(imp: Importer, a: Any, b: Any) -> Any:
+    def rule(imp: Importer, a: Operand, b: Operand) -> GraphExpr:
         a, b = promoted(imp, a, b)
         found = imp.emit(getattr(R, make)(a, b))
         found = imp.emit(R.where(imp.emit(R.isnan(a)), b, found))
@@ -211,41 +236,44 @@ ROWS["fmin"] = TorchRow(_extreme_of_numbers("minimum"))
 
 
 @row("rsub")
-def _rsub(imp: Importer, a: Any, b: Any, alpha: Any = 1) -> Any:
-    return ROWS["sub"].rule(imp, b, a, alpha=alpha)
+def _rsub(imp: Importer, a: Operand, b: Operand, alpha: Scalar = 1) -> Operand:
+    return _ARITHMETIC["sub"](imp, b, a, alpha=alpha)
 
 
 @row("addcmul")
-def _addcmul(imp: Importer, a: Any, b: Any, c: Any, *, value: Any = 1) -> Any:
-    return ROWS["add"].rule(imp, a, ROWS["mul"].rule(imp, b, c), alpha=value)
+def _addcmul(imp: Importer, a: Operand, b: Operand, c: Operand, *, value: Operand = 1) -> Operand:
+    return _ARITHMETIC["add"](imp, a, _ARITHMETIC["mul"](imp, b, c), alpha=value)
 
 
 @row("addcdiv")
-def _addcdiv(imp: Importer, a: Any, b: Any, c: Any, *, value: Any = 1) -> Any:
-    return ROWS["add"].rule(imp, a, _divide(imp, b, c), alpha=value)
+def _addcdiv(imp: Importer, a: Operand, b: Operand, c: Operand, *, value: Operand = 1) -> Operand:
+    return _ARITHMETIC["add"](imp, a, _divide(imp, b, c), alpha=value)
 
 
 @row("lerp")
-def _lerp(imp: Importer, a: Any, b: Any, weight: Any) -> Any:
-    return ROWS["add"].rule(imp, a, ROWS["mul"].rule(imp, ROWS["sub"].rule(imp, b, a), weight))
+def _lerp(imp: Importer, a: Operand, b: Operand, weight: Operand) -> Operand:
+    return _ARITHMETIC["add"](
+        imp, a, _ARITHMETIC["mul"](imp, _ARITHMETIC["sub"](imp, b, a), weight)
+    )
 
 
 # One value
 
 
-def _unary(make: str) -> Callable[..., Any]:
-    def rule(imp: Importer, x: Any, **_: Any) -> Any:
+def _unary(make: str) -> Callable[..., GraphExpr]:
+    def rule(imp: Importer, x: GraphExpr, **_: object) -> GraphExpr:
         return imp.emit(getattr(R, make)(x))
 
     return rule
 
 
-def _float_unary(make: str) -> Callable[..., Any]:
+def _float_unary(make: str) -> Callable[..., Operand]:
     """An operator that makes floats of integers."""
 
-    def rule(imp: Importer, x: Any, **_: Any) -> Any:
+    def rule(imp: Importer, x: Operand, **_: object) -> Operand:
         if not imp.is_tensor(x):
-            return getattr(math, make)(x)
+            value: float = getattr(math, make)(x)
+            return value
         x = imp.cast(x, "float32") if _kind_of(imp.dtype(x)) < 2 else x
         return imp.emit(getattr(R, make)(x))
 
@@ -290,17 +318,17 @@ ROWS["arccos"], ROWS["arcsin"], ROWS["arctan"] = ROWS["acos"], ROWS["asin"], ROW
 
 
 @row("neg", "negative")
-def _neg(imp: Importer, x: Any) -> Any:
+def _neg(imp: Importer, x: Operand) -> Operand:
     return imp.emit(R.negative(x)) if imp.is_tensor(x) else -x
 
 
 @row("invert", "__invert__")
-def _invert(imp: Importer, x: Any) -> Any:
+def _invert(imp: Importer, x: GraphExpr) -> GraphExpr:
     return imp.emit(R.logical_not(x) if imp.dtype(x) == "bool" else R.bitwise_not(x))
 
 
 @row("round")
-def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
+def _round(imp: Importer, x: GraphExpr, *, decimals: int = 0) -> GraphExpr:
     if decimals != 0:
         raise GraphError(
             f"rounding to {decimals} decimals is not supported",
@@ -311,13 +339,13 @@ def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
 
 
 @row("trunc", "fix")
-def _trunc(imp: Importer, x: Any) -> Any:
+def _trunc(imp: Importer, x: GraphExpr) -> GraphExpr:
     below = imp.emit(R.less(x, const(0, imp.dtype(x))))  # not -0.0, which remains
     return imp.emit(R.where(below, imp.emit(R.ceil(x)), imp.emit(R.floor(x))))
 
 
 @row("signbit")
-def _signbit(imp: Importer, x: Any) -> Any:
+def _signbit(imp: Importer, x: GraphExpr) -> GraphExpr:
     zero = const(0, imp.dtype(x))
     below = imp.emit(R.less(x, zero))
     if _kind_of(imp.dtype(x)) < 2:
@@ -329,50 +357,50 @@ def _signbit(imp: Importer, x: Any) -> Any:
 
 
 @row("exp2")
-def _exp2(imp: Importer, x: Any) -> Any:
-    return ROWS["pow"].rule(imp, 2.0, x)
+def _exp2(imp: Importer, x: GraphExpr) -> GraphExpr:
+    return _combined(imp, "power", 2.0, x)
 
 
 @row("erfc")
-def _erfc(imp: Importer, x: Any) -> Any:
+def _erfc(imp: Importer, x: GraphExpr) -> GraphExpr:
     return float_functions.erfc(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("copy")
-def _copy(imp: Importer, x: Any, source: Any, non_blocking: bool = False) -> Any:
+def _copy(imp: Importer, x: GraphExpr, source: GraphExpr, non_blocking: bool = False) -> GraphExpr:
     source = imp.cast(source, imp.dtype(x))
     return imp.broadcast(source, imp.shape(x))
 
 
 @row("reciprocal")
-def _reciprocal(imp: Importer, x: Any) -> Any:
+def _reciprocal(imp: Importer, x: Operand) -> Operand:
     return _divide(imp, 1.0, x)
 
 
 @row("expm1")
-def _expm1(imp: Importer, x: Any) -> Any:
+def _expm1(imp: Importer, x: GraphExpr) -> GraphExpr:
     return float_functions.expm1(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("log1p")
-def _log1p(imp: Importer, x: Any) -> Any:
+def _log1p(imp: Importer, x: GraphExpr) -> GraphExpr:
     return float_functions.log1p(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("log2")
-def _log2(imp: Importer, x: Any) -> Any:
+def _log2(imp: Importer, x: GraphExpr) -> GraphExpr:
     return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(2), imp.dtype(x))))
 
 
 @row("log10")
-def _log10(imp: Importer, x: Any) -> Any:
+def _log10(imp: Importer, x: GraphExpr) -> GraphExpr:
     return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(10), imp.dtype(x))))
 
 
 # Activations
 
 
-def _nothing(imp: Importer, module: Any) -> dict[str, Any]:
+def _nothing(imp: Importer, module: TorchModule) -> dict[str, object]:
     return {}
 
 
@@ -382,22 +410,22 @@ for _name, _rule in _SAME.items():
 
 
 @row("relu", ReLU=_nothing)
-def _relu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _relu(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return imp.emit(R.nn.relu(x))
 
 
 @row("relu6", ReLU6=_nothing)
-def _relu6(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _relu6(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return imp.emit(R.clip(x, 0, 6))
 
 
 @row("silu", SiLU=_nothing)
-def _silu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _silu(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return imp.emit(R.nn.silu(x))
 
 
 @row("gelu", GELU=lambda imp, m: {"approximate": m.approximate})
-def _gelu(imp: Importer, x: Any, approximate: str = "none") -> Any:
+def _gelu(imp: Importer, x: GraphExpr, approximate: str = "none") -> GraphExpr:
     return imp.emit(R.nn.gelu(x) if approximate == "none" else R.nn.gelu_tanh(x))
 
 
@@ -405,13 +433,15 @@ def _gelu(imp: Importer, x: Any, approximate: str = "none") -> Any:
     "leaky_relu",
     LeakyReLU=lambda imp, m: {"negative_slope": m.negative_slope},
 )
-def _leaky_relu(imp: Importer, x: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def _leaky_relu(
+    imp: Importer, x: GraphExpr, negative_slope: float = 0.01, inplace: bool = False
+) -> GraphExpr:
     return imp.emit(R.nn.leakyrelu(x, negative_slope))
 
 
 @row("prelu", PReLU=lambda imp, m: {"weight": imp.param(m.weight)})
-def _prelu(imp: Importer, x: Any, weight: Any) -> Any:
-    shape = [1] * imp.info(x).ndim
+def _prelu(imp: Importer, x: GraphExpr, weight: GraphExpr) -> GraphExpr:
+    shape: list[Size] = [1] * imp.info(x).ndim
     if imp.info(x).ndim > 1:
         shape[1] = imp.shape(weight)[0]
         weight = imp.emit(R.reshape(weight, shape))
@@ -421,46 +451,46 @@ def _prelu(imp: Importer, x: Any, weight: Any) -> Any:
 @row("elu", ELU=lambda imp, m: {"alpha": m.alpha})
 def _elu(
     imp: Importer,
-    x: Any,
+    x: GraphExpr,
     alpha: float = 1.0,
     scale: float = 1.0,
     input_scale: float = 1.0,
     inplace: bool = False,
-) -> Any:
+) -> GraphExpr:
     return float_functions.elu(imp.builder, x, alpha, scale, input_scale)
 
 
 @row("selu", SELU=_nothing)
-def _selu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _selu(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return _elu(imp, x, 1.6732632423543772, 1.0507009873554805)
 
 
 @row("hardsigmoid", Hardsigmoid=_nothing)
-def _hardsigmoid(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _hardsigmoid(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     dtype = imp.dtype(x)
     clipped = imp.emit(R.clip(imp.emit(R.add(x, const(3, dtype))), 0, 6))
     return imp.emit(R.divide(clipped, const(6, dtype)))
 
 
 @row("hardswish", Hardswish=_nothing)
-def _hardswish(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _hardswish(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return imp.emit(R.multiply(x, _hardsigmoid(imp, x)))
 
 
 @row("hardtanh", Hardtanh=lambda imp, m: {"min_val": m.min_val, "max_val": m.max_val})
 def _hardtanh(
-    imp: Importer, x: Any, min_val: Any = -1.0, max_val: Any = 1.0, inplace: bool = False
-) -> Any:
+    imp: Importer, x: GraphExpr, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> GraphExpr:
     return imp.emit(R.clip(x, min_val, max_val))
 
 
 @row("softplus", Softplus=lambda imp, m: {"beta": m.beta, "threshold": m.threshold})
-def _softplus(imp: Importer, x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def _softplus(imp: Importer, x: GraphExpr, beta: float = 1.0, threshold: float = 20.0) -> GraphExpr:
     return float_functions.softplus(imp.builder, x, beta, threshold)
 
 
 @row("softshrink", Softshrink=lambda imp, m: {"lambd": m.lambd})
-def _softshrink(imp: Importer, x: Any, lambd: float = 0.5) -> Any:
+def _softshrink(imp: Importer, x: GraphExpr, lambd: float = 0.5) -> GraphExpr:
     limit = const(lambd, imp.dtype(x))
     above, below = imp.emit(R.subtract(x, limit)), imp.emit(R.add(x, limit))
     between = imp.emit(R.multiply(x, const(0, imp.dtype(x))))  # NaN stays
@@ -470,45 +500,47 @@ def _softshrink(imp: Importer, x: Any, lambd: float = 0.5) -> Any:
 
 
 @row("mish", Mish=_nothing)
-def _mish(imp: Importer, x: Any, inplace: bool = False) -> Any:
+def _mish(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
     return imp.emit(R.multiply(x, imp.emit(R.tanh(_softplus(imp, x)))))
 
 
 @row("softmax", "_softmax", Softmax=lambda imp, m: {"dim": m.dim})
-def _softmax(imp: Importer, x: Any, dim: int = -1, dtype: Any = None) -> Any:
+def _softmax(imp: Importer, x: GraphExpr, dim: int = -1, dtype: TorchDtype = None) -> GraphExpr:
     x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
     return imp.emit(R.nn.softmax(x, -1 if dim is None else dim))
 
 
 @row("log_softmax", "_log_softmax", LogSoftmax=lambda imp, m: {"dim": m.dim})
-def _log_softmax(imp: Importer, x: Any, dim: int = -1, dtype: Any = None) -> Any:
+def _log_softmax(imp: Importer, x: GraphExpr, dim: int = -1, dtype: TorchDtype = None) -> GraphExpr:
     x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
     return imp.emit(R.nn.log_softmax(x, -1 if dim is None else dim))
 
 
 @row("logsigmoid", "log_sigmoid", LogSigmoid=_nothing)
-def _log_sigmoid(imp: Importer, x: Any) -> Any:
+def _log_sigmoid(imp: Importer, x: GraphExpr) -> GraphExpr:
     return float_functions.log_sigmoid(imp.builder, x)
 
 
 @row("clamp", "clip")
-def _clamp(imp: Importer, x: Any, min: Any = None, max: Any = None) -> Any:
+def _clamp(
+    imp: Importer, x: GraphExpr, min: Operand | None = None, max: Operand | None = None
+) -> GraphExpr:
     is_number = [one is None or isinstance(one, int | float) for one in (min, max)]
     if all(is_number):
         x = promoted(imp, x, *[one for one in (min, max) if one is not None])[0]
         low = -math.inf if min is None else min
         return imp.emit(R.clip(x, low, math.inf if max is None else max))
-    x = x if min is None else ROWS["maximum"].rule(imp, x, min)
-    return x if max is None else ROWS["minimum"].rule(imp, x, max)
+    x = x if min is None else _combined(imp, "maximum", x, min)
+    return x if max is None else _combined(imp, "minimum", x, max)
 
 
 @row("clamp_min")
-def _clamp_min(imp: Importer, x: Any, min: Any) -> Any:
+def _clamp_min(imp: Importer, x: GraphExpr, min: Operand) -> GraphExpr:
     return _clamp(imp, x, min)
 
 
 @row("clamp_max")
-def _clamp_max(imp: Importer, x: Any, max: Any) -> Any:
+def _clamp_max(imp: Importer, x: GraphExpr, max: Operand) -> GraphExpr:
     return _clamp(imp, x, None, max)
 
 
@@ -525,7 +557,7 @@ def _clamp_max(imp: Importer, x: Any, max: Any) -> Any:
     Identity=_nothing,
     StochasticDepth=_nothing,
 )
-def _dropout(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _dropout(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
     return x
 
 
@@ -541,24 +573,29 @@ def _dropout(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
     "requires_grad",
     "_reshape_alias_copy",
 )
-def _same(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _same(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
     return x
 
 
 # Reductions
 
 
-def _axes(imp: Importer, x: Any, dim: Any) -> Any:
+def _axes(imp: Importer, x: GraphExpr, dim: Dims) -> list[int] | None:
     """The dimensions that are reduced; None for all of them, as for the one of a number."""
-    if dim is None or (isinstance(dim, list | tuple) and not dim) or imp.info(x).ndim == 0:
+    if dim is None or (isinstance(dim, Sequence) and not dim) or imp.info(x).ndim == 0:
         return None
-    return list(dim) if isinstance(dim, list | tuple) else [dim]
+    return several(dim, 1)
 
 
-def _reduction(make: str, is_mean: bool = False) -> Callable[..., Any]:
+def _reduction(make: str, is_mean: bool = False) -> Callable[..., GraphExpr]:
     def rule(
-        imp: Importer, x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-    ) -> Any:
+        imp: Importer,
+        x: GraphExpr,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: TorchDtype = None,
+    ) -> GraphExpr:
         if dtype is not None:
             x = imp.cast(x, dtype_of(dtype))
         elif _kind_of(imp.dtype(x)) < 2 and make in ("sum", "prod"):
@@ -581,11 +618,11 @@ for _name, _make in (
 _NARROW = ("float16", "bfloat16")
 
 
-def _in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _in_float32(rule: Callable[..., GraphExpr]) -> Callable[..., GraphExpr]:
     """A rule whose partial results are float32 where the numbers have 16 bits, as in torch."""
 
     @functools.wraps(rule)
-    def wide(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def wide(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
         if (wanted := kwargs.pop("dtype", None)) is not None:
             x = imp.cast(x, dtype_of(wanted))
         dtype = imp.dtype(x)
@@ -600,15 +637,16 @@ def _in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
 @_in_float32
 def _var(
     imp: Importer,
-    x: Any,
-    dim: Any = None,
+    x: GraphExpr,
+    dim: Dims = None,
     unbiased: bool = True,
     keepdim: bool = False,
     *,
-    correction: Any = None,
-) -> Any:
+    correction: float | None = None,
+) -> GraphExpr:
     if isinstance(dim, bool):
-        dim, unbiased = None, dim
+        unbiased = dim
+        dim = None
     found = imp.emit(R.variance(x, _axes(imp, x, dim), keepdim))
     less = int(unbiased) if correction is None else correction
     if not less:
@@ -616,8 +654,9 @@ def _var(
     rank = imp.info(x).ndim
     found_axes = _axes(imp, x, dim)
     axes = range(rank) if found_axes is None else [one % rank for one in found_axes]
-    count = math.prod([imp.shape(x)[one] for one in axes])
+    count = product_of([imp.shape(x)[one] for one in axes])
     dtype = imp.dtype(x)
+    ratio: GraphExpr
     if isinstance(count, int):
         ratio = const(count / (count - less) if count > less else math.inf, dtype)
     else:
@@ -628,18 +667,20 @@ def _var(
 
 @row("std")
 @_in_float32
-def _std(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _std(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
     return imp.emit(R.sqrt(_var(imp, x, *args, **kwargs)))
 
 
-def _extreme(value: str, place: str, of_two: str) -> Callable[..., Any]:
-    def rule(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _extreme(value: str, place: str, of_two: str) -> Callable[..., Value]:
+    def rule(
+        imp: Importer, x: GraphExpr, dim: Dims | GraphExpr = None, keepdim: bool = False
+    ) -> Value:
         if dim is None:
             return imp.emit(getattr(R, value)(x))
         if imp.is_tensor(dim):
-            return ROWS[of_two].rule(imp, x, dim)
+            return _combined(imp, of_two, x, dim)
         found = imp.emit(getattr(R, value)(x, _axes(imp, x, dim), keepdim))
-        return (found, ROWS[place].rule(imp, x, dim, keepdim))
+        return (found, _place_of(place)(imp, x, dim, keepdim))
 
     return rule
 
@@ -648,20 +689,19 @@ ROWS["max"] = TorchRow(_extreme("max", "argmax", "maximum"))
 ROWS["min"] = TorchRow(_extreme("min", "argmin", "minimum"))
 
 
-@row("argmax")
-def _argmax(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    axes = _axes(imp, x, dim)
-    return imp.emit(R.argmax(x, axes and axes[0], keepdim))
+def _place_of(make: str) -> Callable[..., GraphVar]:
+    def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphVar:
+        axes = _axes(imp, x, dim)
+        return imp.emit(getattr(R, make)(x, axes[0] if axes else None, keepdim))
+
+    return rule
 
 
-@row("argmin")
-def _argmin(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    axes = _axes(imp, x, dim)
-    return imp.emit(R.argmin(x, axes and axes[0], keepdim))
+ROWS["argmax"], ROWS["argmin"] = TorchRow(_place_of("argmax")), TorchRow(_place_of("argmin"))
 
 
-def _scan(make: str) -> Callable[..., Any]:
-    def rule(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
+def _scan(make: str) -> Callable[..., GraphExpr]:
+    def rule(imp: Importer, x: GraphExpr, dim: int, *, dtype: TorchDtype = None) -> GraphExpr:
         is_whole = dtype is None and _kind_of(imp.dtype(x)) < 2
         x = imp.cast(x, "int64") if is_whole else x
         wanted = imp.dtype(x) if dtype is None else dtype_of(dtype)
@@ -678,12 +718,20 @@ ROWS["cumsum"], ROWS["cumprod"] = TorchRow(_scan("cumsum")), TorchRow(_scan("cum
 @row("norm", "linalg_vector_norm")
 @_in_float32
 def _norm(
-    imp: Importer, x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    p: float | str | None = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: TorchDtype = None,
+) -> GraphExpr:
     size = imp.emit(R.abs(x))
-    if p in (math.inf, -math.inf):
-        return imp.emit((R.max if p > 0 else R.min)(size, _axes(imp, x, dim), keepdim))
-    power = 2 if p in (None, "fro") else p
+    power = 2 if p is None or p == "fro" else p
+    if isinstance(power, str):
+        raise GraphError(f"a norm of order {power!r} is not supported", "", "give a number")
+    if math.isinf(power):
+        return imp.emit((R.max if power > 0 else R.min)(size, _axes(imp, x, dim), keepdim))
     if power == 0:
         is_some = imp.emit(R.not_equal(x, const(0, imp.dtype(x))))
         return imp.emit(R.sum(imp.cast(is_some, imp.dtype(x)), _axes(imp, x, dim), keepdim))
@@ -694,10 +742,10 @@ def _norm(
     return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
 
 
-def _of_conditions(make: str, of_none: bool) -> Callable[..., Any]:
+def _of_conditions(make: str, of_none: bool) -> Callable[..., GraphExpr]:
     """Whether all or any elements are not 0; `of_none` is the answer for no elements."""
 
-    def rule(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphExpr:
         numbers = imp.cast(imp.cast(x, "bool"), "int32")
         found = imp.emit(getattr(R, make)(numbers, _axes(imp, x, dim), keepdim))
         if 0 in [one for one in imp.shape(x) if isinstance(one, int)]:
@@ -713,20 +761,24 @@ ROWS["any"] = TorchRow(_of_conditions("max", False))
 
 @row("topk")
 def _topk(
-    imp: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> Any:
+    imp: Importer, x: GraphExpr, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Tensors:
     found = imp.emit(R.topk(x, k, dim, "both", largest, "int64"))
     return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
 
 
 @row("sort")
-def _sort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+def _sort(
+    imp: Importer, x: GraphExpr, dim: int = -1, descending: bool = False, **_: object
+) -> Tensors:
     places = imp.emit(R.argsort(x, dim, descending, "int64"))
     return (imp.emit(R.sort(x, dim, descending)), places)
 
 
 @row("kthvalue")
-def _kthvalue(imp: Importer, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def _kthvalue(
+    imp: Importer, x: GraphExpr, k: Size, dim: int = -1, keepdim: bool = False
+) -> Tensors:
     """The element that is in place k - 1 when a dimension is sorted, and its place."""
     found = [
         imp.emit(R.strided_slice(one, [dim], [k - 1], [k], [1], True)) for one in _sort(imp, x, dim)
@@ -735,12 +787,17 @@ def _kthvalue(imp: Importer, x: Any, k: int, dim: int = -1, keepdim: bool = Fals
 
 
 @row("median")
-def _median(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _median(imp: Importer, x: GraphExpr, dim: int | None = None, keepdim: bool = False) -> Value:
     """The lower one of two elements in the middle, or the first NaN."""
     if dim is None:
-        flat = imp.reshape(x, [-1])
-        return _median(imp, flat, 0)[0]
-    value, place = _kthvalue(imp, x, (imp.shape(x)[dim] + 1) // 2, dim, keepdim)
+        return _median_along(imp, imp.reshape(x, [-1]), 0, False)[0]
+    return _median_along(imp, x, dim, keepdim)
+
+
+def _median_along(imp: Importer, x: GraphExpr, dim: int, keepdim: bool) -> Tensors:
+    """The element in the middle of a dimension, and its place."""
+    middle = (imp.shape(x)[dim] + 1) // 2
+    value, place = _kthvalue(imp, x, middle, dim, keepdim)
     if _kind_of(imp.dtype(x)) < 2:
         return value, place
     most = imp.emit(R.max(x, dim, keepdim))
@@ -752,26 +809,23 @@ def _median(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> An
 
 
 @row("argsort")
-def _argsort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+def _argsort(
+    imp: Importer, x: GraphExpr, dim: int = -1, descending: bool = False, **_: object
+) -> GraphExpr:
     return imp.emit(R.argsort(x, dim, descending, "int64"))
 
 
 # New tensors
 
 
-def sizes_of(size: Any) -> list[Any]:
-    """TorchSizes that are given as several arguments or as one list."""
-    if len(size) == 1 and isinstance(size[0], list | tuple):
-        return list(size[0])
-    return list(size)
-
-
-def _dtype_or(dtype: Any, default: str) -> str:
+def _dtype_or(dtype: TorchDtype, default: str) -> str:
     return default if dtype is None else dtype_of(dtype)
 
 
 @row("arange")
-def _arange(imp: Importer, *args: Any, dtype: Any = None, step: Any = 1, **_: Any) -> Any:
+def _arange(
+    imp: Importer, *args: Scalar, dtype: TorchDtype = None, step: Scalar = 1, **_: Scalar
+) -> GraphExpr:
     names = ("end",) if len(args) == 1 else ("start", "end", "step")
     given = {**dict(zip(names, args, strict=False)), **_}
     start, end = given.get("start", 0), given["end"]
@@ -783,87 +837,108 @@ def _arange(imp: Importer, *args: Any, dtype: Any = None, step: Any = 1, **_: An
 
 
 @row("empty")
-def _empty(imp: Importer, *size: Any, dtype: Any = None, **_: Any) -> Any:
-    return imp.emit(R.zeros(sizes_of(size), _dtype_or(dtype, "float32")))
+def _empty(imp: Importer, *size: Sizes, dtype: TorchDtype = None, **_: object) -> GraphExpr:
+    return imp.emit(R.zeros(as_list(size), _dtype_or(dtype, "float32")))
 
 
 ROWS["zeros"] = ROWS["empty"]
 
 
 @row("ones")
-def _ones(imp: Importer, *size: Any, dtype: Any = None, **_: Any) -> Any:
-    return imp.emit(R.ones(sizes_of(size), _dtype_or(dtype, "float32")))
+def _ones(imp: Importer, *size: Sizes, dtype: TorchDtype = None, **_: object) -> GraphExpr:
+    return imp.emit(R.ones(as_list(size), _dtype_or(dtype, "float32")))
 
 
 @row("full")
-def _full(imp: Importer, size: Any, fill_value: Any, *, dtype: Any = None, **_: Any) -> Any:
+def _full(
+    imp: Importer,
+    size: Sequence[Size],
+    fill_value: Operand,
+    *,
+    dtype: TorchDtype = None,
+    **_: object,
+) -> GraphExpr:
     name = _dtype_or(dtype, _number_dtype(fill_value))
     value = fill_value if imp.is_tensor(fill_value) else const(fill_value, name)
     return imp.emit(R.full(list(size), value, name))
 
 
 @row("empty_like", "zeros_like")
-def _zeros_like(imp: Importer, x: Any, *, dtype: Any = None, **_: Any) -> Any:
+def _zeros_like(imp: Importer, x: GraphExpr, *, dtype: TorchDtype = None, **_: object) -> GraphExpr:
     return imp.emit(R.zeros_like(x, None if dtype is None else dtype_of(dtype)))
 
 
 @row("ones_like")
-def _ones_like(imp: Importer, x: Any, *, dtype: Any = None, **_: Any) -> Any:
+def _ones_like(imp: Importer, x: GraphExpr, *, dtype: TorchDtype = None, **_: object) -> GraphExpr:
     return imp.emit(R.ones_like(x, None if dtype is None else dtype_of(dtype)))
 
 
 @row("full_like", "fill")
-def _full_like(imp: Importer, x: Any, fill_value: Any, *, dtype: Any = None, **_: Any) -> Any:
+def _full_like(
+    imp: Importer, x: GraphExpr, fill_value: Operand, *, dtype: TorchDtype = None, **_: object
+) -> GraphExpr:
     name = _dtype_or(dtype, imp.dtype(x))
     value = imp.cast(fill_value, name) if imp.is_tensor(fill_value) else const(fill_value, name)
     return imp.emit(R.full(imp.shape(x), value, name))
 
 
 @row("new_ones")
-def _new_ones(imp: Importer, x: Any, *size: Any, dtype: Any = None, **_: Any) -> Any:
+def _new_ones(
+    imp: Importer, x: GraphExpr, *size: Sizes, dtype: TorchDtype = None, **_: object
+) -> GraphExpr:
     name = _dtype_or(dtype, imp.dtype(x))
-    return imp.emit(R.full(sizes_of(size), const(1, name), name))
+    return imp.emit(R.full(as_list(size), const(1, name), name))
 
 
 @row("new_zeros", "new_empty")
-def _new_zeros(imp: Importer, x: Any, *size: Any, dtype: Any = None, **_: Any) -> Any:
+def _new_zeros(
+    imp: Importer, x: GraphExpr, *size: Sizes, dtype: TorchDtype = None, **_: object
+) -> GraphExpr:
     name = _dtype_or(dtype, imp.dtype(x))
-    return imp.emit(R.full(sizes_of(size), const(0, name), name))
+    return imp.emit(R.full(as_list(size), const(0, name), name))
 
 
 @row("new_full")
 def _new_full(
-    imp: Importer, x: Any, size: Any, fill_value: Any, *, dtype: Any = None, **_: Any
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    size: Sequence[Size],
+    fill_value: Operand,
+    *,
+    dtype: TorchDtype = None,
+    **_: object,
+) -> GraphExpr:
     name = _dtype_or(dtype, imp.dtype(x))
     return imp.emit(R.full(list(size), const(fill_value, name), name))
 
 
 @row("scalar_tensor", "tensor")
-def _scalar_tensor(imp: Importer, value: Any, *, dtype: Any = None, **_: Any) -> Any:
+def _scalar_tensor(
+    imp: Importer, value: object, *, dtype: TorchDtype = None, **_: object
+) -> GraphExpr:
     array = np.asarray(value)
     default = {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
     return const(array, _dtype_or(dtype, default))
 
 
 @row("tril")
-def _tril(imp: Importer, x: Any, diagonal: int = 0) -> Any:
+def _tril(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
     return imp.emit(R.tril(x, diagonal))
 
 
 @row("triu")
-def _triu(imp: Importer, x: Any, diagonal: int = 0) -> Any:
+def _triu(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
     return imp.emit(R.triu(x, diagonal))
 
 
 @row("where")
-def _where(imp: Importer, condition: Any, a: Any, b: Any) -> Any:
+def _where(imp: Importer, condition: GraphExpr, a: Operand, b: Operand) -> GraphExpr:
     a, b = promoted(imp, a, b)
     return imp.emit(R.where(condition, a, b))
 
 
 @row("masked_fill")
-def _masked_fill(imp: Importer, x: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(imp: Importer, x: GraphExpr, mask: GraphExpr, value: Operand) -> GraphExpr:
     dtype = imp.dtype(x)
     filled = imp.cast(value, dtype) if imp.is_tensor(value) else const(value, dtype)
     return imp.emit(R.where(imp.cast(mask, "bool"), filled, x))
@@ -873,7 +948,9 @@ def _masked_fill(imp: Importer, x: Any, mask: Any, value: Any) -> Any:
 
 
 @row("to", "_to_copy", "type", "type_as", "astype")
-def _to(imp: Importer, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Any:
+def _to(
+    imp: Importer, x: GraphExpr, *args: object, dtype: TorchDtype = None, **_: object
+) -> GraphExpr:
     for one in args:
         if imp.is_tensor(one):
             dtype = imp.dtype(one)
@@ -882,7 +959,7 @@ def _to(imp: Importer, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Any:
     return x if dtype is None else imp.emit(R.astype(x, dtype_of(dtype)))
 
 
-def _cast_to(dtype: str) -> Callable[..., Any]:
+def _cast_to(dtype: str) -> Callable[..., GraphExpr]:
     return lambda imp, x, **_: imp.emit(R.astype(x, dtype))
 
 
@@ -915,5 +992,5 @@ for _name, _dtype in (
     "_set_grad_enabled",
     "_check_is_size",
 )
-def _nothing_to_do(imp: Importer, *args: Any, **kwargs: Any) -> None:
+def _nothing_to_do(imp: Importer, *args: object, **kwargs: object) -> None:
     return None

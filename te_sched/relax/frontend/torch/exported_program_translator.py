@@ -3,28 +3,59 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
+from te_sched import nd
 from te_sched.errors import GraphError, kind_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.common import PARAMS, Size, shape_expr
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,
-    array_of,
-    dtype_of,
     refuse_unknown,
 )
 from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_view
 from te_sched.relax.frontend.torch.nodes import base_name, display_name
+from te_sched.relax.frontend.torch.values import (
+    FxGraph,
+    FxNode,
+    TorchTensor,
+    Value,
+    array_of,
+    dtype_of,
+)
 
 _STATE = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
+
+
+class InputSpec(Protocol):
+    """What is read of an input or output of the signature of an exported program."""
+
+    arg: Any
+    kind: Any
+    target: str
+
+
+class _Signature(Protocol):
+    input_specs: Sequence[InputSpec]
+    output_specs: Sequence[InputSpec]
+
+
+class ExportedProgram(Protocol):
+    """What is read of a `torch.export.ExportedProgram`."""
+
+    graph: FxGraph
+    graph_signature: _Signature
+    state_dict: Mapping[str, TorchTensor]
+    constants: Mapping[str, TorchTensor]
+
+    def run_decompositions(self, decomp_table: Mapping[object, object]) -> ExportedProgram: ...
 
 
 class _ProgramImporter(Importer):
@@ -34,36 +65,36 @@ class _ProgramImporter(Importer):
         super().__init__()
         self.sizes: dict[str, Var] = {}  # variables of sizes, by the name of torch's symbol
 
-    def known_sizes(self) -> tuple[Any, ...] | None:
+    def known_sizes(self) -> tuple[Expr, ...] | None:
         """The sizes of the result of the current node, as torch knows them."""
         known = self.node.meta.get("val")
-        if not hasattr(known, "shape"):
+        if known is None or not hasattr(known, "shape"):
             return None
-        return ShapeExpr(tuple([size_expr(one, self.sizes) for one in known.shape])).values
+        return shape_expr([size_expr(one, self.sizes) for one in known.shape]).values
 
-    def known_parts(self, dim: int) -> list[Any] | None:
+    def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, as torch knows it."""
         known = self.node.meta.get("val")
         return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
 
-    def refined(self, value: Any) -> Any:
+    def refined(self, value: Value) -> Value:
         """A tensor with the dynamic shape that torch knows, where inference knows less."""
         if not self.is_tensor(value):
             return value
-        shape = value.struct_info.shape
+        info = self.info(value)
         expected = self.known_sizes()
         if expected is None:
             return value
-        if isinstance(shape, ShapeExpr):
-            pairs = zip(shape.values, expected, strict=True)
+        if isinstance(info.shape, ShapeExpr):
+            pairs = zip(info.shape.values, expected, strict=True)
             if all(self.builder.analyzer.can_prove_equal(*pair) for pair in pairs):
                 return value
-        info = TensorStructInfo(ShapeExpr(expected), value.struct_info.dtype)
-        return self.builder.match_cast(value, info)
+        expected_info = TensorStructInfo(ShapeExpr(expected), info.dtype)
+        return self.builder.match_cast(value, expected_info)
 
 
 def from_exported_program(
-    exported_program: Any,
+    exported_program: object,
     *,
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
@@ -91,7 +122,7 @@ def from_exported_program(
     GraphError that lists all operators of the model that are not supported, and for models that
     are not exported or that change their buffers.
     """
-    program = exported_program
+    program: Any = exported_program
     if not hasattr(program, "graph_signature"):
         raise GraphError(
             f"the model is {kind_of(program)}, expected an exported program",
@@ -108,7 +139,7 @@ def from_exported_program(
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
     importer = _ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input, set(changed))
-    attrs: dict[str, Any] = {"buffers": list(changed)} if changed else {}
+    attrs: dict[str, object] = {"buffers": list(changed)} if changed else {}
     if keep_params_as_input:
         attrs |= {"num_input": len(inputs), PARAMS: values}
     builder = importer.builder
@@ -126,17 +157,17 @@ def from_exported_program(
     return builder.finalize()
 
 
-def _unknown(nodes: Any) -> list[Any]:
+def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
     """The calls of operators that have no row."""
     return [one for one in nodes if one.op == "call_function" and base_name(one) not in ROWS]
 
 
-def _decomposed(program: Any) -> Any:
+def _decomposed(program: ExportedProgram) -> ExportedProgram:
     """The program with operators that have no row in terms of others, as far as torch has them."""
     from torch._decomp import decomposition_table
     from torch.export import default_decompositions
 
-    tried: set[Any] = set()
+    tried: set[object] = set()
     while True:
         unknown = {node.target for node in _unknown(program.graph.nodes)} - tried
         if not unknown:
@@ -147,7 +178,7 @@ def _decomposed(program: Any) -> Any:
         program = program.run_decompositions(table) if table else program
 
 
-def _changes_views(nodes: Any) -> bool:
+def _changes_views(nodes: Iterable[FxNode]) -> bool:
     """Whether an operator changes an input, buffer or parameter, or a tensor that shares its memory
     with another one in use.
     """
@@ -160,7 +191,7 @@ def _changes_views(nodes: Any) -> bool:
     return False
 
 
-def _changed_state(program: Any) -> dict[str, Any]:
+def _changed_state(program: ExportedProgram) -> dict[str, FxNode]:
     """The buffers and parameters that a program changes, and the node of the new value of each.
 
     GraphError if an operator changes them that torch does not decompose (instance_norm).
@@ -183,8 +214,8 @@ def _changed_state(program: Any) -> dict[str, Any]:
 
 
 def _parameters(
-    importer: _ProgramImporter, program: Any, is_kept: bool, changed: set[str]
-) -> tuple[list[GraphVar], list[GraphVar], list[Any]]:
+    importer: _ProgramImporter, program: ExportedProgram, is_kept: bool, changed: set[str]
+) -> tuple[list[GraphVar], list[GraphVar], list[nd.NDArray]]:
     """The variables of inputs, with those of changed buffers, and of parameters that are kept, and
     the values of the latter.
     """
@@ -192,7 +223,7 @@ def _parameters(
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
     buffers: dict[str, GraphVar] = {}
-    values: list[Any] = []
+    values: list[nd.NDArray] = []
     for spec in program.graph_signature.input_specs:
         name = spec.arg.name
         node = placeholders[name]
@@ -202,8 +233,7 @@ def _parameters(
                 importer.values[node] = getattr(spec.arg, "value", None)
                 continue
             inputs.append(GraphVar(name, info))
-            is_number = isinstance(info, PrimStructInfo)
-            importer.values[node] = info.value if is_number else inputs[-1]
+            importer.values[node] = info.value if isinstance(info, PrimStructInfo) else inputs[-1]
             continue
         tensor = _tensor_of(program, spec)
         shape = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
@@ -218,7 +248,7 @@ def _parameters(
     return [*inputs, *[buffers[name] for name in _changed_state(program)]], params, values
 
 
-def _tensor_of(program: Any, spec: Any) -> Any:
+def _tensor_of(program: ExportedProgram, spec: InputSpec) -> TorchTensor:
     """The values of a parameter, buffer or constant."""
     for place in (program.state_dict, program.constants):
         if spec.target in place:
@@ -230,32 +260,33 @@ def _tensor_of(program: Any, spec: Any) -> Any:
     )
 
 
-def _info_of(node: Any, sizes: dict[str, Var]) -> Any:
+def _info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStructInfo | None:
     """The struct info of an input; None of a constant."""
-    value = node.meta.get("val")
+    value: Any = node.meta.get("val")
     if hasattr(value, "shape"):
         shape = [size_expr(one, sizes) for one in value.shape]
         return TensorStructInfo(tuple(shape), dtype_of(value.dtype))
     if hasattr(value, "node"):  # a symbolic number
-        return PrimStructInfo(value=size_expr(value, sizes))
+        (number,) = shape_expr([size_expr(value, sizes)]).values
+        return PrimStructInfo(value=number)
     return None
 
 
-def size_expr(size: Any, sizes: dict[str, Var]) -> Any:
+def size_expr(size: Any, sizes: dict[str, Var]) -> Size:
     """A size of torch as an int, or an expression of variables of sizes."""
     if isinstance(size, int):
         return size
     return _of_sympy(size.node.expr, sizes)
 
 
-def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Any:
+def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Size:
     """A formula of sympy as an expression."""
     if expr.is_Integer:
         return int(expr)
     if expr.is_Symbol:
         return sizes.setdefault(expr.name, Var(expr.name, "int64"))
     args = [_of_sympy(one, sizes) for one in expr.args]
-    combine: dict[str, Callable[..., Any]] = {
+    combine: dict[str, Callable[..., Size]] = {
         "Add": lambda *given: reduce(operator.add, given),
         "Mul": lambda *given: reduce(operator.mul, given),
         "Pow": lambda base, power: reduce(operator.mul, [base] * power),
@@ -276,7 +307,7 @@ def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Any:
     return found(*args)
 
 
-def _results(program: Any, result: Sequence[Any]) -> tuple[Any, ...]:
+def _results(program: ExportedProgram, result: Sequence[Value]) -> tuple[Value, ...]:
     """The outputs of the model, then the new values of its buffers."""
     pairs = list(zip(program.graph_signature.output_specs, result, strict=True))
     outputs = [one for spec, one in pairs if spec.kind.name == "USER_OUTPUT"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import GraphError, Subject, kind_of, repr_of, warn
@@ -14,8 +14,6 @@ from te_sched.relax.frontend.torch.importer import (
     MODULES,
     ROWS,
     Importer,
-    array_of,
-    dtype_of,
     refuse_unknown,
 )
 from te_sched.relax.frontend.torch.memory import (
@@ -24,11 +22,12 @@ from te_sched.relax.frontend.torch.memory import (
     refuse_changed_attributes,
 )
 from te_sched.relax.frontend.torch.nodes import base_name, display_name, place_of
+from te_sched.relax.frontend.torch.values import FxNode, TorchModule, Value, array_of, dtype_of
 
 
 def from_fx(
     model: Any,
-    input_info: Sequence[Any],
+    input_info: Sequence[object],
     *,
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
@@ -65,8 +64,8 @@ def from_fx(
     importer = Importer(modules)
     placeholders = [node for node in nodes if node.op == "placeholder"]
     inputs = _inputs(importer, placeholders, input_info)
-    params: list[Any] = []
-    attrs: dict[str, Any] = {}
+    params: list[GraphVar] = []
+    attrs: dict[str, object] = {}
     if keep_params_as_input:
         named = sorted(model.named_parameters(), key=lambda one: one[0])
         for name, tensor in named:
@@ -86,13 +85,15 @@ def from_fx(
     return builder.finalize()
 
 
-def refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+def refuse_changed_views(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
     """GraphError if a tensor is used after an operator has changed another one of its memory."""
     memory = owners(nodes, modules)
-    changed: dict[Any, tuple[Any, Any]] = {}  # of each memory: what changed it, through which node
+    changed: dict[
+        FxNode, tuple[FxNode, FxNode]
+    ] = {}  # of each memory: what changed it, through which node
     for node in nodes:
         for one in node.all_input_nodes:
-            by, through = changed.get(memory[one], (None, one))
+            by, through = changed.get(memory[one], (one, one))
             if through is not one and one is not by:
                 raise GraphError(
                     f"{one.name} is used after {by.name} has changed its memory",
@@ -104,14 +105,14 @@ def refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
             changed[memory[one]] = (node, one)
 
 
-def _warn_of_training(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+def _warn_of_training(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
     """Warn of normalizations that would use and change statistics if torch ran the model now."""
     names = [
         str(node.target)
         for node in nodes
         if node.op == "call_module"
-        and modules[node.target].training
-        and getattr(modules[node.target], "track_running_stats", False)
+        and modules[str(node.target)].training
+        and getattr(modules[str(node.target)], "track_running_stats", False)
     ]
     if names:
         warn(
@@ -121,7 +122,7 @@ def _warn_of_training(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
 
 
 def _inputs(
-    importer: Importer, placeholders: Sequence[Any], input_info: Sequence[Any]
+    importer: Importer, placeholders: Sequence[FxNode], input_info: Sequence[object]
 ) -> list[GraphVar]:
     """A variable for each input of the model."""
     used = [node for node in placeholders if node.users or not node.args]
@@ -145,11 +146,11 @@ def _inputs(
         importer.values[node] = variables[-1]
     for node in placeholders:
         if node not in importer.values:
-            importer.values[node] = node.args[0] if node.args else None
+            importer.values[node] = importer.value(node.args[0]) if node.args else None
     return variables
 
 
-def refuse_unknown_nodes(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+def refuse_unknown_nodes(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
     """GraphError that lists the operators that have no row."""
     refuse_unknown(
         [
@@ -160,26 +161,28 @@ def refuse_unknown_nodes(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
     )
 
 
-def _is_known(node: Any, modules: dict[str, Any]) -> bool:
+def _is_known(node: FxNode, modules: Mapping[str, TorchModule]) -> bool:
     if node.op == "call_module":
-        return type(modules[node.target]).__name__ in MODULES
+        return type(modules[str(node.target)]).__name__ in MODULES
     return base_name(node) in ROWS
 
 
-def _name_of(node: Any, modules: dict[str, Any]) -> str:
+def _name_of(node: FxNode, modules: Mapping[str, TorchModule]) -> str:
     if node.op == "call_module":
-        return f"torch.nn.{type(modules[node.target]).__name__}"
+        return f"torch.nn.{type(modules[str(node.target)]).__name__}"
     return display_name(node)
 
 
-def translate(importer: Importer, node: Any, modules: dict[str, Any], model: Any) -> Any:
+def translate(
+    importer: Importer, node: FxNode, modules: Mapping[str, TorchModule], model: Any
+) -> Value:
     """The value of a node."""
     if node.op == "get_attr":
         found = model
-        for name in node.target.split("."):
+        for name in str(node.target).split("."):
             found = getattr(found, name)
         return importer.param(found) if hasattr(found, "detach") else found
     if node.op == "call_module":
-        module = modules[node.target]
+        module = modules[str(node.target)]
         return importer.call(node, MODULES[type(module).__name__], module)
     return importer.call(node, ROWS[base_name(node)].rule)

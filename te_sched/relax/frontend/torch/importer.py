@@ -11,28 +11,45 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from te_sched import nd
-from te_sched.errors import GraphError, Subject, repr_of
+from te_sched.errors import GraphError, Subject
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import Constant, GraphExpr, PrimValue, Tuple
+from te_sched.ir.graph import Constant, GraphExpr, GraphVar, Tuple
 from te_sched.ir.struct_info import (
-    ShapeExpr,
     TensorStructInfo,
     TupleStructInfo,
 )
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import errors_of_rules
+from te_sched.relax.frontend.common import (
+    Size,
+    errors_of_rules,
+    shape_expr,
+    sizes_of_tensor,
+    tensor_info,
+)
 from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
 from te_sched.relax.frontend.torch.nodes import display_name, place_of
+from te_sched.relax.frontend.torch.values import (
+    FxNode,
+    TorchModule,
+    TorchTensor,
+    Value,
+    as_tuples,
+    constant_of,
+)
 
-Rule = Callable[..., Any]
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+Rule = Callable[..., Value]
+_R = TypeVar("_R", bound=Rule)
+
+# What a module of torch.nn adds to the arguments of its call.
+ModuleArguments = Callable[["Importer", TorchModule], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -52,14 +69,14 @@ ROWS: dict[str, TorchRow] = {}  # by name of the function: "softmax", "conv2d", 
 MODULES: dict[str, Rule] = {}  # by class of torch.nn: rule(importer, module, *args)
 
 
-def row(*names: str, **modules: Rule) -> Callable[[Rule], Rule]:
+def row(*names: str, **modules: ModuleArguments) -> Callable[[_R], _R]:
     """Add a row for functions, methods and operators of these names, and for modules.
 
     A module is given as a function of the importer and the module, which returns the arguments
     that follow the tensors of the call, by name; None if there are none.
     """
 
-    def add(rule: Rule) -> Rule:
+    def add(rule: _R) -> _R:
         for name in names:
             ROWS[name] = TorchRow(rule)
         for name, arguments in modules.items():
@@ -69,8 +86,8 @@ def row(*names: str, **modules: Rule) -> Callable[[Rule], Rule]:
     return add
 
 
-def _module_rule(rule: Rule, arguments: Rule) -> Rule:
-    def call(importer: Importer, module: Any, *args: Any, **kwargs: Any) -> Any:
+def _module_rule(rule: Rule, arguments: ModuleArguments) -> Rule:
+    def call(importer: Importer, module: TorchModule, *args: object, **kwargs: object) -> Value:
         return rule(importer, *args, **{**arguments(importer, module), **kwargs})
 
     return call
@@ -82,21 +99,21 @@ class Importer:
     A value is an expression of the graph, a number or size, or a list or tuple of values.
     """
 
-    def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, TorchModule] | None = None) -> None:
         self.builder = BlockBuilder()
-        self.modules = {} if modules is None else modules  # of torch.nn, by name
-        self.values: dict[Any, Any] = {}
-        self.params: dict[int, Any] = {}  # parameters of torch by identity: their expressions
-        self.node: Any = None  # the node that is being translated
-        self.alive: list[Any] = []  # so that an identity is not used twice
+        self.modules: Mapping[str, TorchModule] = modules or {}  # of torch.nn, by name
+        self.values: dict[FxNode, Value] = {}
+        self.params: dict[int, GraphExpr] = {}  # parameters of torch by identity: their expressions
+        self.node: FxNode  # the node that is being translated
+        self.alive: list[TorchTensor] = []  # so that an identity is not used twice
 
     # Values
 
-    def emit(self, expr: Any) -> Any:
+    def emit(self, expr: GraphExpr) -> GraphVar:
         """Bind an expression to a variable."""
         return self.builder.emit(expr)
 
-    def value(self, arg: Any) -> Any:
+    def value(self, arg: object) -> Any:
         """The value of an argument: of a node, or of a list, tuple, slice or dictionary of them."""
         if is_node(arg):
             return self.values[arg]
@@ -109,7 +126,7 @@ class Importer:
             return {key: self.value(one) for key, one in arg.items()}
         return arg
 
-    def param(self, tensor: Any) -> Any:
+    def param(self, tensor: TorchTensor | GraphExpr | None) -> GraphExpr | None:
         """A parameter, buffer or constant tensor of torch; None stays."""
         if tensor is None or isinstance(tensor, GraphExpr):
             return tensor
@@ -119,29 +136,15 @@ class Importer:
             self.alive.append(tensor)
         return found
 
-    def info(self, expr: Any) -> TensorStructInfo:
+    def info(self, expr: GraphExpr) -> TensorStructInfo:
         """The struct info of a tensor."""
-        known = expr.struct_info
-        if not isinstance(known, TensorStructInfo):
-            raise GraphError(
-                f"an operator of the model is given {repr_of(expr)}",
-                f"it is {known}",
-                "it takes a tensor",
-            )
-        return known
+        return tensor_info(expr)
 
-    def shape(self, expr: Any) -> list[Any]:
+    def shape(self, expr: GraphExpr) -> list[Size]:
         """The sizes of a tensor: ints, and expressions where they are not constant."""
-        shape = self.info(expr).shape
-        if not isinstance(shape, ShapeExpr):
-            raise GraphError(
-                f"the shape of {repr_of(expr)} is not known",
-                f"it is {self.info(expr)}",
-                "use an operator with a known shape before it",
-            )
-        return [size_of(one) for one in shape.values]
+        return sizes_of_tensor(expr, "use an operator with a known shape before it")
 
-    def axis(self, expr: Any, dim: int) -> int:
+    def axis(self, expr: GraphExpr, dim: int) -> int:
         """A dimension of a tensor, of which negative ones count from the end, as 0 or more."""
         rank = max(self.info(expr).ndim, 1)
         if not -rank <= dim < rank:
@@ -152,33 +155,36 @@ class Importer:
             )
         return dim % rank
 
-    def dtype(self, expr: Any) -> str:
+    def dtype(self, expr: GraphExpr) -> str:
         """The dtype of a tensor."""
         return self.info(expr).dtype
 
-    def is_tensor(self, value: Any) -> bool:
-        """Whether a value is an expression of a tensor."""
+    def is_tensor(self, value: object) -> TypeIs[GraphExpr]:
+        """Whether a value is an expression of a tensor.
+
+        For types it is one if it is an expression: operators take no tuples.
+        """
         return isinstance(value, GraphExpr) and isinstance(value.struct_info_, TensorStructInfo)
 
-    def number(self, value: Any, dtype: str) -> Constant:
+    def number(self, value: float, dtype: str) -> Constant:
         """A number as a constant."""
         return const(value, dtype)
 
-    def cast(self, expr: Any, dtype: str) -> Any:
+    def cast(self, expr: GraphExpr, dtype: str) -> GraphExpr:
         """A tensor with another dtype; itself if it has it."""
         return expr if self.dtype(expr) == dtype else self.emit(R.astype(expr, dtype))
 
-    def reshape(self, x: Any, sizes: list[Any]) -> Any:
+    def reshape(self, x: GraphExpr, sizes: Sequence[Size]) -> GraphVar:
         """A tensor with other sizes, which may be 0; one may be -1."""
         if any(type(one) is int and one == 0 for one in sizes):  # R.reshape keeps a size for 0
             return self.emit(R.zeros([max(one, 0) for one in sizes], self.dtype(x)))
         return self.emit(R.reshape(x, sizes))
 
-    def is_equal(self, a: Any, b: Any) -> bool:
+    def is_equal(self, a: Size, b: Size) -> bool:
         """Whether two sizes are known to be equal."""
-        return self.builder.analyzer.can_prove_equal(*ShapeExpr((a, b)).values)
+        return self.builder.analyzer.can_prove_equal(*shape_expr([a, b]).values)
 
-    def broadcast(self, x: Any, sizes: list[Any]) -> Any:
+    def broadcast(self, x: GraphExpr, sizes: Sequence[Size]) -> GraphExpr:
         """A tensor broadcast to sizes; itself if it has them."""
         shape = self.shape(x)
         if len(shape) == len(sizes) and all(map(self.is_equal, shape, sizes)):
@@ -187,7 +193,7 @@ class Importer:
 
     # Functions
 
-    def run(self, nodes: Iterable[Any], translate: Callable[[Any], Any]) -> Any:
+    def run(self, nodes: Iterable[FxNode], translate: Callable[[FxNode], Value]) -> Any:
         """Translate nodes in order; the result is the value of the node of outputs."""
         for node in nodes:
             if node.op == "output":
@@ -198,7 +204,7 @@ class Importer:
                     self.values[node] = translate(node)
         return None
 
-    def call(self, node: Any, rule: Rule, *args: Any) -> Any:
+    def call(self, node: FxNode, rule: Rule, *args: TorchModule) -> Value:
         """The value of a call."""
         self.node = node
         given = [self.value(one) for one in node.args]
@@ -210,24 +216,25 @@ class Importer:
             given, kwargs = arranged(node, rule, given, kwargs, module)
         found = self.refined(rule(self, *args, *given, **kwargs))
         for changed in changed_arguments(node, self.modules):
-            if self.is_tensor(found) and self.is_tensor(self.values.get(changed)):
-                found = self.cast(found, self.dtype(self.values[changed]))
+            before = self.values.get(changed)
+            if self.is_tensor(found) and self.is_tensor(before):
+                found = self.cast(found, self.dtype(before))
             self.values[changed] = found
         return found
 
-    def known_parts(self, dim: int) -> list[Any] | None:
+    def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, if they are known."""
         return None
 
-    def known_sizes(self) -> tuple[Any, ...] | None:
+    def known_sizes(self) -> tuple[Expr, ...] | None:
         """The sizes of the result of the current node, if the graph has them."""
         return None
 
-    def refined(self, value: Any) -> Any:
+    def refined(self, value: Value) -> Value:
         """The value of the current node, with its sizes if the graph has them."""
         return value
 
-    def output(self, result: Any, *, unwrap_unit: bool, no_bind: bool) -> Any:
+    def output(self, result: Value, *, unwrap_unit: bool, no_bind: bool) -> GraphExpr:
         """Bind the result of the function in its dataflow block."""
         _check_results(result)
         is_number = isinstance(result, bool | int | float)
@@ -244,11 +251,11 @@ class Importer:
         return self.builder.emit_output(result)
 
 
-def _name_and_place(node: Any) -> str:
+def _name_and_place(node: FxNode) -> str:
     return f"{node.name}{place_of(node)}"
 
 
-def _check_results(result: Any, path: str = "the output") -> None:
+def _check_results(result: Value, path: str = "the output") -> None:
     """GraphError for a result that is not a tensor, number or tuple of them."""
     if isinstance(result, list | tuple | dict):
         parts = result.items() if isinstance(result, dict) else enumerate(result)
@@ -262,49 +269,7 @@ def _check_results(result: Any, path: str = "the output") -> None:
         )
 
 
-class TorchSizes(tuple[Any, ...]):
-    """The sizes of a tensor, as `x.size()` gives them."""
-
-
-def size_of(size: Any) -> Any:
-    """A size as an int, where it is constant."""
-    return int(size.value) if hasattr(size, "value") else size
-
-
-def as_tuples(value: Any) -> Any:
-    """Lists and tuples of expressions as an expression; numbers as values of the graph."""
-    if isinstance(value, TorchSizes):
-        return ShapeExpr(value)
-    if isinstance(value, Expr):
-        return PrimValue(value)
-    if isinstance(value, list | tuple):
-        return Tuple(tuple([as_tuples(one) for one in value]))
-    if isinstance(value, dict):
-        return Tuple(tuple([as_tuples(one) for one in value.values()]))
-    if isinstance(value, bool | int | float):
-        return const(value, "bool" if isinstance(value, bool) else None)
-    return value
-
-
-def constant_of(tensor: Any) -> Constant:
-    """A tensor of torch as a constant."""
-    return Constant(array_of(tensor))
-
-
-def array_of(tensor: Any) -> nd.NDArray:
-    """The values of a tensor of torch, copied."""
-    tensor = tensor.detach().cpu()
-    if str(tensor.dtype) == "torch.bfloat16":
-        return nd.from_dlpack(tensor.contiguous().clone())
-    return nd.array(np.ascontiguousarray(tensor.numpy()) if tensor.ndim else tensor.numpy())
-
-
-def dtype_of(given: Any) -> str:
-    """The name of a dtype of torch."""
-    return str(given).removeprefix("torch.")
-
-
-def refuse_unknown(unknown: Sequence[tuple[str, Any]]) -> None:
+def refuse_unknown(unknown: Sequence[tuple[str, FxNode]]) -> None:
     """GraphError that lists all operators of a model that have no row, and where they are."""
     if not unknown:
         return

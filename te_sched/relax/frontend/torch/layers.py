@@ -2,49 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from te_sched.errors import GraphError, repr_of
-from te_sched.ir.graph import Constant, TupleGetItem
+from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import (
+    Size,
+    fixed_size,
+    several,
+)
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.windows import begun_inside, places_of_maxima, resampled
+from te_sched.relax.frontend.torch.values import (
+    Factors,
+    Ints,
+    OutputSize,
+    Scalar,
+    Sizes,
+    TorchModule,
+    Value,
+)
+from te_sched.relax.frontend.windows import Array, begun_inside, places_of_maxima, resampled
+
+_T = TypeVar("_T")
+
+Padding = Ints | str
 
 
-def _several(given: Any, count: int) -> list[Any]:
+def _several(given: _T | Sequence[_T], count: int) -> list[_T]:
     """A value for each dimension, given as one or as a list."""
-    if isinstance(given, list | tuple):
-        return list(given) * (count if len(given) == 1 else 1)
-    return [given] * count
+    values = several(given, count)
+    return values * count if len(values) == 1 else values
 
 
 # Products
 
 
 @row("matmul", "bmm", "mm", "mv", "dot", "__matmul__")
-def _matmul(imp: Importer, a: Any, b: Any) -> Any:
+def _matmul(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
     a, b = promoted(imp, a, b)
     return imp.emit(R.matmul(a, b, out_dtype=imp.dtype(a)))
 
 
-def _weights(imp: Importer, module: Any) -> dict[str, Any]:
+def _weights(imp: Importer, module: TorchModule) -> dict[str, object]:
     return {"weight": imp.param(module.weight), "bias": imp.param(module.bias)}
 
 
 @row("linear", Linear=_weights)
-def _linear(imp: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
+def _linear(
+    imp: Importer, x: GraphExpr, weight: GraphExpr, bias: GraphExpr | None = None
+) -> GraphExpr:
     return imp.emit(R.linear(x, weight, bias, imp.dtype(x)))
 
 
 @row("addmm")
-def _addmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmm(
+    imp: Importer, c: GraphExpr, a: GraphExpr, b: GraphExpr, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> GraphExpr:
     product = _matmul(imp, a, b)
     if alpha != 1:
         product = imp.emit(R.multiply(product, const(alpha, imp.dtype(product))))
@@ -56,7 +77,9 @@ def _addmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any =
 
 
 @row("baddbmm")
-def _baddbmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def _baddbmm(
+    imp: Importer, c: GraphExpr, a: GraphExpr, b: GraphExpr, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> GraphExpr:
     product = imp.emit(R.matmul(a, b))
     if alpha != 1:
         product = imp.emit(R.multiply(product, const(alpha, imp.dtype(product))))
@@ -68,13 +91,13 @@ def _baddbmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any
 
 
 @row("einsum")
-def _einsum(imp: Importer, subscripts: Any, *operands: Any, path: Any = None) -> Any:
+def _einsum(imp: Importer, subscripts: str, *operands: GraphExpr, path: object = None) -> GraphExpr:
     is_list = len(operands) == 1 and isinstance(operands[0], list | tuple)
     return imp.emit(R.einsum(operands[0] if is_list else operands, subscripts))
 
 
 @row("outer")
-def _outer(imp: Importer, a: Any, b: Any) -> Any:
+def _outer(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
     column = imp.emit(R.expand_dims(a, 1))
     return imp.emit(R.multiply(column, b))
 
@@ -85,16 +108,15 @@ def _outer(imp: Importer, a: Any, b: Any) -> Any:
 _LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 
 
-def _with_bias(imp: Importer, y: Any, bias: Any) -> Any:
+def _with_bias(imp: Importer, y: GraphExpr, bias: GraphExpr | None) -> GraphExpr:
     if bias is None:
         return y
-    shape = [1] * imp.info(y).ndim
-    shape[1] = -1
+    shape: list[Size] = [1] * imp.info(y).ndim
     shape[1] = imp.shape(bias)[0]
     return imp.emit(R.add(y, imp.reshape(bias, shape)))
 
 
-def _unbatched(imp: Importer, x: Any, rank: int) -> tuple[Any, bool]:
+def _unbatched(imp: Importer, x: GraphExpr, rank: int) -> tuple[GraphExpr, bool]:
     """The input with a batch, and whether it had none."""
     if imp.info(x).ndim == rank + 2:
         return x, False
@@ -104,14 +126,14 @@ def _unbatched(imp: Importer, x: Any, rank: int) -> tuple[Any, bool]:
 def _convolve(
     imp: Importer,
     rank: int,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None,
+    stride: Ints,
+    padding: Padding,
+    dilation: Ints,
     groups: int,
-) -> Any:
+) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
     data, kernel = _LAYOUTS[rank]
     if isinstance(padding, str):
@@ -120,7 +142,7 @@ def _convolve(
         x,
         weight,
         strides=_several(stride, rank),
-        padding=padding if _is_whole(padding, rank) else _several(padding, rank),
+        padding=_several(padding, rank),
         dilation=_several(dilation, rank),
         groups=groups,
         data_layout=data,
@@ -131,22 +153,19 @@ def _convolve(
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
-def _is_whole(padding: Any, rank: int) -> bool:
-    return isinstance(padding, list | tuple) and len(padding) == 2 * rank
-
-
 def _padding_of(
-    imp: Importer, mode: str, weight: Any, stride: Any, dilation: Any, rank: int
+    imp: Importer, mode: str, weight: GraphExpr, stride: Ints, dilation: Ints, rank: int
 ) -> list[int]:
     """The padding of "same" or "valid", before and after each dimension."""
     if mode == "valid":
         return [0] * rank
     kernel = imp.shape(weight)[2:]
-    total = [d * (k - 1) for d, k in zip(_several(dilation, rank), kernel, strict=True)]
+    pairs = zip(_several(dilation, rank), kernel, strict=True)
+    total = [d * (fixed_size(k, "pad for windows of") - 1) for d, k in pairs]
     return [one // 2 for one in total] + [one - one // 2 for one in total]
 
 
-def _conv_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _conv_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     if getattr(m, "padding_mode", "zeros") != "zeros":
         raise GraphError(
             f"padding_mode={m.padding_mode!r} of a convolution is not supported",
@@ -165,57 +184,57 @@ def _conv_arguments(imp: Importer, m: Any) -> dict[str, Any]:
 @row("conv1d", Conv1d=_conv_arguments)
 def _conv1d(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None = None,
+    stride: Ints = 1,
+    padding: Padding = 0,
+    dilation: Ints = 1,
     groups: int = 1,
-) -> Any:
+) -> GraphExpr:
     return _convolve(imp, 1, x, weight, bias, stride, padding, dilation, groups)
 
 
 @row("conv2d", Conv2d=_conv_arguments)
 def _conv2d(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None = None,
+    stride: Ints = 1,
+    padding: Padding = 0,
+    dilation: Ints = 1,
     groups: int = 1,
-) -> Any:
+) -> GraphExpr:
     return _convolve(imp, 2, x, weight, bias, stride, padding, dilation, groups)
 
 
 @row("conv3d", Conv3d=_conv_arguments)
 def _conv3d(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None = None,
+    stride: Ints = 1,
+    padding: Padding = 0,
+    dilation: Ints = 1,
     groups: int = 1,
-) -> Any:
+) -> GraphExpr:
     return _convolve(imp, 3, x, weight, bias, stride, padding, dilation, groups)
 
 
 def _transposed(
     imp: Importer,
     rank: int,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
     groups: int,
-    dilation: Any,
-) -> Any:
+    dilation: Ints,
+) -> GraphExpr:
     if rank > 2:
         raise GraphError(
             f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
@@ -238,22 +257,22 @@ def _transposed(
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
-def _transposed_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _transposed_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {**_conv_arguments(imp, m), "output_padding": m.output_padding}
 
 
 @row("conv_transpose1d", ConvTranspose1d=_transposed_arguments)
 def _conv_transpose1d(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    dilation: Ints = 1,
+) -> GraphExpr:
     args = (stride, padding, output_padding, groups, dilation)
     return _transposed(imp, 1, x, weight, bias, *args)
 
@@ -261,15 +280,15 @@ def _conv_transpose1d(
 @row("conv_transpose2d", ConvTranspose2d=_transposed_arguments)
 def _conv_transpose2d(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    dilation: Ints = 1,
+) -> GraphExpr:
     args = (stride, padding, output_padding, groups, dilation)
     return _transposed(imp, 2, x, weight, bias, *args)
 
@@ -277,17 +296,17 @@ def _conv_transpose2d(
 @row("convolution", "_convolution")
 def _convolution(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
     transposed: bool,
-    output_padding: Any,
+    output_padding: Ints,
     groups: int,
-    *flags: Any,
-) -> Any:
+    *flags: object,
+) -> GraphExpr:
     rank = imp.info(weight).ndim - 2
     if transposed:
         return _transposed(
@@ -299,7 +318,7 @@ def _convolution(
 # Pooling
 
 
-def _pool_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _pool_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     names = (
         "kernel_size",
         "stride",
@@ -316,14 +335,14 @@ def _pool_arguments(imp: Importer, m: Any) -> dict[str, Any]:
 def _max_pool(
     imp: Importer,
     rank: int,
-    x: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    x: GraphExpr,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
     ceil_mode: bool,
     return_indices: bool,
-) -> Any:
+) -> Value:
     """The largest elements of windows; a pair of them and their places if `return_indices`."""
     x, is_single = _unbatched(imp, x, rank)
     kernel, pads = _several(kernel_size, rank), _several(padding, rank)
@@ -348,17 +367,17 @@ def _max_pool(
     return tuple(found) if return_indices else found[0]
 
 
-def _max_pool_rule(rank: int, returns_indices: bool = False) -> Callable[..., Any]:
+def _max_pool_rule(rank: int, returns_indices: bool = False) -> Callable[..., Value]:
     def rule(
         imp: Importer,
-        x: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        x: GraphExpr,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
         return_indices: bool = returns_indices,
-    ) -> Any:
+    ) -> Value:
         sizes = (kernel_size, stride, padding, dilation)
         return _max_pool(imp, rank, x, *sizes, ceil_mode, return_indices or returns_indices)
 
@@ -376,14 +395,14 @@ for _rank in (1, 2, 3):
 def _avg_pool(
     imp: Importer,
     rank: int,
-    x: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
+    x: GraphExpr,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> Any:
+) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
     kernel = _several(kernel_size, rank)
     pads = _several(padding, rank)
@@ -415,27 +434,27 @@ def _avg_pool(
 @row("avg_pool1d", AvgPool1d=_pool_arguments)
 def _avg_pool1d(
     imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: GraphExpr,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:
+) -> GraphExpr:
     return _avg_pool(imp, 1, x, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 @row("avg_pool2d", AvgPool2d=_pool_arguments)
 def _avg_pool2d(
     imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: GraphExpr,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Any:
+    divisor_override: int | None = None,
+) -> GraphExpr:
     flags = (ceil_mode, count_include_pad, divisor_override)
     return _avg_pool(imp, 2, x, kernel_size, stride, padding, *flags)
 
@@ -443,52 +462,52 @@ def _avg_pool2d(
 @row("avg_pool3d", AvgPool3d=_pool_arguments)
 def _avg_pool3d(
     imp: Importer,
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: GraphExpr,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Any:
+    divisor_override: int | None = None,
+) -> GraphExpr:
     flags = (ceil_mode, count_include_pad, divisor_override)
     return _avg_pool(imp, 3, x, kernel_size, stride, padding, *flags)
 
 
-def _adaptive(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
+def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
     spatial = imp.shape(x)[2:]
-    sizes = _several(output_size, rank)
-    sizes = [spatial[n] if one is None else one for n, one in enumerate(sizes)]
+    given = enumerate(_several(output_size, rank))
+    sizes = [spatial[n] if size is None else size for n, size in given]
     pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
     y = imp.emit(pool(x, sizes, layout=_LAYOUTS[rank][0]))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
-def _output_size(imp: Importer, m: Any) -> dict[str, Any]:
+def _output_size(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {"output_size": m.output_size}
 
 
 @row("adaptive_avg_pool1d", AdaptiveAvgPool1d=_output_size)
-def _adaptive_avg_pool1d(imp: Importer, x: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool1d(imp: Importer, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     return _adaptive(imp, 1, x, output_size)
 
 
 @row("adaptive_avg_pool2d", "_adaptive_avg_pool2d", AdaptiveAvgPool2d=_output_size)
-def _adaptive_avg_pool2d(imp: Importer, x: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool2d(imp: Importer, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     return _adaptive(imp, 2, x, output_size)
 
 
 @row("adaptive_avg_pool3d", "_adaptive_avg_pool3d", AdaptiveAvgPool3d=_output_size)
-def _adaptive_avg_pool3d(imp: Importer, x: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool3d(imp: Importer, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     return _adaptive(imp, 3, x, output_size)
 
 
-def _maxima(imp: Importer, m: Any) -> dict[str, Any]:
+def _maxima(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {"output_size": m.output_size, "return_indices": m.return_indices}
 
 
-def _adaptive_max(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
+def _adaptive_max(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     """The largest element of each part of every dimension."""
     first = imp.info(x).ndim - rank
     for n, size in enumerate(_several(output_size, rank)):
@@ -516,12 +535,12 @@ for _rank in (1, 2, 3):
 
     def _rule(
         imp: Importer,
-        x: Any,
-        output_size: Any,
+        x: GraphExpr,
+        output_size: OutputSize,
         return_indices: bool = False,
         *,
         rank: int = _rank,
-    ) -> Any:
+    ) -> Value:
         found = _adaptive_max(imp, rank, x, output_size)
         target = imp.node.target
         is_aten = hasattr(target, "overloadpacket") or hasattr(target, "overloads")
@@ -534,7 +553,9 @@ for _rank in (1, 2, 3):
 # Norms
 
 
-def _ones_or(imp: Importer, given: Any, shape: list[Any], dtype: str, value: int) -> Any:
+def _ones_or(
+    imp: Importer, given: GraphExpr | None, shape: Sequence[Size], dtype: str, value: int
+) -> GraphExpr:
     if given is not None:
         return given
     if not all(isinstance(one, int) for one in shape):
@@ -544,14 +565,14 @@ def _ones_or(imp: Importer, given: Any, shape: list[Any], dtype: str, value: int
 
 def _batch_norm(
     imp: Importer,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    mean: Any,
-    var: Any,
+    x: GraphExpr,
+    weight: GraphExpr | None,
+    bias: GraphExpr | None,
+    mean: GraphExpr | None,
+    var: GraphExpr | None,
     eps: float,
     momentum: float = 0.1,
-) -> Any:
+) -> GraphExpr:
     if mean is None or var is None:
         raise GraphError(
             "batch_norm normalizes with the statistics of the batch",
@@ -573,7 +594,7 @@ def _batch_norm(
     return imp.emit(TupleGetItem(imp.emit(call), 0))
 
 
-def _batch_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _batch_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {
         **_weights(imp, m),
         "running_mean": imp.param(m.running_mean),
@@ -591,17 +612,17 @@ def _batch_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
 )
 def _batch_norm_function(
     imp: Importer,
-    x: Any,
+    x: GraphExpr,
     *args: Any,
-    weight: Any = None,
-    bias: Any = None,
-    running_mean: Any = None,
-    running_var: Any = None,
+    weight: GraphExpr | None = None,
+    bias: GraphExpr | None = None,
+    running_mean: GraphExpr | None = None,
+    running_var: GraphExpr | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> GraphExpr:
     """aten's order is weight, bias, mean, variance; that of torch.nn.functional the reverse."""
     given = list(args)
     names = {"weight": weight, "bias": bias, "mean": running_mean, "var": running_var}
@@ -624,25 +645,32 @@ def _batch_norm_function(
 
 @row("_native_batch_norm_legit_no_training")
 def _native_batch_norm(
-    imp: Importer, x: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    weight: GraphExpr | None,
+    bias: GraphExpr | None,
+    mean: GraphExpr | None,
+    var: GraphExpr | None,
+    momentum: float,
+    eps: float,
+) -> Value:
     return (_batch_norm(imp, x, weight, bias, mean, var, eps, momentum), None, None)
 
 
-def _layer_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _layer_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {**_weights(imp, m), "normalized_shape": m.normalized_shape, "eps": m.eps}
 
 
 @row("layer_norm", LayerNorm=_layer_norm_arguments)
 def _layer_norm(
     imp: Importer,
-    x: Any,
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
+    x: GraphExpr,
+    normalized_shape: Ints,
+    weight: GraphExpr | None = None,
+    bias: GraphExpr | None = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Any:
+) -> GraphExpr:
     shape = _several(normalized_shape, 1)
     dtype = imp.dtype(x)
     gamma = _ones_or(imp, weight, shape, dtype, 1)
@@ -653,8 +681,13 @@ def _layer_norm(
 
 @row("native_layer_norm")
 def _native_layer_norm(
-    imp: Importer, x: Any, shape: Any, weight: Any, bias: Any, eps: float
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    shape: Ints,
+    weight: GraphExpr | None,
+    bias: GraphExpr | None,
+    eps: float,
+) -> Value:
     return (_layer_norm(imp, x, shape, weight, bias, eps), None, None)
 
 
@@ -667,8 +700,12 @@ def _native_layer_norm(
     },
 )
 def _rms_norm(
-    imp: Importer, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    normalized_shape: Ints,
+    weight: GraphExpr | None = None,
+    eps: float | None = None,
+) -> GraphExpr:
     shape = _several(normalized_shape, 1)
     gamma = _ones_or(imp, weight, shape, imp.dtype(x), 1)
     small = float(np.finfo(imp.dtype(x)).eps) if eps is None else eps
@@ -681,13 +718,13 @@ def _rms_norm(
 )
 def _group_norm(
     imp: Importer,
-    x: Any,
+    x: GraphExpr,
     num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
+    weight: GraphExpr | None = None,
+    bias: GraphExpr | None = None,
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> GraphExpr:
     channels = [imp.shape(x)[1]]
     dtype = imp.dtype(x)
     call = R.nn.group_norm(
@@ -704,12 +741,20 @@ def _group_norm(
 
 @row("native_group_norm")
 def _native_group_norm(
-    imp: Importer, x: Any, weight: Any, bias: Any, n: Any, c: Any, hxw: Any, group: int, eps: float
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    weight: GraphExpr | None,
+    bias: GraphExpr | None,
+    n: object,
+    c: GraphExpr,
+    hxw: object,
+    group: int,
+    eps: float,
+) -> Value:
     return (_group_norm(imp, x, group, weight, bias, eps), None, None)
 
 
-def _instance_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+def _instance_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
     is_tracked = m.track_running_stats
     given = {} if is_tracked else {"running_mean": None, "running_var": None}
     return {**_batch_norm_arguments(imp, m), **given, "use_input_stats": not is_tracked}
@@ -723,25 +768,30 @@ def _instance_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
 )
 def _instance_norm(
     imp: Importer,
-    x: Any,
-    weight: Any = None,
-    bias: Any = None,
-    running_mean: Any = None,
-    running_var: Any = None,
+    x: GraphExpr,
+    weight: GraphExpr | None = None,
+    bias: GraphExpr | None = None,
+    running_mean: GraphExpr | None = None,
+    running_var: GraphExpr | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
-    *rest: Any,
-) -> Any:
+    *rest: object,
+) -> GraphExpr:
     if not use_input_stats:
         return _batch_norm(imp, x, weight, bias, running_mean, running_var, eps, momentum)
-    return _group_norm(imp, x, imp.shape(x)[1], weight, bias, eps)
+    return _group_norm(imp, x, fixed_size(imp.shape(x)[1], "normalize"), weight, bias, eps)
 
 
 @row("normalize")
 def _normalize(
-    imp: Importer, x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    p: float = 2.0,
+    dim: int = 1,
+    eps: float = 1e-12,
+    out: object = None,
+) -> GraphExpr:
     size = ROWS["norm"].rule(imp, x, p, dim, True)
     return imp.emit(R.divide(x, imp.emit(R.maximum(size, const(eps, imp.dtype(x))))))
 
@@ -750,7 +800,9 @@ def _normalize(
 
 
 @row("embedding")
-def _embedding_aten(imp: Importer, weight: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+def _embedding_aten(
+    imp: Importer, weight: GraphExpr, indices: GraphExpr, *args: object, **kwargs: object
+) -> GraphExpr:
     if not imp.info(weight).dtype.startswith(("float", "bfloat")):  # F.embedding(input, weight)
         weight, indices = indices, weight
     places = imp.cast(indices, "int32")
@@ -762,7 +814,7 @@ def _embedding_aten(imp: Importer, weight: Any, indices: Any, *args: Any, **kwar
     return imp.reshape(rows, [*shape, imp.shape(weight)[1]])
 
 
-def _embedding_module(imp: Importer, m: Any) -> dict[str, Any]:
+def _embedding_module(imp: Importer, m: TorchModule) -> dict[str, object]:
     return {"indices": imp.param(m.weight)}
 
 
@@ -772,16 +824,16 @@ row(Embedding=_embedding_module)(_embedding_aten)
 @row("scaled_dot_product_attention")
 def _attention(
     imp: Importer,
-    q: Any,
-    k: Any,
-    v: Any,
-    attn_mask: Any = None,
+    q: GraphExpr,
+    k: GraphExpr,
+    v: GraphExpr,
+    attn_mask: GraphExpr | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> GraphExpr:
     rank = imp.info(q).ndim
     if not 2 <= rank <= 4:
         raise GraphError(
@@ -790,7 +842,7 @@ def _attention(
             "use 2, 3 or 4 dimensions",
         )
     if enable_gqa:  # several queries for each key
-        times = imp.shape(q)[-3] // imp.shape(k)[-3]
+        times = fixed_size(imp.shape(q)[-3] // imp.shape(k)[-3], "repeat")
         k, v = [imp.emit(R.repeat(one, times, rank - 3)) for one in (k, v)]
     added = {2: [0, 1], 3: [1], 4: []}[rank]
     if added:
@@ -803,14 +855,14 @@ def _attention(
             attn_mask = imp.emit(R.expand_dims(attn_mask, 1))
         bias = _bias_of(imp, attn_mask, q)
     mask = "TopLeft" if is_causal else None
-    found = imp.emit(R.nn.attention(q, k, v, bias, scale, mask))
-    found = imp.emit(R.permute_dims(found, axes))
+    scores = imp.emit(R.nn.attention(q, k, v, bias, scale, mask))
+    found: GraphExpr = imp.emit(R.permute_dims(scores, axes))
     if attn_mask is not None and imp.dtype(attn_mask) == "bool":
         found = _where_some(imp, attn_mask, found)
     return imp.emit(R.squeeze(found, added)) if added else found
 
 
-def _where_some(imp: Importer, mask: Any, found: Any) -> Any:
+def _where_some(imp: Importer, mask: GraphExpr, found: GraphExpr) -> GraphExpr:
     """The results of queries for which a mask has keys; 0 for others."""
     if isinstance(mask, Constant) and mask.data.numpy().any(-1).all():
         return found
@@ -818,7 +870,7 @@ def _where_some(imp: Importer, mask: Any, found: Any) -> Any:
     return imp.emit(R.where(has_key, found, const(0, imp.dtype(found))))
 
 
-def _bias_of(imp: Importer, mask: Any, q: Any) -> Any:
+def _bias_of(imp: Importer, mask: GraphExpr, q: GraphExpr) -> GraphExpr:
     """A mask as what is added to the scores, of four dimensions."""
     dtype = imp.dtype(q)
     if imp.dtype(mask) == "bool":
@@ -841,21 +893,25 @@ def _bias_of(imp: Importer, mask: Any, q: Any) -> Any:
 )
 def _interpolate(
     imp: Importer,
-    x: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    x: GraphExpr,
+    size: Sizes | None = None,
+    scale_factor: Factors = None,
     mode: str = "nearest",
-    align_corners: Any = None,
-    recompute_scale_factor: Any = None,
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Any:
+) -> GraphExpr:
     shape = imp.shape(x)
     count = len(shape) - 2
-    factors: list[Any] = [None] * count
-    if size is None:
-        factors = _several(scale_factor, count)
-        size = [_scaled(one, factor) for one, factor in zip(shape[2:], factors, strict=True)]
-    size = _several(size, count)
+    factors: Sequence[float | None] = [None] * count
+    sizes: list[Size]
+    if size is not None:
+        sizes = _several(size, count)
+    elif scale_factor is not None:
+        factors = scales = _several(scale_factor, count)
+        sizes = [_scaled(old, scale) for old, scale in zip(shape[2:], scales, strict=True)]
+    else:
+        raise GraphError("interpolation has neither size nor scale_factor", "", "give one of them")
     if antialias or mode not in _MODES:
         what = "with antialias" if antialias else f"with mode {repr_of(mode)}"
         raise GraphError(
@@ -865,30 +921,33 @@ def _interpolate(
         )
     ratios = [
         new / old if not factor or recompute_scale_factor else factor
-        for old, new, factor in zip(shape[2:], size, factors, strict=True)
+        for old, new, factor in zip(shape[2:], sizes, factors, strict=True)
         if isinstance(old, int) and isinstance(new, int) and old
     ]
-    is_whole = all(one == new / old for one, old, new in zip(ratios, shape[2:], size, strict=False))
+    is_whole = all(
+        one == new / old for one, old, new in zip(ratios, shape[2:], sizes, strict=False)
+    )
     if count != 2 or not is_whole or mode == "nearest-exact":
         if len(ratios) < count:
             raise GraphError(
                 f"cannot interpolate a tensor of shape {shape}", "", "use images of whole factors"
             )
-        for n, (new, ratio) in enumerate(zip(size, ratios, strict=True)):
-            places = _sources(shape[n + 2], new, ratio, mode, bool(align_corners))
+        for n, (new, ratio) in enumerate(zip(sizes, ratios, strict=True)):
+            extent, length = fixed_size(shape[n + 2], "resize"), fixed_size(new, "resize to")
+            places = _sources(extent, length, ratio, mode, bool(align_corners))
             method = {"n": "nearest", "b": "cubic"}.get(mode[0], "linear")
             method = "linear" if mode == "bilinear" else method
-            x = resampled(imp.builder, x, n + 2, shape[n + 2], places, method)
+            x = resampled(imp.builder, x, n + 2, extent, places, method)
         return x
     (height, width), modes = shape[2:], _MODES
     transformation, rounding = "align_corners" if align_corners else "half_pixel", "round"
-    extents = ((height, size[0]), (width, size[1]))
+    extents = ((height, sizes[0]), (width, sizes[1]))
     if mode == "nearest" and not all(_is_multiple(*one) for one in extents):
         is_exact = all(_is_multiple(new, old) for old, new in extents)
         transformation, rounding = "asymmetric", "round" if is_exact else "floor"
     call = R.image.resize2d(
         x,
-        size,
+        sizes,
         layout="NCHW",
         method=modes[mode],
         coordinate_transformation_mode=transformation,
@@ -904,7 +963,7 @@ _MODES = {
 }
 
 
-def _scaled(size: Any, factor: float) -> Any:
+def _scaled(size: Size, factor: float) -> Size:
     """A size times a factor, rounded down."""
     if isinstance(size, int):
         return int(size * factor)
@@ -912,9 +971,9 @@ def _scaled(size: Any, factor: float) -> Any:
     return size * ratio.numerator // ratio.denominator
 
 
-def _sources(extent: int, size: int, ratio: float, mode: str, is_aligned: bool) -> Any:
+def _sources(extent: int, size: int, ratio: float, mode: str, is_aligned: bool) -> Array:
     """The places between which the elements of a larger or smaller dimension are."""
-    places = np.arange(size)
+    places = np.arange(size, dtype=np.float64)
     if mode == "nearest":
         return np.floor(places / ratio)
     if is_aligned:
@@ -923,26 +982,33 @@ def _sources(extent: int, size: int, ratio: float, mode: str, is_aligned: bool) 
     return np.floor(half) if mode == "nearest-exact" else half - 0.5
 
 
-def _is_multiple(size: Any, new: Any) -> bool:
+def _is_multiple(size: Size, new: Size) -> bool:
     return isinstance(size, int) and isinstance(new, int) and new % size == 0
 
 
 @row("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
 def _upsample_nearest_exact(
-    imp: Importer, x: Any, size: Any, factors: Any = None, *rest: Any
-) -> Any:
+    imp: Importer, x: GraphExpr, size: Sizes, factors: Factors = None, *rest: object
+) -> GraphExpr:
     return _interpolate(imp, x, size, None if size is not None else factors, "nearest-exact")
 
 
 @row("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def _upsample_nearest(imp: Importer, x: Any, size: Any, factors: Any = None, *rest: Any) -> Any:
+def _upsample_nearest(
+    imp: Importer, x: GraphExpr, size: Sizes, factors: Factors = None, *rest: object
+) -> GraphExpr:
     return _interpolate(imp, x, size, None if size is not None else factors, "nearest")
 
 
 @row("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def _upsample_bilinear(
-    imp: Importer, x: Any, size: Any, align_corners: bool, factors: Any = None, *rest: Any
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    size: Sizes,
+    align_corners: bool,
+    factors: Factors = None,
+    *rest: object,
+) -> GraphExpr:
     scale = None if size is not None else factors
     mode = base_name(imp.node).split("_")[1][:-2]
     return _interpolate(imp, x, size, scale, mode, align_corners)
@@ -950,16 +1016,28 @@ def _upsample_bilinear(
 
 @row("upsample_bicubic2d")
 def _upsample_bicubic(
-    imp: Importer, x: Any, size: Any, align_corners: bool, factors: Any = None, *rest: Any
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    size: Sizes,
+    align_corners: bool,
+    factors: Factors = None,
+    *rest: object,
+) -> GraphExpr:
     scale = None if size is not None else factors
     return _interpolate(imp, x, size, scale, "bicubic", align_corners)
 
 
 @row("pad", "constant_pad_nd")
-def _pad(imp: Importer, x: Any, pad: Any, mode: Any = "constant", value: Any = 0) -> Any:
+def _pad(
+    imp: Importer,
+    x: GraphExpr,
+    pad: Sequence[int],
+    mode: str | float = "constant",
+    value: float = 0,
+) -> GraphExpr:
     if not isinstance(mode, str):
-        mode, value = "constant", mode
+        value = mode
+        mode = "constant"
     pairs = [tuple(pad[n : n + 2]) for n in range(0, len(pad), 2)]
     rank = imp.info(x).ndim
     widths = [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
@@ -975,7 +1053,7 @@ def _pad(imp: Importer, x: Any, pad: Any, mode: Any = "constant", value: Any = 0
 
 
 @row("pixel_shuffle", PixelShuffle=lambda imp, m: {"upscale_factor": m.upscale_factor})
-def _pixel_shuffle(imp: Importer, x: Any, upscale_factor: int) -> Any:
+def _pixel_shuffle(imp: Importer, x: GraphExpr, upscale_factor: int) -> GraphExpr:
     batch, channels, height, width = imp.shape(x)
     r = upscale_factor
     parts = imp.reshape(x, [batch, channels // (r * r), r, r, height, width])
@@ -993,14 +1071,14 @@ def _pixel_shuffle(imp: Importer, x: Any, upscale_factor: int) -> Any:
 )
 def _cross_entropy(
     imp: Importer,
-    x: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
+    x: GraphExpr,
+    target: GraphExpr,
+    weight: GraphExpr | None = None,
+    size_average: object = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: object = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> GraphExpr:
     logits = imp.emit(R.nn.log_softmax(x, 1 if imp.info(x).ndim > 2 else -1))
     return imp.emit(R.nn.nll_loss(logits, target, weight, reduction, ignore_index))

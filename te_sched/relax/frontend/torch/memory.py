@@ -7,10 +7,11 @@ ask here which calls change a tensor, and whose memory it is. Must not know the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeGuard
 
 from te_sched.errors import GraphError, Subject
 from te_sched.relax.frontend.torch.nodes import IN_PLACE_OPERATORS, base_name, place_of
+from te_sched.relax.frontend.torch.values import FxNode, TorchModule
 
 _VIEWS = frozenset(
     (
@@ -28,7 +29,7 @@ _TRAINING = {"batch_norm": 5, "instance_norm": 5, "native_batch_norm": 5}
 _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "native_batch_norm": (3, 4)}
 
 
-def is_in_place(node: Any) -> bool:
+def is_in_place(node: FxNode) -> bool:
     """Whether a call changes its first argument: add_, relu_."""
     if node.op == "call_method":
         name = str(node.target)
@@ -41,7 +42,7 @@ def is_in_place(node: Any) -> bool:
     return name.endswith("_") and not name.endswith("__")
 
 
-def is_view(node: Any) -> bool:
+def is_view(node: FxNode) -> bool:
     """Whether the result of a call may share the memory of its first argument."""
     if node.op not in ("call_function", "call_method"):
         return False
@@ -51,15 +52,16 @@ def is_view(node: Any) -> bool:
     return aliases or base_name(node) in _VIEWS
 
 
-def changed_arguments(node: Any, modules: Mapping[str, Any]) -> list[Any]:
+def changed_arguments(node: FxNode, modules: Mapping[str, TorchModule]) -> list[FxNode]:
     """The nodes whose memory a call changes."""
     module = modules.get(str(node.target)) if node.op == "call_module" else None
     schema = getattr(node.target, "_schema", None)
     first = [one for one in node.args[:1] if is_node(one)]
     if is_in_place(node) or node.kwargs.get("inplace") or getattr(module, "inplace", False):
         return first
-    if is_node(node.kwargs.get("out")):
-        return [node.kwargs["out"]]
+    out = node.kwargs.get("out")
+    if is_node(out):
+        return [out]
     if schema is None:
         return []
     written = [
@@ -76,30 +78,31 @@ def changed_arguments(node: Any, modules: Mapping[str, Any]) -> list[Any]:
     name = base_name(node)
     if name in _TRAINING and arguments.get(_TRAINING[name]):
         written += _STATISTICS[name]
-    return [arguments[one] for one in written if is_node(arguments.get(one))]
+    changed = [arguments.get(position) for position in written]
+    return [argument for argument in changed if is_node(argument)]
 
 
-def is_node(value: Any) -> bool:
+def is_node(value: object) -> TypeGuard[FxNode]:
     """Whether a value is a node of a graph of torch."""
     return hasattr(value, "op") and hasattr(value, "all_input_nodes")
 
 
-def owners(nodes: Iterable[Any], modules: Mapping[str, Any]) -> dict[Any, Any]:
+def owners(nodes: Iterable[FxNode], modules: Mapping[str, TorchModule]) -> dict[FxNode, FxNode]:
     """For each node the node whose memory its value lies in; nodes of one attribute share it."""
-    memory: dict[Any, Any] = {}
-    attributes: dict[str, Any] = {}
+    memory: dict[FxNode, FxNode] = {}
+    attributes: dict[str, FxNode] = {}
     for node in nodes:
         if node.op == "get_attr":
             memory[node] = attributes.setdefault(str(node.target), node)
             continue
         changed = changed_arguments(node, modules)
         first = changed[0] if changed else next(iter(node.args[:1]), None)
-        is_shared = is_node(first) and (bool(changed) or is_view(node))
-        memory[node] = memory.get(first, first) if is_shared else node
+        is_shared = bool(changed) or is_view(node)
+        memory[node] = memory.get(first, first) if is_node(first) and is_shared else node
     return memory
 
 
-def changed_value(node: Any, modules: Mapping[str, Any]) -> Any:
+def changed_value(node: FxNode, modules: Mapping[str, TorchModule]) -> FxNode:
     """The node whose whole value a node is, after changes in place: `a` of `b = a.add_(1)`."""
     while True:
         changed = changed_arguments(node, modules)
@@ -108,7 +111,7 @@ def changed_value(node: Any, modules: Mapping[str, Any]) -> Any:
         node = changed[0]
 
 
-def refuse_changed_attributes(nodes: Sequence[Any], modules: Mapping[str, Any]) -> None:
+def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
     """GraphError if a call changes a buffer or parameter of the model, which later calls read."""
     memory = owners(nodes, modules)
     for node in nodes:
@@ -128,7 +131,7 @@ _OPTION = (
 )
 
 
-def changed_state(names: Sequence[str], node: Any, help: str = _OPTION) -> GraphError:
+def changed_state(names: Sequence[str], node: FxNode, help: str = _OPTION) -> GraphError:
     """The error of a model that changes its buffers, at the node that changes one."""
     several = len(names) > 1
     return GraphError(

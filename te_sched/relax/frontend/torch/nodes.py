@@ -5,7 +5,7 @@ Must not know operators.
 
 from __future__ import annotations
 
-from typing import Any
+from te_sched.relax.frontend.torch.values import FxNode
 
 # Python's operators that change their first argument, and those that do not.
 IN_PLACE_OPERATORS = {
@@ -16,7 +16,7 @@ IN_PLACE_OPERATORS = {
 }
 
 
-def base_name(node: Any) -> str:
+def base_name(node: FxNode) -> str:
     """The name under which an operator is in the table: "add" of add.Tensor, operator.add, add_."""
     if node.op == "call_method":
         name = str(node.target)
@@ -30,7 +30,7 @@ def base_name(node: Any) -> str:
     return name if is_special or name.endswith("__") or not name.endswith("_") else name[:-1]
 
 
-def display_name(node: Any) -> str:
+def display_name(node: FxNode) -> str:
     """The name of an operator, for a reader: aten.add.Tensor, torch.relu, Tensor.view."""
     if node.op == "call_method":
         return f"Tensor.{node.target}"
@@ -43,7 +43,7 @@ def display_name(node: Any) -> str:
     return f"{module}.{getattr(target, '__name__', target)}".strip(".")
 
 
-def place_of(node: Any) -> str:
+def place_of(node: FxNode) -> str:
     """Where a node stands in the program and the model, as far as it is known."""
     parts = []
     stack = node.meta.get("nn_module_stack")

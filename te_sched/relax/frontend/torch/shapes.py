@@ -4,40 +4,54 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, TupleGetItem
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.torch.elementwise import promoted, scalar, sizes_of
+from te_sched.relax.frontend.common import Size, as_list, fixed_size, product_of, several
+from te_sched.relax.frontend.torch.elementwise import promoted, scalar
 from te_sched.relax.frontend.torch.importer import (
     END,
     ROWS,
     Importer,
     TorchRow,
-    TorchSizes,
-    as_tuples,
-    dtype_of,
     row,
 )
 from te_sched.relax.frontend.torch.nodes import base_name
+from te_sched.relax.frontend.torch.values import (
+    Dims,
+    Indices,
+    Ints,
+    Operand,
+    Scalar,
+    Sizes,
+    Tensors,
+    TorchSizes,
+    Value,
+    as_tuples,
+    dtype_of,
+)
 from te_sched.relax.frontend.windows import nonnegative_indices
 
 
 @row("reshape", "view", "_unsafe_view", "view_copy")
-def _reshape(imp: Importer, x: Any, *shape: Any) -> Any:
+def _reshape(imp: Importer, x: GraphExpr, *shape: Any) -> GraphExpr:
     if len(shape) == 1 and not isinstance(shape[0], int | Expr | list | tuple):
         return imp.cast(x, dtype_of(shape[0]))  # x.view(dtype) of the same number of bits
-    return imp.reshape(x, sizes_of(shape))
+    return imp.reshape(x, as_list(shape))
 
 
 @row("reshape_as", "view_as")
-def _reshape_as(imp: Importer, x: Any, other: Any) -> Any:
+def _reshape_as(imp: Importer, x: GraphExpr, other: GraphExpr) -> GraphExpr:
     return imp.reshape(x, imp.shape(other))
 
 
@@ -45,7 +59,7 @@ def _reshape_as(imp: Importer, x: Any, other: Any) -> Any:
     "flatten",
     Flatten=lambda imp, m: {"start_dim": m.start_dim, "end_dim": m.end_dim},
 )
-def _flatten(imp: Importer, x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(imp: Importer, x: GraphExpr, start_dim: int = 0, end_dim: int = -1) -> GraphExpr:
     shape = imp.shape(x)
     if not shape:
         return imp.reshape(x, [1])
@@ -58,7 +72,7 @@ def _flatten(imp: Importer, x: Any, start_dim: int = 0, end_dim: int = -1) -> An
         )
     if begin == end:
         return x
-    joined = math.prod(shape[begin : end + 1])
+    joined = product_of(shape[begin : end + 1])
     return imp.reshape(x, [*shape[:begin], joined, *shape[end + 1 :]])
 
 
@@ -69,43 +83,42 @@ ROWS["ravel"] = TorchRow(_flatten)
     "unflatten",
     Unflatten=lambda imp, m: {"dim": m.dim, "sizes": m.unflattened_size},
 )
-def _unflatten(imp: Importer, x: Any, dim: int, sizes: Any) -> Any:
+def _unflatten(imp: Importer, x: GraphExpr, dim: int, sizes: Sequence[Size]) -> GraphExpr:
     shape = imp.shape(x)
     dim %= len(shape)
     parts = list(sizes)
     if -1 in parts:
-        known = math.prod([one for one in parts if one != -1])
+        known = product_of([one for one in parts if one != -1])
         parts[parts.index(-1)] = shape[dim] // known
     return imp.reshape(x, [*shape[:dim], *parts, *shape[dim + 1 :]])
 
 
 @row("permute")
-def _permute(imp: Importer, x: Any, *dims: Any) -> Any:
-    return imp.emit(R.permute_dims(x, sizes_of(dims)))
+def _permute(imp: Importer, x: GraphExpr, *dims: Ints) -> GraphExpr:
+    return imp.emit(R.permute_dims(x, as_list(dims)))
 
 
 @row("transpose", "swapaxes")
-def _transpose(imp: Importer, x: Any, dim0: int, dim1: int) -> Any:
+def _transpose(imp: Importer, x: GraphExpr, dim0: int, dim1: int) -> GraphExpr:
     axes = list(range(imp.info(x).ndim))
     axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
     return imp.emit(R.permute_dims(x, axes))
 
 
 @row("mT", "adjoint", "mH")
-def _matrix_transpose(imp: Importer, x: Any) -> Any:
+def _matrix_transpose(imp: Importer, x: GraphExpr) -> GraphExpr:
     return _transpose(imp, x, -2, -1)
 
 
 @row("t", "numpy_T")
-def _t(imp: Importer, x: Any) -> Any:
+def _t(imp: Importer, x: GraphExpr) -> GraphExpr:
     return imp.emit(R.permute_dims(x, None)) if imp.info(x).ndim > 1 else x
 
 
 @row("movedim")
-def _movedim(imp: Importer, x: Any, source: Any, destination: Any) -> Any:
+def _movedim(imp: Importer, x: GraphExpr, source: Ints, destination: Ints) -> GraphExpr:
     rank = imp.info(x).ndim
-    given = [one if isinstance(one, list | tuple) else [one] for one in (source, destination)]
-    sources, places = [[one % rank for one in ones] for ones in given]
+    sources, places = [[n % rank for n in several(dims, 1)] for dims in (source, destination)]
     axes = [one for one in range(rank) if one not in sources]
     for place, one in sorted(zip(places, sources, strict=True)):
         axes.insert(place, one)
@@ -113,23 +126,21 @@ def _movedim(imp: Importer, x: Any, source: Any, destination: Any) -> Any:
 
 
 @row("unsqueeze")
-def _unsqueeze(imp: Importer, x: Any, dim: int) -> Any:
+def _unsqueeze(imp: Importer, x: GraphExpr, dim: int) -> GraphExpr:
     return imp.emit(R.expand_dims(x, dim))
 
 
 @row("squeeze")
-def _squeeze(imp: Importer, x: Any, dim: Any = None) -> Any:
+def _squeeze(imp: Importer, x: GraphExpr, dim: Dims = None) -> GraphExpr:
     shape = imp.shape(x)
-    dims = list(dim) if isinstance(dim, list | tuple) else [dim]
-    if dim is None:
-        dims = list(range(len(shape)))
+    dims = list(range(len(shape))) if dim is None else several(dim, 1)
     ones = [one for one in dims if shape and type(shape[one]) is int and shape[one] == 1]
     return imp.emit(R.squeeze(x, ones)) if ones else x
 
 
 @row("expand")
-def _expand(imp: Importer, x: Any, *size: Any, implicit: bool = False) -> Any:
-    sizes, shape = sizes_of(size), imp.shape(x)
+def _expand(imp: Importer, x: GraphExpr, *size: Sizes, implicit: bool = False) -> GraphExpr:
+    sizes, shape = as_list(size), imp.shape(x)
     rest = len(sizes) - len(shape)
     known = [
         shape[n - rest] if type(one) is int and one == -1 else one for n, one in enumerate(sizes)
@@ -138,34 +149,36 @@ def _expand(imp: Importer, x: Any, *size: Any, implicit: bool = False) -> Any:
 
 
 @row("expand_as")
-def _expand_as(imp: Importer, x: Any, other: Any) -> Any:
+def _expand_as(imp: Importer, x: GraphExpr, other: GraphExpr) -> GraphExpr:
     return imp.emit(R.broadcast_to(x, imp.shape(other)))
 
 
 @row("broadcast_to")
-def _broadcast_to(imp: Importer, x: Any, size: Any) -> Any:
+def _broadcast_to(imp: Importer, x: GraphExpr, size: Sequence[Size]) -> GraphExpr:
     return imp.emit(R.broadcast_to(x, list(size)))
 
 
 @row("repeat", "tile")
-def _repeat(imp: Importer, x: Any, *repeats: Any) -> Any:
-    return imp.emit(R.tile(x, sizes_of(repeats)))
+def _repeat(imp: Importer, x: GraphExpr, *repeats: Sizes) -> GraphExpr:
+    return imp.emit(R.tile(x, as_list(repeats)))
 
 
 @row("repeat_interleave")
 def _repeat_interleave(
-    imp: Importer, x: Any, repeats: int, dim: int | None = None, **_: Any
-) -> Any:
+    imp: Importer, x: GraphExpr, repeats: int, dim: int | None = None, **_: object
+) -> GraphExpr:
     return imp.emit(R.repeat(x, repeats, dim))
 
 
 @row("cat", "concat", "concatenate")
-def _cat(imp: Importer, tensors: Any, dim: int = 0, axis: int | None = None) -> Any:
+def _cat(
+    imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0, axis: int | None = None
+) -> GraphExpr:
     return imp.emit(R.concat(promoted(imp, *tensors), axis if axis is not None else dim))
 
 
 @row("stack")
-def _stack(imp: Importer, tensors: Any, dim: int = 0) -> Any:
+def _stack(imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0) -> GraphExpr:
     tensors = promoted(imp, *tensors)
     if dim == 0:
         joined = imp.emit(R.concat(tensors, 0))
@@ -175,23 +188,26 @@ def _stack(imp: Importer, tensors: Any, dim: int = 0) -> Any:
 
 
 @row("split", "split_with_sizes", "tensor_split_sizes")
-def _split(imp: Importer, x: Any, split_size: Any = None, dim: int = 0, **kwargs: Any) -> Any:
+def _split(
+    imp: Importer, x: GraphExpr, split_size: Sizes | None = None, dim: int = 0, **kwargs: Sizes
+) -> Value:
     size = split_size if split_size is not None else next(iter(kwargs.values()))
     extent = imp.shape(x)[dim]
-    if isinstance(size, list | tuple):
+    if isinstance(size, Sequence):
         places = [sum(size[: n + 1]) for n in range(len(size) - 1)]
         return imp.emit(R.split(x, places, dim)) if places else (x,)
     if not isinstance(extent, int):
         return _sliced(imp, x, dim)
-    count = -(-extent // size) if size else 1
+    width = fixed_size(size, "split by")
+    count = -(-extent // width) if width else 1
     if count <= 1:
         return (x,)
-    if extent % size == 0:
+    if extent % width == 0:
         return imp.emit(R.split(x, count, dim))
-    return imp.emit(R.split(x, [size * (n + 1) for n in range(count - 1)], dim))
+    return imp.emit(R.split(x, [width * (n + 1) for n in range(count - 1)], dim))
 
 
-def _sliced(imp: Importer, x: Any, dim: int) -> Any:
+def _sliced(imp: Importer, x: GraphExpr, dim: int) -> Tensors:
     """Parts of a dimension of a size that is not constant."""
     sizes = imp.known_parts(dim)
     if sizes is None:
@@ -209,7 +225,7 @@ def _sliced(imp: Importer, x: Any, dim: int) -> Any:
 
 
 @row("chunk")
-def _chunk(imp: Importer, x: Any, chunks: int, dim: int = 0) -> Any:
+def _chunk(imp: Importer, x: GraphExpr, chunks: int, dim: int = 0) -> Value:
     extent = imp.shape(x)[dim]
     if not isinstance(extent, int) and imp.known_parts(dim) is not None:
         return _sliced(imp, x, dim)
@@ -219,7 +235,7 @@ def _chunk(imp: Importer, x: Any, chunks: int, dim: int = 0) -> Any:
 
 
 @row("tensor_split")
-def _tensor_split(imp: Importer, x: Any, parts: Any, dim: int = 0) -> Any:
+def _tensor_split(imp: Importer, x: GraphExpr, parts: Ints, dim: int = 0) -> Value:
     """Parts of which the first ones have an element more, or that begin at places."""
     if not isinstance(parts, int):
         return imp.emit(R.split(x, list(parts), dim))
@@ -231,14 +247,8 @@ def _tensor_split(imp: Importer, x: Any, parts: Any, dim: int = 0) -> Any:
 
 
 @row("unbind")
-def _unbind(imp: Importer, x: Any, dim: int = 0) -> Any:
-    extent = imp.shape(x)[dim]
-    if not isinstance(extent, int):
-        raise GraphError(
-            f"cannot unbind a dimension of size {extent}",
-            "its size is not constant",
-            "use a fixed size",
-        )
+def _unbind(imp: Importer, x: GraphExpr, dim: int = 0) -> GraphExpr:
+    extent = fixed_size(imp.shape(x)[dim], "unbind")
     parts = imp.emit(R.split(x, list(range(1, extent + 1)), dim))
 
     items = []
@@ -250,8 +260,13 @@ def _unbind(imp: Importer, x: Any, dim: int = 0) -> Any:
 
 @row("slice", "slice_copy")
 def _slice(
-    imp: Importer, x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    dim: int = 0,
+    start: Size | None = None,
+    end: Size | None = None,
+    step: int = 1,
+) -> GraphExpr:
     begin = 0 if start is None else start
     stop = END if end is None else end
     sizes = imp.known_sizes()
@@ -262,26 +277,28 @@ def _slice(
 
 
 @row("narrow")
-def _narrow(imp: Importer, x: Any, dim: int, start: Any, length: Any) -> Any:
+def _narrow(imp: Importer, x: GraphExpr, dim: int, start: Size, length: Size) -> GraphExpr:
     return imp.emit(R.strided_slice(x, [dim], [start], [start + length], [1]))
 
 
 @row("select", "select_copy")
-def _select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
+def _select(imp: Importer, x: GraphExpr, dim: int, index: GraphExpr | Size) -> GraphExpr:
     if isinstance(index, int) and index < 0:
         index = index + imp.shape(x)[dim]
     place = scalar(imp, index, "int64") if isinstance(index, int | Expr) else _place(imp, index)
     return imp.emit(R.take(x, place, dim))
 
 
-def _place(imp: Importer, index: Any) -> Any:
+def _place(imp: Importer, index: object) -> GraphExpr:
     if imp.is_tensor(index):
         return index
     raise GraphError(f"the index of an element is {repr_of(index)}", "", "use a number or a tensor")
 
 
 @row("broadcast_in_dim")
-def _broadcast_in_dim(imp: Importer, x: Any, shape: Any, broadcast_dimensions: Any) -> Any:
+def _broadcast_in_dim(
+    imp: Importer, x: GraphExpr, shape: Sequence[Size], broadcast_dimensions: Sequence[int]
+) -> GraphExpr:
     """A tensor of which dimension n becomes dimension broadcast_dimensions[n]."""
     places = dict(zip(broadcast_dimensions, imp.shape(x), strict=True))
     aligned = imp.reshape(x, [places.get(n, 1) for n in range(len(shape))])
@@ -289,11 +306,11 @@ def _broadcast_in_dim(imp: Importer, x: Any, shape: Any, broadcast_dimensions: A
 
 
 @row("index_select")
-def _index_select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
+def _index_select(imp: Importer, x: GraphExpr, dim: int, index: GraphExpr) -> GraphExpr:
     return imp.emit(R.take(x, index, dim))
 
 
-def _part(imp: Importer, x: Any, sizes: list[Any], but: int | None = None) -> Any:
+def _part(imp: Importer, x: GraphExpr, sizes: list[Size], but: int | None = None) -> GraphExpr:
     """The first elements of each dimension, as many as sizes tell, but all of one dimension."""
     shape = imp.shape(x)
     axes = [n for n, one in enumerate(shape) if one is not sizes[n] and n != but]
@@ -305,20 +322,26 @@ def _part(imp: Importer, x: Any, sizes: list[Any], but: int | None = None) -> An
 
 
 @row("gather")
-def _gather(imp: Importer, x: Any, dim: int, index: Any, **_: Any) -> Any:
+def _gather(imp: Importer, x: GraphExpr, dim: int, index: GraphExpr, **_: object) -> GraphExpr:
     sizes = imp.shape(index)
     return imp.emit(R.gather_elements(_part(imp, x, sizes, dim % len(sizes)), index, dim))
 
 
 @row("scatter", "scatter_add")
 def _scatter(
-    imp: Importer, x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    dim: int,
+    index: GraphExpr,
+    src: Operand,
+    *,
+    reduce: str | None = None,
+) -> GraphExpr:
     dtype, sizes = imp.dtype(x), imp.shape(index)
-    is_tensor = imp.is_tensor(src)
-    given = (
-        _part(imp, src, sizes) if is_tensor else imp.emit(R.full(sizes, const(src, dtype), dtype))
-    )
+    if imp.is_tensor(src):
+        given = _part(imp, src, sizes)
+    else:
+        given = imp.emit(R.full(sizes, const(src, dtype), dtype))
     reduction = {None: "update", "add": "add", "multiply": "mul"}[reduce]
     if base_name(imp.node) == "scatter_add":
         reduction = "add"
@@ -327,8 +350,15 @@ def _scatter(
 
 @row("scatter_reduce")
 def _scatter_reduce(
-    imp: Importer, x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    dim: int,
+    index: GraphExpr,
+    src: GraphExpr,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> GraphExpr:
     modes = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
     if not include_self or reduce not in modes:
         raise GraphError(
@@ -341,21 +371,21 @@ def _scatter_reduce(
 
 
 @row("index")
-def _index(imp: Importer, x: Any, indices: Any) -> Any:
+def _index(imp: Importer, x: GraphExpr, indices: Indices) -> GraphExpr:
     """x[i, j, ...] with tensors of places for some dimensions."""
-    return _by_tensors(imp, x, list(indices))
+    return _by_tensors(imp, x, indices)
 
 
-def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
-    places = [n for n, one in enumerate(indices) if one is not None]
-    if any(imp.dtype(indices[n]) in ("bool", "uint8") for n in places):
+def _by_tensors(imp: Importer, x: GraphExpr, indices: Indices) -> GraphExpr:
+    chosen = {n: index for n, index in enumerate(indices) if index is not None}
+    if any(imp.dtype(index) in ("bool", "uint8") for index in chosen.values()):
         raise GraphError(
             "elements are selected by conditions",
             "the number of elements is not known before the model runs",
             "use torch.where, or select by places",
         )
-    extents = imp.shape(x)
-    parts = [nonnegative_indices(imp.builder, indices[n], extents[n]) for n in places]
+    extents, places = imp.shape(x), list(chosen)
+    parts = [nonnegative_indices(imp.builder, chosen[n], extents[n]) for n in places]
     if len(places) == 1:
         return imp.emit(R.take(x, parts[0], places[0]))
     rank, parts = len(extents), promoted(imp, *parts)
@@ -374,39 +404,48 @@ def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
     return imp.emit(R.permute_dims(found, axes))
 
 
-def _common_shape(shapes: list[list[Any]]) -> list[Any]:
+def _common_shape(shapes: list[list[Size]]) -> list[Size]:
     """The shape to which all shapes are broadcast."""
-    found: list[Any] = []
+    found: list[Size] = []
     for n in range(1, max(map(len, shapes)) + 1):
         sizes = [one[-n] for one in shapes if len(one) >= n]
         found.insert(0, next((one for one in sizes if type(one) is not int or one != 1), 1))
     return found
 
 
-def _at_flat_places(imp: Importer, x: Any, places: np.ndarray[Any, Any]) -> Any:
+def _at_flat_places(imp: Importer, x: GraphExpr, places: NDArray[np.int64]) -> GraphExpr:
     """Elements of a tensor as if it had one dimension."""
     return imp.emit(R.take(imp.reshape(x, [-1]), const(places, "int64"), 0))
 
 
-def _numbered(imp: Importer, x: Any) -> np.ndarray[Any, Any]:
+def _numbered(imp: Importer, x: GraphExpr) -> NDArray[np.int64]:
     """The flat place of each element."""
     shape = imp.shape(x)
-    if not all(isinstance(one, int) for one in shape):
+    fixed = [size for size in shape if isinstance(size, int)]
+    if len(fixed) < len(shape):
         raise GraphError(
             f"cannot number the elements of a tensor of shape {shape}",
             "the shape is not constant",
             "use fixed sizes",
         )
-    return np.arange(math.prod(shape)).reshape(shape)
+    return np.arange(math.prod(fixed)).reshape(fixed)
 
 
 @row("diagonal", "diagonal_copy")
-def _diagonal(imp: Importer, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def _diagonal(
+    imp: Importer, x: GraphExpr, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> GraphExpr:
     return _at_flat_places(imp, x, np.diagonal(_numbered(imp, x), offset, dim1, dim2))
 
 
 @row("as_strided", "as_strided_copy")
-def _as_strided(imp: Importer, x: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def _as_strided(
+    imp: Importer,
+    x: GraphExpr,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> GraphExpr:
     """Elements of the memory of a tensor, which is that of its elements in order."""
     _numbered(imp, x)
     places = np.full(tuple(size), storage_offset or 0)
@@ -417,16 +456,10 @@ def _as_strided(imp: Importer, x: Any, size: Any, stride: Any, storage_offset: A
 
 
 @row("unfold")
-def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
+def _unfold(imp: Importer, x: GraphExpr, dimension: int, size: int, step: int) -> GraphExpr:
     """Windows of a dimension, with their elements in a new last dimension."""
     rank = imp.info(x).ndim
-    extent = imp.shape(x)[dimension]
-    if not isinstance(extent, int):
-        raise GraphError(
-            f"cannot unfold a dimension of size {extent}",
-            "its size is not constant",
-            "use a fixed size",
-        )
+    extent = fixed_size(imp.shape(x)[dimension], "unfold")
     axis = dimension % rank
     places = np.arange(0, extent - size + 1, step)[:, None] + np.arange(size)
     found = imp.emit(R.take(x, const(places, "int64"), axis))
@@ -435,11 +468,11 @@ def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
 
 
 @row("getitem")
-def _getitem(imp: Importer, x: Any, index: Any) -> Any:
+def _getitem(imp: Importer, x: Value, index: Any) -> Value:
     """x[index], of a tensor, a tuple, or a shape."""
     if not isinstance(x, GraphExpr):
         return _result(imp, x, index)
-    if not imp.is_tensor(x):
+    if not isinstance(x.struct_info, TensorStructInfo):
         return imp.emit(TupleGetItem(x, index))
     rank = imp.info(x).ndim
     items = list(index) if isinstance(index, tuple) else [index]
@@ -457,9 +490,9 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     return _by_tensors(imp, x, [one if imp.is_tensor(one) else None for one in kept])
 
 
-def _result(imp: Importer, values: Any, index: Any) -> Any:
+def _result(imp: Importer, values: Any, index: object) -> Value:
     """An element of what another node gives; None of those that are not computed, nor used."""
-    found = values[index]
+    found: Value = values[index]
     if found is None and imp.node.users:
         raise GraphError(
             f"result {index} of {imp.node.args[0]} is not computed",
@@ -469,7 +502,7 @@ def _result(imp: Importer, values: Any, index: Any) -> Any:
     return found
 
 
-def _as_indices(imp: Importer, item: Any) -> Any:
+def _as_indices(imp: Importer, item: object) -> object:
     """A list of numbers, or of lists of them, as a tensor of indices; other items stay."""
     if not isinstance(item, list | tuple | range):
         return item
@@ -483,11 +516,11 @@ def _as_indices(imp: Importer, item: Any) -> Any:
     return const(values, "bool" if values.dtype.kind == "b" else "int64")
 
 
-def _by_slices(imp: Importer, x: Any, items: list[Any]) -> Any:
+def _by_slices(imp: Importer, x: GraphExpr, items: Sequence[object]) -> GraphExpr:
     """x[items] of numbers, slices and None."""
-    begin: list[Any] = []
-    end: list[Any] = []
-    stride: list[Any] = []
+    begin: list[Size] = []
+    end: list[Size] = []
+    stride: list[Size] = []
     axes: list[int] = []
     squeezed: list[int] = []
     expanded: list[int] = []
@@ -527,21 +560,26 @@ def _by_slices(imp: Importer, x: Any, items: list[Any]) -> Any:
 
 
 @row("take")
-def _take(imp: Importer, x: Any, index: Any) -> Any:
+def _take(imp: Importer, x: GraphExpr, index: GraphExpr) -> GraphExpr:
     flat = imp.reshape(x, [-1])
     return imp.emit(R.take(flat, nonnegative_indices(imp.builder, index, imp.shape(flat)[0]), 0))
 
 
 @row("index_put", "_unsafe_index_put", "_index_put_impl")
 def _index_put(
-    imp: Importer, x: Any, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False
-) -> Any:
+    imp: Importer,
+    x: GraphExpr,
+    indices: Indices,
+    values: GraphExpr,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> GraphExpr:
     """x with x[indices] = values, or += values."""
-    places = [n for n, one in enumerate(indices) if one is not None]
-    extents, parts = imp.shape(x), [indices[n] for n in places]
+    chosen = {n: index for n, index in enumerate(indices) if index is not None}
+    extents, places, parts = imp.shape(x), list(chosen), list(chosen.values())
     if any(imp.dtype(one) in ("bool", "uint8") for one in parts):
         return _put_where(imp, x, parts, values, accumulate)
-    parts = [nonnegative_indices(imp.builder, indices[n], extents[n]) for n in places]
+    parts = [nonnegative_indices(imp.builder, chosen[n], extents[n]) for n in places]
     parts = promoted(imp, *parts) if len(parts) > 1 else parts
     shape = _common_shape([imp.shape(one) for one in parts])
     parts = [imp.broadcast(one, shape) for one in parts]
@@ -562,7 +600,9 @@ def _index_put(
     return made if first == sorted(first) else imp.emit(R.permute_dims(made, back))
 
 
-def _put_where(imp: Importer, x: Any, parts: list[Any], values: Any, accumulate: bool) -> Any:
+def _put_where(
+    imp: Importer, x: GraphExpr, parts: Sequence[GraphExpr], values: GraphExpr, accumulate: bool
+) -> GraphExpr:
     """x with one value where a mask of its first dimensions holds."""
     sizes = imp.shape(values)
     if len(parts) > 1 or any(one != 1 for one in sizes):
@@ -580,46 +620,52 @@ def _put_where(imp: Importer, x: Any, parts: list[Any], values: Any, accumulate:
 
 
 @row("index_copy")
-def _index_copy(imp: Importer, x: Any, dim: int, index: Any, source: Any) -> Any:
+def _index_copy(
+    imp: Importer, x: GraphExpr, dim: int, index: GraphExpr, source: GraphExpr
+) -> GraphExpr:
     return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], source)
 
 
 @row("index_add")
 def _index_add(
-    imp: Importer, x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1
-) -> Any:
+    imp: Importer, x: GraphExpr, dim: int, index: GraphExpr, source: GraphExpr, *, alpha: float = 1
+) -> GraphExpr:
     if alpha != 1:
         source = imp.emit(R.multiply(source, const(alpha, imp.dtype(source))))
     return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], source, True)
 
 
 @row("index_fill")
-def _index_fill(imp: Importer, x: Any, dim: int, index: Any, value: Any) -> Any:
+def _index_fill(
+    imp: Importer, x: GraphExpr, dim: int, index: GraphExpr, value: Operand
+) -> GraphExpr:
     value = value if imp.is_tensor(value) else const(value, imp.dtype(x))
     return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], value)
 
 
 @row("take_along_dim")
-def _take_along_dim(imp: Importer, x: Any, indices: Any, dim: int | None = None) -> Any:
+def _take_along_dim(
+    imp: Importer, x: GraphExpr, indices: GraphExpr, dim: int | None = None
+) -> GraphExpr:
     if dim is None:
         return _gather(imp, imp.reshape(x, [-1]), 0, imp.reshape(indices, [-1]))
     return _gather(imp, x, dim, indices)
 
 
 @row("masked_scatter")
-def _masked_scatter(imp: Importer, x: Any, mask: Any, source: Any) -> Any:
+def _masked_scatter(imp: Importer, x: GraphExpr, mask: GraphExpr, source: GraphExpr) -> GraphExpr:
     """The elements where the mask holds are those of the source, in order."""
     if 0 in imp.shape(source):  # the mask holds nowhere
         return x
     mask = imp.broadcast(mask, imp.shape(x))
     flat, given = mask, source
     if imp.info(x).ndim > 1:
-        flat = imp.emit(R.reshape(mask, [math.prod(imp.shape(mask))]))
+        flat = imp.emit(R.reshape(mask, [product_of(imp.shape(mask))]))
     places = imp.emit(R.cumsum(flat, 0, "int32", False))
     places = imp.emit(R.subtract(places, const(1, "int32")))
     places = imp.emit(R.maximum(places, const(0, "int32")))  # -1 before the first one
     if imp.info(source).ndim > 1:
-        given = imp.emit(R.reshape(source, [math.prod(imp.shape(source))]))
+        given = imp.emit(R.reshape(source, [product_of(imp.shape(source))]))
     taken = imp.emit(R.take(given, places, 0))
     if imp.info(x).ndim > 1:
         taken = imp.emit(R.reshape(taken, imp.shape(x)))
@@ -627,14 +673,14 @@ def _masked_scatter(imp: Importer, x: Any, mask: Any, source: Any) -> Any:
 
 
 @row("flip")
-def _flip(imp: Importer, x: Any, *dims: Any) -> Any:
-    for one in sizes_of(dims):
+def _flip(imp: Importer, x: GraphExpr, *dims: Ints) -> GraphExpr:
+    for one in as_list(dims):
         x = imp.emit(R.flip(x, one))
     return x
 
 
 @row("roll")
-def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
+def _roll(imp: Importer, x: GraphExpr, shifts: Ints, dims: Dims = ()) -> GraphExpr:
     if dims is None or (isinstance(dims, list | tuple) and not dims):
         flat = _roll(imp, imp.reshape(x, [-1]), shifts, 0)
         return imp.reshape(flat, imp.shape(x))
@@ -663,7 +709,7 @@ def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
 
 
 @row("size")
-def _size(imp: Importer, x: Any, dim: Any = None) -> Any:
+def _size(imp: Importer, x: GraphExpr, dim: int | None = None) -> Value:
     shape = imp.shape(x)
     return TorchSizes(shape) if dim is None else shape[dim]
 
@@ -672,7 +718,7 @@ ROWS["sym_size"] = TorchRow(_size)
 
 
 @row("getattr")
-def _getattr(imp: Importer, x: Any, name: str) -> Any:
+def _getattr(imp: Importer, x: GraphExpr, name: str) -> Value:
     if name == "shape":
         return TorchSizes(imp.shape(x))
     if name == "dtype":
@@ -691,32 +737,32 @@ def _getattr(imp: Importer, x: Any, name: str) -> Any:
 
 
 @row("dim")
-def _dim(imp: Importer, x: Any) -> Any:
+def _dim(imp: Importer, x: GraphExpr) -> Value:
     return imp.info(x).ndim
 
 
 @row("numel", "sym_numel")
-def _numel(imp: Importer, x: Any) -> Any:
-    return math.prod(imp.shape(x))
+def _numel(imp: Importer, x: GraphExpr) -> Value:
+    return product_of(imp.shape(x))
 
 
 @row("sym_float", "sym_int", "item")
-def _number(imp: Importer, x: Any) -> Any:
+def _number(imp: Importer, x: Value) -> Value:
     return x
 
 
 @row("sym_sum")
-def _sym_sum(imp: Importer, values: Any) -> Any:
+def _sym_sum(imp: Importer, values: Sequence[Scalar]) -> Scalar:
     return sum(values)
 
 
 @row("sym_max")
-def _sym_max(imp: Importer, a: Any, b: Any) -> Any:
+def _sym_max(imp: Importer, a: Operand, b: Operand) -> Value:
     return ROWS["maximum"].rule(imp, a, b)
 
 
 @row("sym_min")
-def _sym_min(imp: Importer, a: Any, b: Any) -> Any:
+def _sym_min(imp: Importer, a: Operand, b: Operand) -> Value:
     return ROWS["minimum"].rule(imp, a, b)
 
 

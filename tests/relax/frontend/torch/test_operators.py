@@ -419,6 +419,9 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
     ("function", "shape", "message"),
     [
         (lambda x: torch.round(x, decimals=1), (2,), "rounding to 1 decimals"),
+        (lambda x: torch.norm(x, "nuc"), (2, 2), "a norm of order 'nuc'"),
+        (lambda x: F.interpolate(x), (1, 1, 2), "neither size nor scale_factor"),
+        (lambda x: x.reshape([2], 1), (2,), "are numbers and lists"),
         (lambda x: x.split(2), (N,), "cannot split a dimension of size n"),
         (lambda x: torch.unbind(x), (N, 2), "cannot unbind a dimension of size n"),
         (lambda x: x.select(0, "a"), (2, 2), "the index of an element is 'a'"),

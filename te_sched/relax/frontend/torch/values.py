@@ -1,0 +1,138 @@
+"""What rules of torch take and give: values of nodes, and what is read of torch's own objects.
+
+torch is optional and has no types here: `FxNode`, `TorchModule` and `TorchTensor` have what the
+importers read. Must not know rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from te_sched import nd
+from te_sched.errors import GraphError
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import Constant, GraphExpr, PrimValue, Tuple
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import Size, shape_expr
+
+
+class FxNode(Protocol):
+    """What is read of a `torch.fx.Node`: a call, with nodes and constants as arguments."""
+
+    op: str
+    name: str
+    target: object
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+    meta: Mapping[str, Any]
+    users: Mapping[FxNode, object]
+    all_input_nodes: Sequence[FxNode]
+
+    def __hash__(self) -> int: ...
+
+
+class FxGraph(Protocol):
+    """What is read of a `torch.fx.Graph`."""
+
+    nodes: Iterable[FxNode]
+
+
+class FxGraphModule(Protocol):
+    """What is read of a `torch.fx.GraphModule`."""
+
+    graph: FxGraph
+    forward: Callable[..., object]
+
+    def named_modules(self) -> Iterable[tuple[str, TorchModule]]: ...
+
+
+class TorchTensor(Protocol):
+    """What is read of a `torch.Tensor`."""
+
+    ndim: int
+    shape: Sequence[int]
+    dtype: object
+
+    def detach(self) -> TorchTensor: ...
+    def cpu(self) -> TorchTensor: ...
+    def clone(self) -> TorchTensor: ...
+    def contiguous(self) -> TorchTensor: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def copy_(self, src: TorchTensor) -> TorchTensor: ...
+
+
+class TorchModule(Protocol):
+    """A `torch.nn.Module`: its attributes are those of its class."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class TorchSizes(tuple[Size, ...]):
+    """The sizes of a tensor, as `x.size()` gives them."""
+
+
+Tensors = tuple[GraphExpr, ...]  # what an operator of several results gives
+# Numbers, also those that are computed of sizes, and what arithmetic takes.
+Scalar = Expr | float
+Operand = GraphExpr | Scalar
+# One dimension, several, or all of them.
+Dims = int | Sequence[int] | None
+# A number for all spatial dimensions, or for each.
+Ints = int | Sequence[int]
+# Sizes as several arguments, or as one list; the indices of some dimensions.
+Sizes = Size | Sequence[Size]
+Indices = Sequence[GraphExpr | None]
+# The spatial sizes of a result, where None keeps one, and their factors.
+OutputSize = int | None | Sequence[int | None]
+Factors = float | Sequence[float] | None
+# A dtype of torch, its name, or the name with "torch.": `dtype_of` reads them.
+TorchDtype = object
+# What a rule gives: the value of a node.
+Value: TypeAlias = "Operand | str | Sequence[Value] | Mapping[str, Value] | None"
+
+
+def as_tuples(value: Value) -> GraphExpr:
+    """Lists and tuples of expressions as an expression; numbers as values of the graph."""
+    if isinstance(value, TorchSizes):
+        return shape_expr(value)
+    if isinstance(value, Expr):
+        return PrimValue(value)
+    if isinstance(value, list | tuple):
+        return Tuple(tuple([as_tuples(part) for part in value]))
+    if isinstance(value, dict):
+        return Tuple(tuple([as_tuples(part) for part in value.values()]))
+    if isinstance(value, bool | int | float):
+        return const(value, "bool" if isinstance(value, bool) else None)
+    if not isinstance(value, GraphExpr):
+        raise GraphError(
+            f"{value!r} is not a value of a graph",
+            "values of a graph are tensors, numbers and tuples of them",
+            "compute it outside of the model",
+        )
+    return value
+
+
+def constant_of(tensor: TorchTensor) -> Constant:
+    """A tensor of torch as a constant."""
+    return Constant(array_of(tensor))
+
+
+def array_of(tensor: TorchTensor) -> nd.NDArray:
+    """The values of a tensor of torch, copied."""
+    tensor = tensor.detach().cpu()
+    if str(tensor.dtype) == "torch.bfloat16":
+        return nd.from_dlpack(tensor.contiguous().clone())
+    return nd.array(np.ascontiguousarray(tensor.numpy()) if tensor.ndim else tensor.numpy())
+
+
+def dtype_of(dtype: TorchDtype) -> str:
+    """The name of a dtype of torch.
+
+    >>> dtype_of("torch.int64")
+    'int64'
+    """
+    return str(dtype).removeprefix("torch.")
