@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.torch.values import FxNode, TorchModule
+from te_sched.relax.frontend.torch.values import FxNode, TorchLayer
 
 # What torch's functions accept in place of the names in their schemas.
 _ALIASES = {"input": "self", "self": "input", "axis": "dim", "keepdims": "keepdim"}
@@ -34,7 +34,7 @@ def arranged(
     rule: Callable[..., object],
     given: Sequence[object],
     named: Mapping[str, object],
-    module: TorchModule | None,
+    module: TorchLayer | None,
 ) -> _Arguments:
     """The positional and named arguments with which a rule is called for a node.
 
@@ -66,7 +66,7 @@ def _names_of(rule: Callable[..., object]) -> tuple[tuple[str, ...], bool]:
     return tuple([one.name for one in parameters if one.kind in named]), takes_others
 
 
-def _signatures(node: FxNode, module: TorchModule | None) -> Iterator[list[_Parameter]]:
+def _signatures(node: FxNode, module: TorchLayer | None) -> Iterator[list[_Parameter]]:
     """The signatures that torch has for a call."""
     if module is not None:
         yield _of_python(module.forward)

@@ -23,7 +23,7 @@ from te_sched.relax.frontend.torch.nodes import display_name, place_of
 from te_sched.relax.frontend.torch.values import (
     FxGraphModule,
     FxNode,
-    TorchModule,
+    TorchLayer,
     TorchTensor,
     array_of,
     dtype_of,
@@ -135,7 +135,7 @@ def _function_of(
     return builder.finalize(), is_given, [placeholders.index(node) for node in changed]
 
 
-def _changed_inputs(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> list[FxNode]:
+def _changed_inputs(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> list[FxNode]:
     """The inputs that a graph changes in place; GraphError if it does so through a view."""
     refuse_changed_views(nodes, modules)
     memory = owners(nodes, modules)

@@ -35,7 +35,7 @@ from te_sched.relax.frontend.torch.values import (
     Sizes,
     Tensors,
     TorchDtype,
-    TorchModule,
+    TorchLayer,
     Value,
     dtype_of,
 )
@@ -400,7 +400,7 @@ def _log10(imp: Importer, x: GraphExpr) -> GraphExpr:
 # Activations
 
 
-def _nothing(imp: Importer, module: TorchModule) -> dict[str, object]:
+def _nothing(imp: Importer, module: TorchLayer) -> dict[str, object]:
     return {}
 
 

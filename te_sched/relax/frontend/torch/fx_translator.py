@@ -22,7 +22,7 @@ from te_sched.relax.frontend.torch.memory import (
     refuse_changed_attributes,
 )
 from te_sched.relax.frontend.torch.nodes import base_name, display_name, place_of
-from te_sched.relax.frontend.torch.values import FxNode, TorchModule, Value, array_of, dtype_of
+from te_sched.relax.frontend.torch.values import FxNode, TorchLayer, Value, array_of, dtype_of
 
 
 def from_fx(
@@ -85,7 +85,7 @@ def from_fx(
     return builder.finalize()
 
 
-def refuse_changed_views(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
+def refuse_changed_views(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
     """GraphError if a tensor is used after an operator has changed another one of its memory."""
     memory = owners(nodes, modules)
     changed: dict[
@@ -105,7 +105,7 @@ def refuse_changed_views(nodes: Sequence[FxNode], modules: Mapping[str, TorchMod
             changed[memory[one]] = (node, one)
 
 
-def _warn_of_training(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
+def _warn_of_training(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
     """Warn of normalizations that would use and change statistics if torch ran the model now."""
     names = [
         str(node.target)
@@ -150,7 +150,7 @@ def _inputs(
     return variables
 
 
-def refuse_unknown_nodes(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
+def refuse_unknown_nodes(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
     """GraphError that lists the operators that have no row."""
     refuse_unknown(
         [
@@ -161,20 +161,20 @@ def refuse_unknown_nodes(nodes: Sequence[FxNode], modules: Mapping[str, TorchMod
     )
 
 
-def _is_known(node: FxNode, modules: Mapping[str, TorchModule]) -> bool:
+def _is_known(node: FxNode, modules: Mapping[str, TorchLayer]) -> bool:
     if node.op == "call_module":
         return type(modules[str(node.target)]).__name__ in MODULES
     return base_name(node) in ROWS
 
 
-def _name_of(node: FxNode, modules: Mapping[str, TorchModule]) -> str:
+def _name_of(node: FxNode, modules: Mapping[str, TorchLayer]) -> str:
     if node.op == "call_module":
         return f"torch.nn.{type(modules[str(node.target)]).__name__}"
     return display_name(node)
 
 
 def translate(
-    importer: Importer, node: FxNode, modules: Mapping[str, TorchModule], model: Any
+    importer: Importer, node: FxNode, modules: Mapping[str, TorchLayer], model: Any
 ) -> Value:
     """The value of a node."""
     if node.op == "get_attr":

@@ -35,7 +35,7 @@ from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
 from te_sched.relax.frontend.torch.nodes import display_name, place_of
 from te_sched.relax.frontend.torch.values import (
     FxNode,
-    TorchModule,
+    TorchLayer,
     TorchTensor,
     Value,
     as_tuples,
@@ -49,7 +49,7 @@ Rule = Callable[..., Value]
 _R = TypeVar("_R", bound=Rule)
 
 # What a module of torch.nn adds to the arguments of its call.
-ModuleArguments = Callable[["Importer", TorchModule], Mapping[str, object]]
+ModuleArguments = Callable[["Importer", TorchLayer], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def row(*names: str, **modules: ModuleArguments) -> Callable[[_R], _R]:
 
 
 def _module_rule(rule: Rule, arguments: ModuleArguments) -> Rule:
-    def call(importer: Importer, module: TorchModule, *args: object, **kwargs: object) -> Value:
+    def call(importer: Importer, module: TorchLayer, *args: object, **kwargs: object) -> Value:
         return rule(importer, *args, **{**arguments(importer, module), **kwargs})
 
     return call
@@ -99,9 +99,9 @@ class Importer:
     A value is an expression of the graph, a number or size, or a list or tuple of values.
     """
 
-    def __init__(self, modules: Mapping[str, TorchModule] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, TorchLayer] | None = None) -> None:
         self.builder = BlockBuilder()
-        self.modules: Mapping[str, TorchModule] = modules or {}  # of torch.nn, by name
+        self.modules: Mapping[str, TorchLayer] = modules or {}  # of torch.nn, by name
         self.values: dict[FxNode, Value] = {}
         self.params: dict[int, GraphExpr] = {}  # parameters of torch by identity: their expressions
         self.node: FxNode  # the node that is being translated
@@ -204,7 +204,7 @@ class Importer:
                     self.values[node] = translate(node)
         return None
 
-    def call(self, node: FxNode, rule: Rule, *args: TorchModule) -> Value:
+    def call(self, node: FxNode, rule: Rule, *args: TorchLayer) -> Value:
         """The value of a call."""
         self.node = node
         given = [self.value(one) for one in node.args]

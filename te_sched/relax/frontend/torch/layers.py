@@ -26,7 +26,7 @@ from te_sched.relax.frontend.torch.values import (
     OutputSize,
     Scalar,
     Sizes,
-    TorchModule,
+    TorchLayer,
     Value,
 )
 from te_sched.relax.frontend.windows import Array, begun_inside, places_of_maxima, resampled
@@ -51,7 +51,7 @@ def _matmul(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
     return imp.emit(R.matmul(a, b, out_dtype=imp.dtype(a)))
 
 
-def _weights(imp: Importer, module: TorchModule) -> dict[str, object]:
+def _weights(imp: Importer, module: TorchLayer) -> dict[str, object]:
     return {"weight": imp.param(module.weight), "bias": imp.param(module.bias)}
 
 
@@ -165,7 +165,7 @@ def _padding_of(
     return [one // 2 for one in total] + [one - one // 2 for one in total]
 
 
-def _conv_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _conv_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     if getattr(m, "padding_mode", "zeros") != "zeros":
         raise GraphError(
             f"padding_mode={m.padding_mode!r} of a convolution is not supported",
@@ -257,7 +257,7 @@ def _transposed(
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
-def _transposed_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _transposed_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {**_conv_arguments(imp, m), "output_padding": m.output_padding}
 
 
@@ -318,7 +318,7 @@ def _convolution(
 # Pooling
 
 
-def _pool_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _pool_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     names = (
         "kernel_size",
         "stride",
@@ -484,7 +484,7 @@ def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
-def _output_size(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _output_size(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {"output_size": m.output_size}
 
 
@@ -503,7 +503,7 @@ def _adaptive_avg_pool3d(imp: Importer, x: GraphExpr, output_size: OutputSize) -
     return _adaptive(imp, 3, x, output_size)
 
 
-def _maxima(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _maxima(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {"output_size": m.output_size, "return_indices": m.return_indices}
 
 
@@ -594,7 +594,7 @@ def _batch_norm(
     return imp.emit(TupleGetItem(imp.emit(call), 0))
 
 
-def _batch_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _batch_norm_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {
         **_weights(imp, m),
         "running_mean": imp.param(m.running_mean),
@@ -657,7 +657,7 @@ def _native_batch_norm(
     return (_batch_norm(imp, x, weight, bias, mean, var, eps, momentum), None, None)
 
 
-def _layer_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _layer_norm_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {**_weights(imp, m), "normalized_shape": m.normalized_shape, "eps": m.eps}
 
 
@@ -754,7 +754,7 @@ def _native_group_norm(
     return (_group_norm(imp, x, group, weight, bias, eps), None, None)
 
 
-def _instance_norm_arguments(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _instance_norm_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     is_tracked = m.track_running_stats
     given = {} if is_tracked else {"running_mean": None, "running_var": None}
     return {**_batch_norm_arguments(imp, m), **given, "use_input_stats": not is_tracked}
@@ -814,7 +814,7 @@ def _embedding_aten(
     return imp.reshape(rows, [*shape, imp.shape(weight)[1]])
 
 
-def _embedding_module(imp: Importer, m: TorchModule) -> dict[str, object]:
+def _embedding_module(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {"indices": imp.param(m.weight)}
 
 

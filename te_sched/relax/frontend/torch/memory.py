@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from te_sched.errors import GraphError, Subject
 from te_sched.relax.frontend.torch.nodes import IN_PLACE_OPERATORS, base_name, place_of
-from te_sched.relax.frontend.torch.values import FxNode, TorchModule
+from te_sched.relax.frontend.torch.values import FxNode, TorchLayer
 
 _VIEWS = frozenset(
     (
@@ -52,7 +52,7 @@ def is_view(node: FxNode) -> bool:
     return aliases or base_name(node) in _VIEWS
 
 
-def changed_arguments(node: FxNode, modules: Mapping[str, TorchModule]) -> list[FxNode]:
+def changed_arguments(node: FxNode, modules: Mapping[str, TorchLayer]) -> list[FxNode]:
     """The nodes whose memory a call changes."""
     module = modules.get(str(node.target)) if node.op == "call_module" else None
     schema = getattr(node.target, "_schema", None)
@@ -87,7 +87,7 @@ def is_node(value: object) -> TypeGuard[FxNode]:
     return hasattr(value, "op") and hasattr(value, "all_input_nodes")
 
 
-def owners(nodes: Iterable[FxNode], modules: Mapping[str, TorchModule]) -> dict[FxNode, FxNode]:
+def owners(nodes: Iterable[FxNode], modules: Mapping[str, TorchLayer]) -> dict[FxNode, FxNode]:
     """For each node the node whose memory its value lies in; nodes of one attribute share it."""
     memory: dict[FxNode, FxNode] = {}
     attributes: dict[str, FxNode] = {}
@@ -102,7 +102,7 @@ def owners(nodes: Iterable[FxNode], modules: Mapping[str, TorchModule]) -> dict[
     return memory
 
 
-def changed_value(node: FxNode, modules: Mapping[str, TorchModule]) -> FxNode:
+def changed_value(node: FxNode, modules: Mapping[str, TorchLayer]) -> FxNode:
     """The node whose whole value a node is, after changes in place: `a` of `b = a.add_(1)`."""
     while True:
         changed = changed_arguments(node, modules)
@@ -111,7 +111,7 @@ def changed_value(node: FxNode, modules: Mapping[str, TorchModule]) -> FxNode:
         node = changed[0]
 
 
-def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, TorchModule]) -> None:
+def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
     """GraphError if a call changes a buffer or parameter of the model, which later calls read."""
     memory = owners(nodes, modules)
     for node in nodes:

@@ -1,6 +1,6 @@
 """What rules of torch take and give: values of nodes, and what is read of torch's own objects.
 
-torch is optional and has no types here: `FxNode`, `TorchModule` and `TorchTensor` have what the
+torch is optional and has no types here: `FxNode`, `TorchLayer` and `TorchTensor` have what the
 importers read. Must not know rules.
 """
 
@@ -47,7 +47,7 @@ class FxGraphModule(Protocol):
     graph: FxGraph
     forward: Callable[..., object]
 
-    def named_modules(self) -> Iterable[tuple[str, TorchModule]]: ...
+    def named_modules(self) -> Iterable[tuple[str, TorchLayer]]: ...
 
 
 class TorchTensor(Protocol):
@@ -65,7 +65,7 @@ class TorchTensor(Protocol):
     def copy_(self, src: TorchTensor) -> TorchTensor: ...
 
 
-class TorchModule(Protocol):
+class TorchLayer(Protocol):
     """A `torch.nn.Module`: its attributes are those of its class."""
 
     def __getattr__(self, name: str) -> Any: ...
