@@ -1,4 +1,6 @@
-"""docs/extending.md: its changes apply to te_sched, and its programs print what it says."""
+"""docs/extending.md: its changes apply to te_sched, and its programs print what it says; and
+docs/architecture.md: what it says where is there.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = PAGE.split("\n## ")[1:]
+ROAD = (ROOT / "docs" / "architecture.md").read_text().split("## The road of a graph")[1]
 MOST_FILES = 3
 RUN = """
 import contextlib, io, json, sys
@@ -52,6 +55,20 @@ def test_changed_te_sched_does_what_the_page_says(tmp_path: Path) -> None:
     done = run([sys.executable, "-c", RUN], tmp_path, json.dumps(programs))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == list(texts)
+
+
+def test_stations_of_a_graph_are_where_the_page_says() -> None:
+    rows = [row.strip("| ").split(" | ") for row in ROAD.split("\n## ")[0].splitlines()]
+    paths = {path for row in rows for cell in row for path in re.findall(r"`([\w/]+\.py)`", cell)}
+    assert len(paths) > 30
+    assert [path for path in sorted(paths) if not (ROOT / "te_sched" / path).exists()] == []
+    names = [
+        (row[1].strip("`"), row[2].strip("`")) for row in rows if len(row) == 3 and row[2][0] == "`"
+    ]
+    assert len(names) > 12
+    for path, name in names:
+        text = (ROOT / "te_sched" / path).read_text()
+        assert re.search(rf"^(def |class )?{name}\b", text, re.MULTILINE), (path, name)
 
 
 def can_run(program: str) -> bool:

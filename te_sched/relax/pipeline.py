@@ -29,31 +29,27 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lowering.blocks.split_concatenations import split_concatenations
 from te_sched.lowering.blocks.widen_halves import widen_halves
-from te_sched.pass_context import PassContext
-from te_sched.passes import ModulePass, Pass, PrimFuncPass
+from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.transform import Sequential
 
 
-class Pipeline(Sequential):
+class Pipeline(ModulePass):
     """A sequence of passes with a name, which may have a target around it: `passes` are the objects
     that `relax.build` applies.
 
-    >>> [one.info.name for one in get_pipeline("zero").passes]
+    >>> [transform.info.name for transform in get_pipeline("zero").passes]
     ['LegalizeOps', 'AnnotateTIROpPattern', 'FoldConstant', 'FuseOps', 'FuseTIR']
     """
 
     def __init__(self, name: str, passes: Sequence[Pass], target: Target | None = None) -> None:
-        super().__init__(passes, name=name)
-        self.target = target
+        self.info, self.passes, self.target = PassInfo(0, name), list(passes), target
 
-    def transform_module(self, mod: IRModule, context: PassContext, /) -> IRModule:
+    def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module after all passes, with the target as the current one."""
         with self.target or nullcontext():
-            return super().transform_module(mod, context)
-
-    __repr__ = Pass.__repr__
+            return Sequential(self.passes)(mod)
 
 
 def _fusing(to_run: bool, enable_warning: bool = False) -> list[Pass]:

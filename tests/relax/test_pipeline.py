@@ -105,7 +105,7 @@ def test_the_passes_of_a_pipeline_do_what_it_does(name):
         for transform in relax.get_pipeline(name).passes:
             module = transform(module)
     assert module.script() == expected.script()
-    assert together.names == [pipeline.info.name, *alone.names]
+    assert together.names == [pipeline.info.name, "sequential", *alone.names]
 
 
 @pytest.mark.parametrize("name", ["zero", "default", "default_build", "processor", "gpu"])

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from te_sched import relax
-from te_sched.errors import GraphError
+from te_sched.errors import DeclarationError, GraphError, ParameterError
 from te_sched.passes import ModulePass
 from te_sched.relax import transform
 from te_sched.relax.transform import (
@@ -106,6 +106,17 @@ def test_a_class_of_passes_says_its_name_and_level():
     assert str(Mark()) == "Run Function pass: MarkAll at the optimization level 1"
     assert str(Again()) == "Run Function pass: Again at the optimization level 0"
     assert Mark()(_module())["main"].attrs["marked"] == 1
+
+
+def test_passes_reject_other_options_and_classes_without_a_method():
+    with pytest.raises(ParameterError, match=r"relax\.transform\.ToNonDataflow takes 0 arguments"):
+        transform.ToNonDataflow(3)
+    with pytest.raises(ParameterError, match="FunctionPass takes 0 arguments by position, got 2"):
+        FunctionPass(lambda func, mod, context: func, None)
+    with pytest.raises(DeclarationError, match="FunctionPass of a pass has no method transform_f"):
+        FunctionPass()(_module())
+    with pytest.raises(DeclarationError, match="BlockPass of a pass has no method transform_data"):
+        DataflowBlockPass()(_module())
 
 
 def test_a_class_of_blocks_maps_them():
