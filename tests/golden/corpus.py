@@ -1,7 +1,8 @@
 """The programs of the corpus and their goldens.
 
-A program is a file that defines `steps(tvm)`, a generator of (schedule, args), where `tvm` is the
-implementation under test. The functions of this module take the implementation as a parameter.
+A program is a text that defines `steps(tvm)`, a generator of (schedule, args), where `tvm` is the
+implementation under test: a file, or, of random programs, a part of one. The functions of this
+module take the implementation as a parameter.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = ("primitives", "gemm_gpu", "programs", "random")
 DIALECTS = ("script", "primfn")
 _SEPARATOR = "---- step "
+_PROGRAM = re.compile(r"^---- program (\w+)\n", re.MULTILINE)
 _PREFLATTENED = re.compile(r"(?<=preflattened_buffer_map = \{).*(?=\} \{)")
 _BETWEEN_BUFFERS = re.compile(r", (?=\w+: \w+: )")
 _SMALL_MAP = 4
@@ -26,19 +28,27 @@ _SMALL_MAP = 4
 
 @dataclass(frozen=True)
 class Program:
-    """One file of the corpus; `name` is unique within its `family`."""
+    """A program of the corpus; `name` is unique within its `family`."""
 
     family: str
+    name: str
     path: Path
 
     @property
-    def name(self) -> str:
-        return self.path.stem
+    def text(self) -> str:
+        """The source, on the lines that it has in its file."""
+        text = self.path.read_text()
+        if self.path.suffix == ".py":
+            return text
+        ends = [*(found.start() for found in _PROGRAM.finditer(text)), len(text)]
+        begin = text.index(f"---- program {self.name}\n")
+        lines = text[begin : ends[ends.index(begin) + 1]].partition("\n")[2]
+        return "\n" * (text.count("\n", 0, begin) + 1) + lines
 
     @cached_property
     def module(self) -> ModuleType:
         """The module of the program, loaded once per Program object."""
-        return load(self.path)
+        return executed(self.name, self.text, self.path)
 
     @property
     def step_count(self) -> int:
@@ -70,12 +80,21 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def programs(*families: str, root: Path = HERE) -> list[Program]:
+def executed(name: str, text: str, path: Path) -> ModuleType:
+    """The module of a text that stands in a file."""
+    module = ModuleType(f"corpus_{name}")
+    module.__file__ = str(path)
+    exec(compile(text, path, "exec"), module.__dict__)
+    return module
+
+
+def programs(*families: str) -> list[Program]:
     """The programs of some families (by default all), ordered by name."""
     return [
-        Program(family, path)
+        Program(family, name, path)
         for family in families or FAMILIES
-        for path in sorted((root / family).glob("*.py"))
+        for path in sorted([*(HERE / family).glob("*.py"), *(HERE / family).glob("*.txt")])
+        for name in ([path.stem] if path.suffix == ".py" else _PROGRAM.findall(path.read_text()))
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from tests.golden.corpus import Program
+from tests.golden.corpus import Program, executed
 from tests.sampling import IS_CAMPAIGN
 
 # A line of a program and its replacement. Divisors of an extent also divide the new one.
@@ -22,8 +22,6 @@ def sized(program: Program) -> ModuleType:
     """The program at a smaller size."""
     if IS_CAMPAIGN or program.name not in SMALLER:
         return program.module
-    text, (line, other) = program.path.read_text(), SMALLER[program.name]
+    text, (line, other) = program.text, SMALLER[program.name]
     assert text.count(line) == 1
-    module = ModuleType(program.name)
-    exec(compile(text.replace(line, other), program.path, "exec"), module.__dict__)
-    return module
+    return executed(program.name, text.replace(line, other), program.path)
