@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-LIBRARY = Path(__file__).parents[1] / "te_sched"
+from tests.syntax_trees import LIBRARY, nodes, syntax_trees
+
 _DISPATCH = {"visit", "generic", "visit_expr", "visit_stmt", "visit_struct_info"}
 _OF_OTHERS = {
     name for kind in (str, list, dict, set, Path, Exception, np.ndarray) for name in dir(kind)
@@ -35,21 +36,19 @@ def _code(function: ast.AST) -> Iterator[ast.AST]:
 class CallGraph:
     """Functions are named "module:Class.method" or "module:function"."""
 
-    def __init__(self, library: Path = LIBRARY) -> None:
+    def __init__(self) -> None:
         self.functions: dict[str, ast.FunctionDef] = {}
-        self._trees: list[ast.Module] = []
         self.methods: dict[str, dict[str, ast.FunctionDef]] = {}  # of each class
         self._bases: dict[str, list[ast.expr]] = {}
         self._names: dict[str, dict[str, tuple[str, str] | str]] = {}  # of each module
         self._foreign: dict[str, set[str]] = defaultdict(set)  # names of other libraries
-        for path in sorted(library.rglob("*.py")):
-            parts = path.relative_to(library.parent).with_suffix("").parts
-            self._read(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path)
+        for path, tree in syntax_trees().items():
+            parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
+            self._read(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
 
-    def _read(self, module: str, path: Path) -> None:
+    def _read(self, module: str, tree: ast.Module) -> None:
         names = self._names[module] = {}
-        self._trees.append(ast.parse(path.read_text()))
-        for part in self._trees[-1].body:
+        for part in tree.body:
             if isinstance(part, ast.FunctionDef):
                 names[part.name] = f"{module}:{part.name}"
                 self.functions[f"{module}:{part.name}"] = part
@@ -115,14 +114,12 @@ class CallGraph:
     @cached_property
     def attributes(self) -> set[str]:
         """Names that mean other things than methods of te_sched, too."""
-        names = set(_OF_OTHERS)
-        for tree in self._trees:
-            for part in ast.walk(tree):
-                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-                    names.add(part.attr)
-                elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-                    names.add(part.target.id)
-        return names
+        fields = (part.target for _, part in nodes(ast.AnnAssign))
+        return {
+            *_OF_OTHERS,
+            *(part.attr for _, part in nodes(ast.Attribute) if isinstance(part.ctx, ast.Store)),
+            *(target.id for target in fields if isinstance(target, ast.Name)),
+        }
 
     @cached_property
     def calls(self) -> dict[str, set[str]]:

@@ -18,9 +18,9 @@ _METHODS = {name for name in dir(str) if not name.startswith(("_", "format", "jo
 _SEARCHES = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn"}
 
 
-def looks_into_errors(text: str) -> list[int]:
+def looks_into_errors(tree: ast.Module) -> list[int]:
     """The lines of a module that inspect the text of an error."""
-    return sorted({line for scope in _scopes(ast.parse(text)) for line in _Scope(scope).lines()})
+    return sorted({line for scope in _scopes(tree) for line in _Scope(scope).lines()})
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:

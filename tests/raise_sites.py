@@ -20,6 +20,7 @@ from te_sched import errors
 from te_sched.codegen.cuda import nvrtc
 from te_sched.runtime.csource import find_compiler
 from tests.refusals.unreached import UNREACHED
+from tests.syntax_trees import syntax_trees
 
 PACKAGE = Path(errors.__file__).parent
 ERRORS = {
@@ -49,14 +50,14 @@ def sites() -> tuple[Site, ...]:
     """All sites of the package."""
     return tuple(
         site
-        for file in sorted(PACKAGE.rglob("*.py"))
-        for site in sites_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+        for path, tree in syntax_trees().items()
+        for site in sites_of(path.relative_to(PACKAGE).as_posix(), tree)
     )
 
 
-def sites_of(path: str, text: str) -> list[Site]:
+def sites_of(path: str, tree: ast.Module) -> list[Site]:
     """The sites of a file."""
-    return _Sites(path).found(ast.parse(text))
+    return _Sites(path).found(tree)
 
 
 class _Sites(ast.NodeVisitor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import te_sched
 from te_sched import errors
 from tests.raise_sites import ERRORS, name_of
+from tests.syntax_trees import nodes
 
 PACKAGE = Path(te_sched.__file__).parent
 PARTS = ("fault", "why", "help")
@@ -30,27 +32,29 @@ def _text(node: ast.expr) -> str | None:
 
 
 def _texts() -> Iterator[tuple[str, str, str]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or name_of(node.func) not in ERRORS:
-                continue
-            given = dict(zip(PARTS, node.args, strict=False))
-            given |= {one.arg: one.value for one in node.keywords if one.arg in PARTS}
-            for part, value in given.items():
-                text = _text(value)
-                if text:
-                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", part, text
+    for path, node in nodes(ast.Call):
+        if name_of(node.func) not in ERRORS:
+            continue
+        given = dict(zip(PARTS, node.args, strict=False))
+        given |= {one.arg: one.value for one in node.keywords if one.arg in PARTS}
+        for part, value in given.items():
+            text = _text(value)
+            if text:
+                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", part, text
 
 
-TEXTS = list(_texts())
+@cache
+def texts() -> list[tuple[str, str, str]]:
+    """The parts of errors: where they stand, their names and texts."""
+    return list(_texts())
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_have_no_closing_marks(part: str) -> None:
-    assert len(TEXTS) > 2500
+    assert len(texts()) > 2500
     found = [
         (place, text)
-        for place, name, text in TEXTS
+        for place, name, text in texts()
         if name == part and re.search(r"[^.][.!]$|\n$| $", text)
     ]
     assert found == []
@@ -60,14 +64,16 @@ def test_parts_have_no_closing_marks(part: str) -> None:
 def test_parts_begin_in_lower_case(part: str) -> None:
     found = [
         (place, text)
-        for place, name, text in TEXTS
+        for place, name, text in texts()
         if name == part and re.match(rf"(?!{PROPER})[A-Z][a-z]+[ ,:]", text)
     ]
     assert found == []
 
 
 def test_a_fault_is_a_sentence_of_one_line() -> None:
-    assert [(place, text) for place, part, text in TEXTS if part == "fault" and "\n" in text] == []
+    assert [
+        (place, text) for place, part, text in texts() if part == "fault" and "\n" in text
+    ] == []
 
 
 def test_words_of_other_programs_have_a_place_of_their_own() -> None:

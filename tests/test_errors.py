@@ -28,6 +28,7 @@ from te_sched.errors import (
 )
 from te_sched.ir.verify import verify
 from tests import error_texts
+from tests.syntax_trees import nodes, syntax_trees
 
 
 def test_place_is_a_line_of_a_file():
@@ -185,7 +186,8 @@ def test_a_script_that_is_called_elsewhere_is_named_by_its_innermost_line():
     ],
 )
 def test_code_that_looks_into_an_error_is_found(code):
-    assert error_texts.looks_into_errors(f"def f(problem, why):\n    try: ...\n    {code}\n")
+    text = f"def f(problem, why):\n    try: ...\n    {code}\n"
+    assert error_texts.looks_into_errors(ast.parse(text))
 
 
 @pytest.mark.parametrize(
@@ -200,16 +202,16 @@ def test_code_that_looks_into_an_error_is_found(code):
 )
 def test_code_that_shows_an_error_is_fine(code):
     text = f"def f(problem, other):\n    try: ...\n    {code}\n"
-    assert not error_texts.looks_into_errors(text)
+    assert not error_texts.looks_into_errors(ast.parse(text))
 
 
 def test_nothing_looks_into_the_text_of_an_error():
     package = Path(te_sched.__file__).parent
     found = [
         f"{path.relative_to(package)}:{line}"
-        for path in sorted(package.rglob("*.py"))
+        for path, tree in syntax_trees().items()
         if path != package / "errors.py"  # which owns the texts
-        for line in error_texts.looks_into_errors(path.read_text())
+        for line in error_texts.looks_into_errors(tree)
     ]
     assert found == []
 
@@ -223,13 +225,12 @@ def _classes_elsewhere() -> set[str]:
     """
     found: set[str] = set()
     package = Path(te_sched.__file__).parent
-    for path in sorted(package.rglob("*.py")):
+    for path, node in nodes(ast.ClassDef):
         if path == package / "errors.py" or "cli" in path.relative_to(package).parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            bases = [ast.unparse(base) for base in getattr(node, "bases", [])]
-            if any(base.endswith(("Error", "Exception")) for base in bases):
-                found |= {node.name} - {name for name in (node.name,) if name[0] == "_"}
+        bases = [ast.unparse(base) for base in node.bases]
+        if any(base.endswith(("Error", "Exception")) for base in bases):
+            found |= {node.name} - {name for name in (node.name,) if name[0] == "_"}
     return found
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.syntax_trees import syntax_trees
+
 ROOT = Path(__file__).parents[1]
 PHRASES = {
     r"\bnobody\b": "name what does or does not do it",
@@ -47,7 +49,8 @@ def _sentences(path: Path) -> Iterator[str]:
     """Texts for readers: docstrings, comments and messages of code; the prose of pages."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        for node in ast.walk(ast.parse(text)):
+        tree = syntax_trees().get(path) or ast.parse(text)
+        for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
         yield from re.findall(r"#.*", text)  # also what follows # in texts
