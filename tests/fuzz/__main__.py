@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 
-from tests.fuzz import campaign, workers
+from tests.fuzz import campaign
 from tests.fuzz.generate import KINDS
 
 
@@ -24,11 +24,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one case")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("fuzz-findings"))
     parser.add_argument("--one", type=int, help="judge this case alone and print its script")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker:
-        workers.work()
-        return 0
     kinds = KINDS if options.kind == "all" else (options.kind,)
     if options.one is not None:
         print(campaign.judge_one(kinds[0], options.one, options.out))

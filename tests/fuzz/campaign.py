@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from tests.fuzz import blocks, hostile, models, shapes, special, tensorir
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
-from tests.fuzz.judge import Verdict
+from tests.fuzz.judge import Judge, Verdict
 from tests.fuzz.minimize import minimize
-from tests.fuzz.workers import Worker
 
 ALIKE = 2  # findings of a group that are minimized
 HUNG = 5.0  # seconds after which a smaller case counts as hung
@@ -80,7 +79,7 @@ def run(
     numbers = _numbers(kinds, seed, count)
 
     def judge_some() -> None:
-        with Worker(limit) as worker:
+        with Judge(limit) as worker:
             while time.monotonic() < end:
                 with lock:
                     kind, number = next(numbers, ("", 0))
@@ -94,9 +93,9 @@ def run(
                     with lock:
                         report.add(kind, number, Verdict("broken", group, traceback.format_exc()))
 
-    def judge_one_of_many(worker: Worker, kind: str, number: int) -> None:
+    def judge_one_of_many(worker: Judge, kind: str, number: int) -> None:
         case = generate(kind, number)
-        verdict = worker.judge(case)
+        verdict = worker.verdict(case)
         with lock:
             report.add(kind, number, verdict)
             alike = len(report.findings.get(verdict.group, ()))
@@ -120,7 +119,7 @@ def _numbers(kinds: Sequence[str], seed: int, count: int | None) -> Iterator[tup
         number += 1
 
 
-def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
+def smallest(worker: Judge, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
     """A smaller case with the same finding."""
     found = verdict
     limit = HUNG if verdict.outcome == "hung" else None
@@ -128,7 +127,7 @@ def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdic
 
     def fails(smaller: Case) -> bool:
         nonlocal found
-        again = worker.judge(smaller, limit)
+        again = worker.verdict(smaller, limit)
         is_alike = (again.outcome, again.group) == (verdict.outcome, verdict.group)
         if is_alike and is_of_schedule:
             is_alike = _is_right(worker, smaller)
@@ -139,10 +138,10 @@ def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdic
     return minimize(case, fails), found
 
 
-def _is_right(worker: Worker, case: Case) -> bool:
+def _is_right(worker: Judge, case: Case) -> bool:
     """Whether numpy's formulas hold for the declarations: they may not for shorter axes."""
     plain = Case("legal", replace(case.program, steps=()))
-    return worker.judge(plain).outcome == "right"
+    return worker.verdict(plain).outcome == "right"
 
 
 def save(folder: pathlib.Path, case: Case, verdict: Verdict) -> pathlib.Path:
@@ -167,8 +166,8 @@ def _script(case: Case, note: str, verdict: Verdict) -> str:
 def judge_one(kind: str, number: int, folder: pathlib.Path | None) -> str:
     """The verdict on one case, and its script."""
     case = generate(kind, number)
-    with Worker() as worker:
-        verdict = worker.judge(case)
+    with Judge() as worker:
+        verdict = worker.verdict(case)
         if verdict.is_finding and folder is not None:
             case, verdict = smallest(worker, case, verdict)
             save(folder, case, verdict)

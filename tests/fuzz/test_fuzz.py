@@ -15,9 +15,8 @@ import pytest
 from tests.fuzz import campaign, models
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
-from tests.fuzz.judge import judge
+from tests.fuzz.judge import Judge, judge
 from tests.fuzz.minimize import minimize
-from tests.fuzz.workers import Worker
 from tests.peer.differential.program import Dim, Program, Value
 from tests.sampling import sampled
 
@@ -30,14 +29,14 @@ SEED = 2_000_000
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(limit=60.0) as made:
+def worker() -> Iterator[Judge]:
+    with Judge(limit=60.0) as made:
         yield made
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_random_programs_are_right_or_refused(kind: str, worker: Worker) -> None:
-    judged = worker.judge
+def test_random_programs_are_right_or_refused(kind: str, worker: Judge) -> None:
+    judged = worker.verdict
     if kind in ("models", "special"):
         pytest.importorskip("torch")
         judged = judge  # another process would import torch again
@@ -68,24 +67,23 @@ CRASH = "os.kill(os.getpid(), signal.SIGSEGV)"
 HANG = "time.sleep(1000)"
 
 
-def test_numpys_answer_is_right(worker: Worker) -> None:
-    assert worker.judge(case(SPLIT, UNROLL)).outcome == "right"
+def test_numpys_answer_is_right(worker: Judge) -> None:
+    assert worker.verdict(case(SPLIT, UNROLL)).outcome == "right"
 
 
-def test_crash_ends_one_case_alone(worker: Worker) -> None:
-    verdict = worker.judge(case(SPLIT, CRASH))
+def test_crash_ends_one_case_alone(worker: Judge) -> None:
+    verdict = worker.verdict(case(SPLIT, CRASH))
     assert (verdict.outcome, verdict.detail) == ("crashed", "SIGSEGV")
-    assert worker.judge(case()).outcome == "right"
+    assert worker.verdict(case()).outcome == "right"
 
 
-def test_hang_ends_one_case_alone(worker: Worker) -> None:
-    assert worker.judge(case(HANG), limit=2.0).outcome == "hung"
-    assert worker.judge(case()).outcome == "right"
+def test_a_case_that_hangs_is_a_finding(worker: Judge) -> None:
+    assert worker.verdict(case(HANG), limit=0.5).outcome == "hung"
 
 
-def test_wrong_answer_is_found_and_minimized(worker: Worker, tmp_path: pathlib.Path) -> None:
+def test_wrong_answer_is_found_and_minimized(worker: Judge, tmp_path: pathlib.Path) -> None:
     wrong = case(SPLIT, UNROLL, "s[S3].reorder(*s[S3].op.axis[::-1])", numpy="A1 + np.float32(2)")
-    verdict = worker.judge(wrong)
+    verdict = worker.verdict(wrong)
     assert (verdict.outcome, verdict.detail) == ("wrong", "60 of 60 elements of S2 are wrong")
     small, again = campaign.smallest(worker, wrong, verdict)
     assert small.program.outputs == ("S2",)
@@ -95,9 +93,9 @@ def test_wrong_answer_is_found_and_minimized(worker: Worker, tmp_path: pathlib.P
     assert "Mismatched elements" in run.stderr
 
 
-def test_crash_is_minimized_to_the_line_that_causes_it(worker: Worker) -> None:
+def test_crash_is_minimized_to_the_line_that_causes_it(worker: Judge) -> None:
     crashing = case(SPLIT, CRASH)
-    fails = lambda smaller: worker.judge(smaller).outcome == "crashed"  # noqa: E731
+    fails = lambda smaller: worker.verdict(smaller).outcome == "crashed"  # noqa: E731
     assert minimize(crashing, fails, seconds=3.0).program.steps == (CRASH,)
 
 
@@ -140,11 +138,11 @@ def test_input_that_no_iteration_reads_need_not_be_given() -> None:
     assert judge(case("args.pop(0)")).outcome == "refused"
 
 
-def test_places_in_an_axis_of_a_computed_size(worker: Worker) -> None:
+def test_places_in_an_axis_of_a_computed_size(worker: Judge) -> None:
     """argmax over (3, n2 - 2): an element is at k * (n2 - 2) + j."""
     made = generate("gpu", 27002385)
     assert "(n2 - 2)" in made.script("", frozenset())
-    assert worker.judge(made).outcome == "right"
+    assert worker.verdict(made).outcome == "right"
 
 
 def test_wrong_models_are_found_and_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:

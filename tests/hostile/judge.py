@@ -9,7 +9,10 @@ import decimal
 import fractions
 import importlib
 import linecache
+import signal
 import warnings
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +23,10 @@ from te_sched.errors import InternalError, TeSchedError
 from tests.hostile import graph_words, graphs, words
 from tests.hostile.surface import FACES, MODULES
 from tests.tracebacks import PACKAGE, files_of, place_of
+from tests.workers import Worker
 
 FILE = "<hostile>"
+SLOW = 10  # seconds after which a line is interrupted
 # Functions whose purpose is to raise.
 MEANT = {
     "te_sched.testing.assert_allclose": AssertionError,
@@ -67,6 +72,37 @@ def names() -> dict[str, Any]:
             "fractions": fractions,
         },
     }
+
+
+def findings(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """The lines with findings, and their faults, judged in processes that may crash or hang."""
+    with Worker("tests.hostile.judge:answer") as worker:
+        verdicts = zip(lines, worker.answers(lines), strict=True)
+        found = [(line, getattr(verdict, "reason", verdict)) for line, verdict in verdicts]
+    return [(line, fault) for line, fault in found if fault]
+
+
+def answer(line: str) -> str:
+    """The fault of the outcome of a line, which is interrupted when it is slow, or ""."""
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.alarm(SLOW)
+    try:
+        return judge(line, dict(_names()))
+    except _Slow:
+        return f"slow: more than {SLOW} s"
+    finally:
+        signal.alarm(0)
+
+
+class _Slow(BaseException):
+    pass
+
+
+def _interrupt(*_: object) -> None:
+    raise _Slow
+
+
+_names = cache(lambda: names())
 
 
 def judge(line: str, known: dict[str, Any]) -> str:
