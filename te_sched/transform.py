@@ -18,7 +18,6 @@ from te_sched.passes import (
     ModulePass,
     Pass,
     call_of,
-    check_makers,
     info_of,
     is_maker,
     pass_of,
@@ -181,5 +180,4 @@ class PrintIR(ModulePass):
         return mod
 
 
-check_makers(sys.modules[__name__])
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -226,7 +226,11 @@ def static_shape_tuning(
     cpu_weight_prepack : whether weights are packed into the layouts that schedules ask for, by the
         function "main_transform_params".
     """
-    packing = ["SplitLayoutRewritePreproc", "LiftTransformParams", "FoldConstant"]
+    packing = [
+        transform.SplitLayoutRewritePreproc(to_run=True),
+        transform.LiftTransformParams(),
+        transform.FoldConstant(to_run=True),
+    ]
     return Pipeline(
         "_pipeline",
         [
@@ -236,7 +240,7 @@ def static_shape_tuning(
             *([transform.AttachAttrLayoutFreeBuffers()] if cpu_weight_prepack else ()),
             transform.MetaScheduleTuneIRMod({}, work_dir, total_trials),
             transform.MetaScheduleApplyDatabase(work_dir),
-            *([getattr(transform, name)() for name in packing] if cpu_weight_prepack else ()),
+            *(packing if cpu_weight_prepack else ()),
         ],
         as_target(target),
     )

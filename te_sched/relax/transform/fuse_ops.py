@@ -14,6 +14,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.pass_context import PassContext
 from te_sched.passes import ModulePass
 from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
@@ -54,7 +55,7 @@ class FuseOps(ModulePass):
     def __init__(self, fuse_opt_level: int = -1) -> None:
         self.fuse_opt_level = fuse_opt_level
 
-    def transform_module(self, module: IRModule, context: Any) -> IRModule:
+    def transform_module(self, module: IRModule, context: PassContext, /) -> IRModule:
         level = context.opt_level if self.fuse_opt_level == -1 else self.fuse_opt_level
         if level == 0:
             return module

@@ -35,6 +35,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute
+from te_sched.pass_context import PassContext
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.symbolic import (
@@ -78,7 +79,7 @@ class LiftTransformParams(ModulePass):
     def __init__(self, shared_transform: bool | Sequence[str] = False) -> None:
         self.shared_transform = shared_transform
 
-    def transform_module(self, mod: IRModule, context: Any) -> IRModule:
+    def transform_module(self, mod: IRModule, context: PassContext, /) -> IRModule:
         consumes = bool(context.config.get(_CONSUME, False))
         functions = {
             str(name): func
