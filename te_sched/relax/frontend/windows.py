@@ -1,4 +1,4 @@
-"""What importers share of layers that slide over dimensions: pools and resizes, and places.
+"""What importers share of layers: convolutions, pools and resizes, and places.
 
 Must not know the format of a model.
 """
@@ -11,17 +11,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from te_sched import te
+from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IterVar
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import Size, shape_expr, sizes_of_tensor, tensor_info
+from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import ravel_index
 
 Array = NDArray[np.float64]
+
+
+LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}  # of data and weights
+
+
+def convolution(
+    builder: BlockBuilder,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None,
+    strides: Sequence[int],
+    padding: Sequence[Size],
+    dilation: Sequence[int],
+    groups: int,
+    out_dtype: str | None = None,
+) -> GraphVar:
+    """A convolution along all dimensions but the first two, with a bias of channels."""
+    rank = tensor_info(weight).ndim - 2
+    data, kernel = LAYOUTS[rank]
+    call = getattr(R.nn, f"conv{rank}d")(
+        x,
+        weight,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        data_layout=data,
+        kernel_layout=kernel,
+        out_dtype=out_dtype,
+    )
+    return with_bias(builder, builder.emit(call), bias)
+
+
+def transposed_convolution(
+    builder: BlockBuilder,
+    x: GraphExpr,
+    weight: GraphExpr,
+    bias: GraphExpr | None,
+    strides: Sequence[int],
+    padding: Sequence[Size],
+    output_padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    out_dtype: str | None = None,
+) -> GraphVar:
+    """The transposed convolution; GraphError for more than two dimensions."""
+    rank = tensor_info(weight).ndim - 2
+    if rank > 2:
+        raise GraphError(
+            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
+        )
+    data, kernel = LAYOUTS[rank]
+    call = getattr(R.nn, f"conv{rank}d_transpose")(
+        x,
+        weight,
+        strides=strides,
+        padding=padding,
+        output_padding=output_padding,
+        dilation=dilation,
+        groups=groups,
+        data_layout=data,
+        kernel_layout="IO" + kernel[2:],
+        out_dtype=out_dtype,
+    )
+    return with_bias(builder, builder.emit(call), bias)
+
+
+def with_bias(builder: BlockBuilder, y: GraphVar, bias: GraphExpr | None) -> GraphVar:
+    """A tensor with a number added to each channel, which is its dimension 1."""
+    if bias is None:
+        return y
+    channels = sizes_of_tensor(bias, "give the shape of the bias")[0]
+    shape = [1, channels, *[1] * (tensor_info(y).ndim - 2)]
+    return builder.emit(R.add(y, reshaped(builder, bias, shape)))
+
+
+def depth_to_space(
+    builder: BlockBuilder, x: GraphExpr, block: int, is_depth_first: bool
+) -> GraphVar:
+    """An image of fewer channels, of which parts become blocks of rows and columns.
+
+    Parameters
+    ----------
+    is_depth_first : whether the blocks are the outermost part of the channels, as in ONNX's DCR.
+    """
+    batch, channels, height, width = sizes_of_tensor(x, "give the shape of the image")
+    inner = channels // (block * block)
+    if is_depth_first:
+        parts, axes = [batch, block, block, inner, height, width], [0, 3, 4, 1, 5, 2]
+    else:
+        parts, axes = [batch, inner, block, block, height, width], [0, 1, 4, 2, 5, 3]
+    image = builder.emit(R.permute_dims(reshaped(builder, x, parts), axes))
+    return reshaped(builder, image, [batch, inner, height * block, width * block])
 
 
 def begun_inside(

@@ -30,8 +30,8 @@ from te_sched.ir.struct_info import (
 from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import Size, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
+from te_sched.relax.frontend.tensors import Size, sizes_of_tensor, tensor_info
 from te_sched.signatures import checked_as
 
 # Annotations of arguments that are checked where they are used.

@@ -9,7 +9,6 @@ from te_sched.ir.graph import DataflowVar, GraphVar
 from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax import op as relax_op
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.frontend.common import Size, prim_value, shape_expr
 from te_sched.relax.frontend.nn.core import (
     NNEffect,
     NNTensor,
@@ -17,6 +16,7 @@ from te_sched.relax.frontend.nn.core import (
     get_default_dtype,
     wrap_nested,
 )
+from te_sched.relax.frontend.tensors import Size, prim_value, shape_expr
 
 
 class _OneState(NNEffect):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.expr import Expr
-from te_sched.relax.frontend.common import Size, several
 from te_sched.relax.frontend.nn import op
 from te_sched.relax.frontend.nn.core import (
     Ints,
@@ -21,6 +20,7 @@ from te_sched.relax.frontend.nn.core import (
 )
 from te_sched.relax.frontend.nn.effects import IOEffect as IOEffect
 from te_sched.relax.frontend.nn.effects import KVCache as KVCache
+from te_sched.relax.frontend.tensors import Size, several
 
 Module = NNModule
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, kind_of, repr_of, user_place
@@ -21,14 +20,6 @@ from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr, StructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import (
-    Size,
-    as_list,
-    as_size,
-    fixed_size,
-    prim_value,
-    shape_expr,
-)
 from te_sched.relax.frontend.nn.core import (
     Ints,
     NNTensor,
@@ -40,6 +31,15 @@ from te_sched.relax.frontend.nn.core import (
     wrap_nested,
 )
 from te_sched.relax.frontend.nn.exporter import Exporter
+from te_sched.relax.frontend.tensors import (
+    Size,
+    as_list,
+    as_size,
+    filled,
+    fixed_size,
+    prim_value,
+    shape_expr,
+)
 
 IntOrInts = int | Sequence[int]
 Axes = Annotated["Ints | None", "what reductions take"]
@@ -48,7 +48,6 @@ SeveralTensors = Annotated["NNTensor | Sequence[NNTensor]", "what functions of b
 BlockArguments = Annotated[
     "NNTensor | Sequence[NNTensor | Size]", "tensors, then numbers of functions of blocks"
 ]
-Fill = Callable[[list[int]], NDArray[np.float64]]  # np.ones or np.zeros
 _Operands = tuple[GraphExpr, GraphExpr]
 
 
@@ -468,17 +467,18 @@ def layer_norm(
 ) -> NNTensor:
     """Normalization over the last dimensions."""
     shape = [normalized_shape] if isinstance(normalized_shape, int | Expr) else normalized_shape
-    gamma = _or_filled(weight, np.ones, shape, x.dtype)
-    beta = _or_filled(bias, np.zeros, shape, x.dtype)
+    gamma = _or_filled(weight, 1, shape, x.dtype)
+    beta = _or_filled(bias, 0, shape, x.dtype)
     axes = list(range(-len(shape), 0))
     return _tensor(R.nn.layer_norm(x._expr, gamma, beta, axes=axes, epsilon=eps), name)
 
 
-def _or_filled(tensor: NNTensor | None, fill: Fill, shape: Sequence[Size], dtype: str) -> GraphExpr:
-    """The expression of a tensor, by default a constant."""
-    if tensor is not None:
-        return tensor._expr
-    return const(fill([fixed_size(as_size(size), "fill") for size in shape]), dtype)
+def _or_filled(
+    tensor: NNTensor | None, value: float, shape: Sequence[Size], dtype: str
+) -> GraphExpr:
+    """The expression of a tensor, by default one of a value."""
+    sizes = [as_size(size) for size in shape]
+    return filled(current_builder(), sizes, value, dtype) if tensor is None else tensor._expr
 
 
 def rms_norm(
@@ -502,8 +502,8 @@ def group_norm(
     if axes is None:
         axes = [one for one in range(2, x.ndim)]
     channels = [x.shape[channel_axis]]
-    gamma = _or_filled(weight, np.ones, channels, x.dtype)
-    beta = _or_filled(bias, np.zeros, channels, x.dtype)
+    gamma = _or_filled(weight, 1, channels, x.dtype)
+    beta = _or_filled(bias, 0, channels, x.dtype)
     call = R.nn.group_norm(
         x._expr,
         gamma,

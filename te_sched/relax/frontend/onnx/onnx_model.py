@@ -23,9 +23,10 @@ from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS, Size, errors_of_rules, shape_expr
+from te_sched.relax.frontend.common import PARAMS, errors_of_rules
 from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter, Result
 from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
+from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.signatures import is_sequence
 
 _LEAST_OPSET = 7

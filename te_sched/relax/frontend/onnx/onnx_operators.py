@@ -24,18 +24,29 @@ from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.common import (
+from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.sizes import Array, Known, Number, Numbers, OnnxSizes, Value
+from te_sched.relax.frontend.tensors import (
     Size,
+    filled,
+    first_elements,
     fixed_size,
     product_of,
+    reshaped,
     shape_expr,
     sizes_of_tensor,
     tensor_info,
 )
-from te_sched.relax.frontend.onnx import sizes as _sizes
-from te_sched.relax.frontend.onnx.sizes import Array, Known, Number, Numbers, OnnxSizes, Value
+from te_sched.relax.frontend.windows import (
+    LAYOUTS,
+    begun_inside,
+    convolution,
+    depth_to_space,
+    nonnegative_indices,
+    resampled,
+    transposed_convolution,
+)
 from te_sched.relax.frontend.windows import Array as Places
-from te_sched.relax.frontend.windows import begun_inside, nonnegative_indices, resampled
 
 # The value of a node, or of each of its outputs.
 Result = Value | tuple[Value, ...]
@@ -696,9 +707,6 @@ def _einsum(imp: OnnxImporter, *values: Value, equation: str) -> Value:
     return imp.emit(R.einsum([imp.tensor(one) for one in values], equation))
 
 
-_LAYOUTS = {1: ("NCW", "OIW", "IOW"), 2: ("NCHW", "OIHW", "IOHW"), 3: ("NCDHW", "OIDHW", "IODHW")}
-
-
 def _padding(
     auto_pad: str,
     pads: Ints | None,
@@ -730,14 +738,6 @@ def _padding(
     return before + after
 
 
-def _with_bias(imp: OnnxImporter, y: GraphVar, bias: Value | None) -> Value:
-    if bias is None:
-        return y
-    bias = imp.tensor(bias)
-    shape = [1, imp.shape(bias)[0]] + [1] * (imp.rank(y) - 2)
-    return imp.emit(R.add(y, imp.emit(R.reshape(bias, shape))))
-
-
 @row("Conv")
 def _conv(
     imp: OnnxImporter,
@@ -755,18 +755,9 @@ def _conv(
     kernel = imp.shape(weight)[2:]
     rank = len(kernel)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    data, weights, _ = _LAYOUTS[rank]
-    call = getattr(R.nn, f"conv{rank}d")(
-        x,
-        weight,
-        strides=strides,
-        padding=_padding(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations),
-        dilation=dilations,
-        groups=group,
-        data_layout=data,
-        kernel_layout=weights,
-    )
-    return _with_bias(imp, imp.emit(call), bias)
+    padding = _padding(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations)
+    channels = None if bias is None else imp.tensor(bias)
+    return convolution(imp.builder, x, weight, channels, strides, padding, dilations, group)
 
 
 @row("ConvTranspose")
@@ -804,23 +795,17 @@ def _conv_transpose(
         cut = [max(one, 0) for one in cut]
         small, large = [one // 2 for one in cut], [one - one // 2 for one in cut]
         pads = small + large if auto_pad == "SAME_UPPER" else large + small
-    data, _, weights = _LAYOUTS[rank]
-    if rank > 2:
-        raise GraphError(
-            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
-        )
-    call = getattr(R.nn, f"conv{rank}d_transpose")(
+    return transposed_convolution(
+        imp.builder,
         x,
         weight,
+        None if bias is None else imp.tensor(bias),
         strides=strides,
         padding=pads or [0] * (2 * rank),
         output_padding=output_padding,
         dilation=dilations,
         groups=group,
-        data_layout=data,
-        kernel_layout=weights,
     )
-    return _with_bias(imp, imp.emit(call), bias)
 
 
 def _pool(kind: str) -> Callable[..., GraphExpr]:
@@ -852,7 +837,7 @@ def _pool(kind: str) -> Callable[..., GraphExpr]:
             dilation=dilations,
             ceil_mode=bool(ceil_mode),
             count_include_pad=bool(count_include_pad),
-            layout=_LAYOUTS[rank][0],
+            layout=LAYOUTS[rank][0],
         )
         found = imp.emit(call)
         before = borders[:rank]
@@ -919,7 +904,7 @@ def _layer_norm(
     shape = imp.shape(x)
     axes = list(range(axis % len(shape), len(shape)))
     if bias is None:
-        bias = np.zeros([fixed_size(shape[one], "fill") for one in axes], imp.dtype(x))
+        bias = filled(imp.builder, [shape[one] for one in axes], 0, imp.dtype(x))
     args = (x, imp.tensor(scale), imp.tensor(bias))
     found = imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
     if imp.count == 1:
@@ -1011,10 +996,7 @@ def _reshape(imp: OnnxImporter, x: Value, shape: Value, allowzero: int = 0) -> V
         ]
     if isinstance(x, np.ndarray):
         return np.reshape(x, [fixed_size(one, "reshape to") for one in sizes])
-    if any(not isinstance(one, Expr) and one == 0 for one in sizes):  # R.reshape keeps sizes for 0
-        known = [max(one, 0) for one in sizes]
-        return imp.emit(R.zeros(known, imp.dtype(x)))
-    return imp.emit(R.reshape(imp.tensor(x), sizes))
+    return reshaped(imp.builder, imp.tensor(x), sizes)
 
 
 @row("Flatten")
@@ -1151,12 +1133,7 @@ def _gather_elements(imp: OnnxImporter, x: Value, indices: Value, axis: int = 0)
     x = imp.tensor(x)
     places = nonnegative_indices(imp.builder, imp.tensor(indices), imp.shape(x)[axis])
     sizes = imp.shape(places)
-    pairs = [shape_expr(pair).values for pair in zip(imp.shape(x), sizes, strict=True)]
-    is_equal = imp.builder.analyzer.can_prove_equal
-    cut = [n for n, pair in enumerate(pairs) if n != axis % len(sizes) and not is_equal(*pair)]
-    if cut:
-        ends, ones = [sizes[n] for n in cut], [1] * len(cut)
-        x = imp.emit(R.strided_slice(x, cut, [0] * len(cut), ends, ones, True))
+    x = first_elements(imp.builder, x, sizes, axis % len(sizes))
     return imp.emit(R.gather_elements(x, places, axis))
 
 
@@ -1486,14 +1463,7 @@ def _sources(extent: int, size: int, factor: float, mode: str, region: Sequence[
 
 @row("DepthToSpace")
 def _depth_to_space(imp: OnnxImporter, x: Value, blocksize: int, mode: str = "DCR") -> GraphExpr:
-    batch, channels, height, width = imp.shape(x)
-    inner = channels // (blocksize * blocksize)
-    if mode == "DCR":
-        parts, axes = [batch, blocksize, blocksize, inner, height, width], [0, 3, 4, 1, 5, 2]
-    else:
-        parts, axes = [batch, inner, blocksize, blocksize, height, width], [0, 1, 4, 2, 5, 3]
-    y = imp.emit(R.permute_dims(imp.emit(R.reshape(imp.tensor(x), parts)), axes))
-    return imp.emit(R.reshape(y, [batch, inner, height * blocksize, width * blocksize]))
+    return depth_to_space(imp.builder, imp.tensor(x), blocksize, mode == "DCR")
 
 
 @row("SpaceToDepth")

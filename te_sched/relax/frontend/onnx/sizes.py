@@ -19,7 +19,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Mul
 from te_sched.ir.graph import GraphExpr
-from te_sched.relax.frontend.common import Size
+from te_sched.relax.frontend.tensors import Size
 
 _LARGEST_RATIO = 1 << 10  # products of sizes and small ratios are exact in float32
 

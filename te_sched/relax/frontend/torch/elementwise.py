@@ -20,13 +20,7 @@ from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.common import (
-    Size,
-    as_list,
-    product_of,
-    several,
-    shape_expr,
-)
+from te_sched.relax.frontend.tensors import Size, as_list, product_of, several, shape_expr
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import (
     Dims,

@@ -14,7 +14,8 @@ from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS, Size, shape_expr
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,

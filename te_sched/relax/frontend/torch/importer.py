@@ -23,13 +23,8 @@ from te_sched.ir.struct_info import (
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import (
-    Size,
-    errors_of_rules,
-    shape_expr,
-    sizes_of_tensor,
-    tensor_info,
-)
+from te_sched.relax.frontend.common import errors_of_rules
+from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
 from te_sched.relax.frontend.torch.nodes import display_name, place_of
@@ -176,9 +171,7 @@ class Importer:
 
     def reshape(self, x: GraphExpr, sizes: Sequence[Size]) -> GraphVar:
         """A tensor with other sizes, which may be 0; one may be -1."""
-        if any(type(one) is int and one == 0 for one in sizes):  # R.reshape keeps a size for 0
-            return self.emit(R.zeros([max(one, 0) for one in sizes], self.dtype(x)))
-        return self.emit(R.reshape(x, sizes))
+        return reshaped(self.builder, x, sizes)
 
     def is_equal(self, a: Size, b: Size) -> bool:
         """Whether two sizes are known to be equal."""

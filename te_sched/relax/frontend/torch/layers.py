@@ -12,11 +12,7 @@ from te_sched.errors import GraphError, repr_of
 from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import (
-    Size,
-    fixed_size,
-    several,
-)
+from te_sched.relax.frontend.tensors import Size, filled, fixed_size, several
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.nodes import base_name
@@ -29,7 +25,16 @@ from te_sched.relax.frontend.torch.values import (
     TorchLayer,
     Value,
 )
-from te_sched.relax.frontend.windows import Array, begun_inside, places_of_maxima, resampled
+from te_sched.relax.frontend.windows import (
+    LAYOUTS,
+    Array,
+    begun_inside,
+    convolution,
+    depth_to_space,
+    places_of_maxima,
+    resampled,
+    transposed_convolution,
+)
 
 _T = TypeVar("_T")
 
@@ -105,17 +110,6 @@ def _outer(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
 # Convolutions
 
 
-_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
-
-
-def _with_bias(imp: Importer, y: GraphExpr, bias: GraphExpr | None) -> GraphExpr:
-    if bias is None:
-        return y
-    shape: list[Size] = [1] * imp.info(y).ndim
-    shape[1] = imp.shape(bias)[0]
-    return imp.emit(R.add(y, imp.reshape(bias, shape)))
-
-
 def _unbatched(imp: Importer, x: GraphExpr, rank: int) -> tuple[GraphExpr, bool]:
     """The input with a batch, and whether it had none."""
     if imp.info(x).ndim == rank + 2:
@@ -135,21 +129,10 @@ def _convolve(
     groups: int,
 ) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
-    data, kernel = _LAYOUTS[rank]
     if isinstance(padding, str):
         padding = _padding_of(imp, padding, weight, stride, dilation, rank)
-    call = getattr(R.nn, f"conv{rank}d")(
-        x,
-        weight,
-        strides=_several(stride, rank),
-        padding=_several(padding, rank),
-        dilation=_several(dilation, rank),
-        groups=groups,
-        data_layout=data,
-        kernel_layout=kernel,
-        out_dtype=imp.dtype(x),
-    )
-    y = _with_bias(imp, imp.emit(call), bias)
+    sizes = (_several(stride, rank), _several(padding, rank), _several(dilation, rank))
+    y = convolution(imp.builder, x, weight, bias, *sizes, groups, imp.dtype(x))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
@@ -235,25 +218,19 @@ def _transposed(
     groups: int,
     dilation: Ints,
 ) -> GraphExpr:
-    if rank > 2:
-        raise GraphError(
-            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
-        )
     x, is_single = _unbatched(imp, x, rank)
-    data, kernel = _LAYOUTS[rank]
-    call = getattr(R.nn, f"conv{rank}d_transpose")(
+    y = transposed_convolution(
+        imp.builder,
         x,
         weight,
+        bias,
         strides=_several(stride, rank),
         padding=_several(padding, rank),
         output_padding=_several(output_padding, rank),
         dilation=_several(dilation, rank),
         groups=groups,
-        data_layout=data,
-        kernel_layout="IO" + kernel[2:],
         out_dtype=imp.dtype(x),
     )
-    y = _with_bias(imp, imp.emit(call), bias)
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
@@ -355,7 +332,7 @@ def _max_pool(
         padding=pads,
         dilation=gaps,
         ceil_mode=ceil_mode,
-        layout=_LAYOUTS[rank][0],
+        layout=LAYOUTS[rank][0],
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
@@ -421,7 +398,7 @@ def _avg_pool(
         padding=borders,
         ceil_mode=ceil_mode and not is_sum,
         count_include_pad=bool(count_include_pad) and any(borders),
-        layout=_LAYOUTS[rank][0],
+        layout=LAYOUTS[rank][0],
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, extents, pads, steps) if ceil_mode else y
@@ -480,7 +457,7 @@ def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -
     given = enumerate(_several(output_size, rank))
     sizes = [spatial[n] if size is None else size for n, size in given]
     pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
-    y = imp.emit(pool(x, sizes, layout=_LAYOUTS[rank][0]))
+    y = imp.emit(pool(x, sizes, layout=LAYOUTS[rank][0]))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
@@ -553,14 +530,10 @@ for _rank in (1, 2, 3):
 # Norms
 
 
-def _ones_or(
+def _or_filled(
     imp: Importer, given: GraphExpr | None, shape: Sequence[Size], dtype: str, value: int
 ) -> GraphExpr:
-    if given is not None:
-        return given
-    if not all(isinstance(one, int) for one in shape):
-        return imp.emit(R.full(shape, const(value, dtype), dtype))
-    return const(np.full(shape, value), dtype)
+    return filled(imp.builder, shape, value, dtype) if given is None else given
 
 
 def _batch_norm(
@@ -583,8 +556,8 @@ def _batch_norm(
     dtype = imp.dtype(x)
     call = R.nn.batch_norm(
         x,
-        _ones_or(imp, weight, channels, dtype, 1),
-        _ones_or(imp, bias, channels, dtype, 0),
+        _or_filled(imp, weight, channels, dtype, 1),
+        _or_filled(imp, bias, channels, dtype, 0),
         mean,
         var,
         axis=1,
@@ -673,8 +646,8 @@ def _layer_norm(
 ) -> GraphExpr:
     shape = _several(normalized_shape, 1)
     dtype = imp.dtype(x)
-    gamma = _ones_or(imp, weight, shape, dtype, 1)
-    beta = _ones_or(imp, bias, shape, dtype, 0)
+    gamma = _or_filled(imp, weight, shape, dtype, 1)
+    beta = _or_filled(imp, bias, shape, dtype, 0)
     axes = list(range(-len(shape), 0))
     return imp.emit(R.nn.layer_norm(x, gamma, beta, axes=axes, epsilon=eps))
 
@@ -707,7 +680,7 @@ def _rms_norm(
     eps: float | None = None,
 ) -> GraphExpr:
     shape = _several(normalized_shape, 1)
-    gamma = _ones_or(imp, weight, shape, imp.dtype(x), 1)
+    gamma = _or_filled(imp, weight, shape, imp.dtype(x), 1)
     small = float(np.finfo(imp.dtype(x)).eps) if eps is None else eps
     return imp.emit(R.nn.rms_norm(x, gamma, list(range(-len(shape), 0)), small))
 
@@ -729,8 +702,8 @@ def _group_norm(
     dtype = imp.dtype(x)
     call = R.nn.group_norm(
         x,
-        _ones_or(imp, weight, channels, dtype, 1),
-        _ones_or(imp, bias, channels, dtype, 0),
+        _or_filled(imp, weight, channels, dtype, 1),
+        _or_filled(imp, bias, channels, dtype, 0),
         num_groups=num_groups,
         channel_axis=1,
         axes=list(range(2, imp.info(x).ndim)),
@@ -1054,11 +1027,7 @@ def _pad(
 
 @row("pixel_shuffle", PixelShuffle=lambda imp, m: {"upscale_factor": m.upscale_factor})
 def _pixel_shuffle(imp: Importer, x: GraphExpr, upscale_factor: int) -> GraphExpr:
-    batch, channels, height, width = imp.shape(x)
-    r = upscale_factor
-    parts = imp.reshape(x, [batch, channels // (r * r), r, r, height, width])
-    parts = imp.emit(R.permute_dims(parts, [0, 1, 4, 2, 5, 3]))
-    return imp.reshape(parts, [batch, channels // (r * r), height * r, width * r])
+    return depth_to_space(imp.builder, x, upscale_factor, is_depth_first=False)
 
 
 @row(

@@ -17,7 +17,14 @@ from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import Size, as_list, fixed_size, product_of, several
+from te_sched.relax.frontend.tensors import (
+    Size,
+    as_list,
+    first_elements,
+    fixed_size,
+    product_of,
+    several,
+)
 from te_sched.relax.frontend.torch.elementwise import promoted, scalar
 from te_sched.relax.frontend.torch.importer import (
     END,
@@ -310,21 +317,12 @@ def _index_select(imp: Importer, x: GraphExpr, dim: int, index: GraphExpr) -> Gr
     return imp.emit(R.take(x, index, dim))
 
 
-def _part(imp: Importer, x: GraphExpr, sizes: list[Size], but: int | None = None) -> GraphExpr:
-    """The first elements of each dimension, as many as sizes tell, but all of one dimension."""
-    shape = imp.shape(x)
-    axes = [n for n, one in enumerate(shape) if one is not sizes[n] and n != but]
-    axes = [n for n in axes if not imp.is_equal(shape[n], sizes[n])]
-    if not axes:
-        return x
-    ends = [sizes[n] for n in axes]
-    return imp.emit(R.strided_slice(x, axes, [0] * len(axes), ends, [1] * len(axes), True))
-
-
 @row("gather")
 def _gather(imp: Importer, x: GraphExpr, dim: int, index: GraphExpr, **_: object) -> GraphExpr:
     sizes = imp.shape(index)
-    return imp.emit(R.gather_elements(_part(imp, x, sizes, dim % len(sizes)), index, dim))
+    return imp.emit(
+        R.gather_elements(first_elements(imp.builder, x, sizes, dim % len(sizes)), index, dim)
+    )
 
 
 @row("scatter", "scatter_add")
@@ -339,7 +337,7 @@ def _scatter(
 ) -> GraphExpr:
     dtype, sizes = imp.dtype(x), imp.shape(index)
     if imp.is_tensor(src):
-        given = _part(imp, src, sizes)
+        given = first_elements(imp.builder, src, sizes)
     else:
         given = imp.emit(R.full(sizes, const(src, dtype), dtype))
     reduction = {None: "update", "add": "add", "multiply": "mul"}[reduce]
@@ -366,7 +364,7 @@ def _scatter_reduce(
             "elements are combined with those that are there, by sum, prod, amax or amin",
             "use one of these, with include_self=True",
         )
-    given = _part(imp, src, imp.shape(index))
+    given = first_elements(imp.builder, src, imp.shape(index))
     return imp.emit(R.scatter_elements(x, index, given, dim, modes[reduce]))
 
 

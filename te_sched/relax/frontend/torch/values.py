@@ -17,7 +17,7 @@ from te_sched.errors import GraphError
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import Constant, GraphExpr, PrimValue, Tuple
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.common import Size, shape_expr
+from te_sched.relax.frontend.tensors import Size, shape_expr
 
 
 class FxNode(Protocol):

@@ -1,0 +1,164 @@
+"""Tensors and sizes as importers need them: what is known of them, and tensors made of others.
+
+Must not know the format of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from te_sched.errors import GraphError, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, ExprLike, IntImm
+from te_sched.ir.graph import GraphExpr, GraphVar, PrimValue
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.relax import op as R
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+
+_T = TypeVar("_T")
+
+# A size of a tensor, or a number that is computed of sizes: an int where it is constant.
+Size = Expr | int
+
+
+def tensor_info(expr: GraphExpr) -> TensorStructInfo:
+    """The struct info of a tensor; GraphError for other values.
+
+    >>> from te_sched import relax
+    >>> tensor_info(relax.const([1, 2]))
+    R.Tensor((2,), dtype="int32")
+    """
+    info = expr.struct_info
+    if not isinstance(info, TensorStructInfo):
+        raise GraphError(
+            f"an operator of the model is given {repr_of(expr)}",
+            f"it is {info}",
+            "it takes a tensor",
+        )
+    return info
+
+
+def sizes_of_tensor(expr: GraphExpr, help: str) -> list[Size]:
+    """The sizes of a tensor; GraphError with this help if they are not known.
+
+    >>> from te_sched import relax
+    >>> sizes_of_tensor(relax.const([1, 2]), "give its shape")
+    [2]
+    """
+    shape = tensor_info(expr).shape
+    if not isinstance(shape, ShapeExpr):
+        raise GraphError(
+            f"the shape of {repr_of(expr)} is not known", f"it is {expr.struct_info}", help
+        )
+    return [as_size(size) for size in shape.values]
+
+
+def as_size(size: Size) -> Size:
+    """A size as an int, where it is constant."""
+    return int(size.value) if isinstance(size, IntImm) else size
+
+
+def fixed_size(size: Size, action: str) -> int:
+    """A size that must be constant for an action; GraphError if it is not.
+
+    >>> fixed_size(4, "unbind")
+    4
+    """
+    if not isinstance(size, int):
+        raise GraphError(
+            f"cannot {action} a dimension of size {size}",
+            "its size is not constant",
+            "use a fixed size",
+        )
+    return size
+
+
+def shape_expr(sizes: Iterable[Size]) -> ShapeExpr:
+    """Sizes as a shape of the graph.
+
+    >>> shape_expr([2, 3])
+    R.shape([2, 3])
+    """
+    return ShapeExpr(tuple([ops.convert(size) for size in sizes]))
+
+
+def prim_value(value: ExprLike) -> PrimValue:
+    """A number as a value of the graph: an int is one of int64, a float one of float64.
+
+    >>> prim_value(3)
+    R.prim_value(3)
+    """
+    return PrimValue(value)  # type: ignore[arg-type]  # which converts it
+
+
+def as_list(values: Sequence[_T | Sequence[_T]]) -> list[_T]:
+    """Numbers that are given as several arguments or as one list; GraphError for both at once.
+
+    >>> as_list((2, 3)), as_list(([2, 3],))
+    ([2, 3], [2, 3])
+    """
+    if len(values) == 1 and isinstance(values[0], Sequence):
+        return list(values[0])
+    numbers = [value for value in values if not isinstance(value, Sequence)]
+    if len(numbers) < len(values):
+        raise GraphError(
+            f"the arguments {repr_of(tuple(values))} are numbers and lists",
+            "",
+            "give numbers, or one list of them",
+        )
+    return numbers
+
+
+def several(given: _T | Sequence[_T], count: int) -> list[_T]:
+    """A value for each dimension, given as one or as a list.
+
+    >>> several(3, 2), several((3, 4), 2)
+    ([3, 3], [3, 4])
+    """
+    return list(given) if isinstance(given, Sequence) else [given] * count
+
+
+def product_of(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, the first one first.
+
+    >>> product_of([2, 3])
+    6
+    """
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def reshaped(builder: BlockBuilder, x: GraphExpr, sizes: Sequence[Size]) -> GraphVar:
+    """A tensor with other sizes, which may be 0; one may be -1."""
+    if any(isinstance(size, int) and size == 0 for size in sizes):  # R.reshape keeps a size for 0
+        empty = [max(size, 0) if isinstance(size, int) else size for size in sizes]
+        return builder.emit(R.zeros(empty, tensor_info(x).dtype))
+    return builder.emit(R.reshape(x, sizes))
+
+
+def filled(builder: BlockBuilder, shape: Sequence[Size], value: float, dtype: str) -> GraphExpr:
+    """A tensor of one value, which is a constant if calls give none of its sizes."""
+    fixed = [size for size in shape if isinstance(size, int)]
+    if len(fixed) < len(shape):
+        return builder.emit(R.full(shape, const(value, dtype), dtype))
+    return const(np.full(fixed, value), dtype)
+
+
+def first_elements(
+    builder: BlockBuilder, x: GraphExpr, sizes: Sequence[Size], but: int | None = None
+) -> GraphExpr:
+    """The first elements of each dimension, as many as sizes say, but all of one dimension."""
+    shape = shape_expr(sizes_of_tensor(x, "give the shape of the tensor")).values
+    pairs = enumerate(zip(shape, shape_expr(sizes).values, strict=True))
+    is_equal = builder.analyzer.can_prove_equal
+    axes = [n for n, (old, new) in pairs if n != but and not is_equal(old, new)]
+    if not axes:
+        return x
+    ends, ones = [sizes[n] for n in axes], [1] * len(axes)
+    return builder.emit(R.strided_slice(x, axes, [0] * len(axes), ends, ones, True))
