@@ -23,6 +23,17 @@ def load(place: str) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
+def lazy_module(name: str) -> ModuleType:
+    """A module that is loaded when one of its attributes is read.
+
+    >>> lazy_module("math").gcd(12, 8)
+    4
+    """
+    module = ModuleType(name)
+    vars(module)["__getattr__"] = lambda attribute: getattr(load(name), attribute)
+    return module
+
+
 def set_lazy_names(
     module: ModuleType,
     places: Mapping[str, str],

@@ -113,6 +113,11 @@ _HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
 _MEASURING = {"measure_option": "te_sched.compat.tuning:measure_option"}
 _DENSE = {"dense": "te_sched.compat.graphs:dense"}
+# TVM's modules of operators, of which te_sched has all in `relax.op`.
+_FAMILIES = (
+    *("binary", "create", "datatype", "index", "linear_algebra", "manipulate", "mask", "qdq"),
+    *("sampling", "search", "set", "sorting", "statistical", "ternary", "unary"),
+)
 _OLDER_TUNING = _all_from(
     "te_sched.compat.tuning",
     "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig default_config tune_te tune_tir",
@@ -233,6 +238,7 @@ TREE: dict[str, Alias] = {
     ),
     "relax.op": Alias(("te_sched.relax.op",), {"relu": "te_sched.relax.op.nn:relu", **_DENSE}),
     "relax.op.nn": Alias(("te_sched.relax.op.nn",), _DENSE),
+    **{f"relax.op.{family}": Alias(("te_sched.relax.op",)) for family in _FAMILIES},
     "relax.expr": Alias(
         ("te_sched.relax",), {"_update_struct_info": "te_sched.ir.graph:update_struct_info"}
     ),

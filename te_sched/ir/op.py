@@ -11,7 +11,6 @@ from typing import Any
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir.intrinsic_table import EFFECTS, Effect
-from te_sched.lazy_loading import load
 from te_sched.signatures import checked
 
 Rule = Callable[[Any], Any]
@@ -56,23 +55,16 @@ class Op(str):
         >>> Op.get("demo.scaled").get_attr("FPurity"), Op.get("demo.scaled").get_attr("FLegalize")
         (True, None)
         """
-        return _attributes(self, attr_name).get(attr_name)
+        return ATTRIBUTES.get(self, {}).get(attr_name)
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether an attribute was registered."""
-        return attr_name in _attributes(self, attr_name)
+        return attr_name in ATTRIBUTES.get(self, {})
 
     def reset_attr(self, attr_name: str) -> None:
         """Remove an attribute."""
-        _attributes(self, attr_name).pop(attr_name, None)
+        ATTRIBUTES.get(self, {}).pop(attr_name, None)
         CHANGED_BY_PROGRAMS.add(str(self))
-
-
-def _attributes(op_name: str, attr_name: str) -> dict[str, Any]:
-    """The attributes of an operator, with those of a name loaded."""
-    if attr_name in LATE_ATTRIBUTES:
-        load(LATE_ATTRIBUTES[attr_name])
-    return ATTRIBUTES.get(op_name, {})
 
 
 def _check_operator(name: str) -> None:
@@ -95,8 +87,6 @@ def _check_operator(name: str) -> None:
 OPS: dict[str, Op] = {}
 # What was registered of intrinsics and operators of graphs: by name, then by name of the attribute.
 ATTRIBUTES: dict[str, dict[str, Any]] = {}
-# The modules that register attributes, by their names: loaded when one is first read or set.
-LATE_ATTRIBUTES: dict[str, str] = {}
 # The names of those whose attributes were set or removed by the functions below.
 CHANGED_BY_PROGRAMS: set[str] = set()
 
@@ -111,7 +101,6 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     """
     if value is None:
         return lambda decorated: register_op_attr(op_name, attr_key, decorated, level)
-    _attributes(op_name, attr_key)  # those of te_sched come first
     ATTRIBUTES.setdefault(op_name, {})[attr_key] = value
     CHANGED_BY_PROGRAMS.add(op_name)
     if attr_key == "TCallEffectKind":

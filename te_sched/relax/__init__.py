@@ -8,7 +8,6 @@ import typing
 from te_sched import lazy_loading, public_names, signatures
 from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.ir import graph as _graph
-from te_sched.ir import op as _ir_op
 from te_sched.ir.expr import TupleType as TupleType
 from te_sched.ir.graph import Binding as Binding
 from te_sched.ir.graph import BindingBlock as BindingBlock
@@ -96,7 +95,6 @@ _LATE = {
     "register_pipeline": "te_sched.relax.pipeline:register_pipeline",
     "transform": "te_sched.relax.transform",
 }
-_ir_op.LATE_ATTRIBUTES["FLegalize"] = "te_sched.relax.transform.legalize_ops"
 _registry.bring_late(
     {
         **dict.fromkeys(("vm.builtin.", "runtime.TVM"), "te_sched.relax.vm.builtins"),

@@ -71,7 +71,7 @@ from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.emit_te import call_te
-from te_sched.relax.operators import OPERATORS, operator_of
+from te_sched.relax.operators.registry import OPERATORS, operator_of
 from te_sched.relax.size_relations import SizeRelations
 from te_sched.relax.struct_info import derive_call, struct_info_lca
 from te_sched.signatures import checked_methods
@@ -570,7 +570,7 @@ class BlockBuilder(PublicClass, PublicObject):
             call = GraphCall(op, args, call.attrs, call.sinfo_args)
         if isinstance(op, Op):
             operator = operator_of(op)
-            rewrite = operator.attributes.get("FNormalize")
+            rewrite = op.get_attr("FNormalize")
             if rewrite is not None:
                 new = rewrite(self, call)
                 if new is not call:

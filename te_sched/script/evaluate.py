@@ -73,8 +73,14 @@ _OF_GRAPHS = (_OPEN[-1], _OPERATORS)
 # What is a word: instances of te_sched's classes, functions of these modules, and these classes.
 _HOMES = (
     *("te_sched.script.words", "te_sched.script.graph_words", "te_sched.script.decorators"),
-    *("te_sched.script.ir", "te_sched.script.annotations", "te_sched.tir", _OPERATORS),
-    *("te_sched.ir.calls", "te_sched.ir.intrinsics", "te_sched.ir.ops", "te_sched.te.reducer"),
+    *("te_sched.script.ir", "te_sched.script.annotations", "te_sched.tir"),
+    *(
+        "te_sched.relax.operators",
+        "te_sched.ir.calls",
+        "te_sched.ir.intrinsics",
+        "te_sched.ir.ops",
+        "te_sched.te.reducer",
+    ),
     *("te_sched.relax.constant", "te_sched.runtime.device"),
 )
 _CLASSES = (

@@ -72,7 +72,7 @@ def bitwise_xor(x1: _Any, x2: _Any) -> _GraphExpr:
 def broadcast_to(x: _Any, shape: _Any) -> _GraphExpr:
     """The tensor with dimensions of size 1 repeated, and new dimensions in front."""
 class builtin:
-    """Operators of memory before it is planned: `alloc_tensor`, and marks for passes."""
+    """Operators of memory before it is planned, and marks for passes."""
 
     @staticmethod
     def alloc_tensor(shape: _Any, dtype: _Any, runtime_device_index: _Any, storage_scope: _Any = "global") -> _GraphExpr:

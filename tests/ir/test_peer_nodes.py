@@ -17,7 +17,7 @@ from te_sched.ir.peer_nodes import ATTRIBUTES, BY_CLASS, As, fields_of
 from te_sched.ir.visitor import NODE_CLASSES
 from te_sched.relax import op
 from te_sched.target import Target
-from tests.relax.op import test_inference, test_layers
+from tests.relax.operators import test_inference, test_layers
 from tests.script.graph_program import Module
 
 X = relax.Var("x", relax.TensorStructInfo([4, 3], "float32"))

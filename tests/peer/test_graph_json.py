@@ -20,7 +20,7 @@ from te_sched.ir.graph import GraphVar
 from te_sched.ir.visitor import walk
 from tests.golden.tvm_json import PROGRAMS
 from tests.peer.differential.outcome import normal
-from tests.relax.op import test_inference, test_layers
+from tests.relax.operators import test_inference, test_layers
 from tests.sampling import sampled
 from tests.script import graph_program
 

@@ -236,7 +236,7 @@ STATEMENTS = {
     "@T.prim_func\n    def g(): T.evaluate(0)": "a function of loops stands inside of a f",
     "y = R.Tensor((4,), 'int8', 'cuda')\n    z = R.match_cast(x, y)": "the module has no device",
     "y = x.struct_info.__class__": "a script cannot use the attribute __class__",
-    "y = R.memory.Any": "the text of a script cannot use te_sched.relax.op.memory.Any",
+    "y = R.public_names": "the text of a script cannot use te_sched.script.relax.public_names",
 }
 
 

@@ -8,7 +8,7 @@ from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import FuncStructInfo
 from te_sched.relax.analysis.variables import nodes_of
-from te_sched.relax.operators import operator_of
+from te_sched.relax.operators.registry import operator_of
 
 
 def is_impure_call(call: GraphCall) -> bool:

@@ -45,7 +45,7 @@ from te_sched.relax.analysis.symbolic import (
     tir_vars_in_struct_info,
 )
 from te_sched.relax.block_builder import LEAVES, BlockBuilder
-from te_sched.relax.operators import operator_of
+from te_sched.relax.operators.registry import operator_of
 from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
 
 

@@ -17,7 +17,7 @@ from te_sched.relax.backend.pattern_registry import (
     get_patterns_with_prefix as get_patterns_with_prefix,
 )
 from te_sched.relax.backend.pattern_registry import register_patterns as register_patterns
-from te_sched.relax.transform.legalize_ops.legalizer import legalize_functions
+from te_sched.relax.transform.legalize_ops import legalize_functions
 
 
 class DispatchSortScan(ModulePass):

@@ -30,7 +30,7 @@ from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, Tup
 from te_sched.lowering.prim_func import create_prim_func
 from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.op.manipulate import layout_transform
+from te_sched.relax.operators.reshaping import layout_transform
 from te_sched.tir.index_map import IndexMap as _make_index_map
 
 OPERATOR_NAME = "operator_name"  # the attribute by which functions are found

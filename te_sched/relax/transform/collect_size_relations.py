@@ -35,7 +35,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo
 from te_sched.ir.visitor import replace, substitute
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.operators import OPERATORS
+from te_sched.relax.operators.registry import OPERATORS
 from te_sched.relax.size_relations import (
     SizeRelation,
     SizeRelations,

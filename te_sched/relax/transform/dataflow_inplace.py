@@ -32,19 +32,10 @@ from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.op.calls import call_tir_inplace
+from te_sched.relax.operators.calls import call_tir_inplace
+from te_sched.relax.operators.registry import OPERATORS, legalization_of
 from te_sched.relax.struct_info import sizes_of
-from te_sched.relax.transform.legalize_ops import rule_of
 
-# Operators that read an element of an argument before they write the one at the same place.
-_OPERATORS = (
-    "relax.add",
-    "relax.subtract",
-    "relax.multiply",
-    "relax.divide",
-    "relax.nn.silu",
-    "relax.nn.relu",
-)
 _EXTERNAL = -1  # a value from outside of the block
 # Calls whose result may be one of their arguments.
 _UNKNOWN = ("relax.call_pure_packed", "relax.invoke_pure_closure")
@@ -205,7 +196,7 @@ def dataflow_inplace_analysis(
     exact: list[tuple[int, set[int]]] = []
     for place, binding in enumerate(block.bindings):
         call: Any = binding.value  # type: ignore[attr-defined]
-        if not isinstance(call, GraphCall) or str(call.op) not in _OPERATORS:
+        if not isinstance(call, GraphCall) or str(call.op) not in _elementwise():
             continue
         free = {
             position
@@ -267,6 +258,11 @@ def dataflow_single_inplace_call(
     return new, builder.get()
 
 
+def _elementwise() -> list[str]:
+    """The operators that may write over an argument."""
+    return [operator.name for operator in OPERATORS.values() if operator.is_elementwise]
+
+
 def inplace_call(
     builder: BlockBuilder, call: GraphCall, inplace_indices: Sequence[int]
 ) -> GraphCall:
@@ -274,14 +270,14 @@ def inplace_call(
 
     The function is added to the module of the builder.
     """
-    rule = rule_of(call.op)
+    rule = legalization_of(call.op)
     scratch = BlockBuilder()
     legal = rule(scratch, call) if rule is not None else None
     if not isinstance(legal, GraphCall) or str(legal.op) != "relax.call_tir":
         raise GraphError(
             f"{call.op} has no legalization to one function",
             "its result cannot be written over an argument",
-            f"use one of {', '.join(_OPERATORS)}",
+            f"use one of {', '.join(_elementwise())}",
         )
     name = legal.args[0]
     func: PrimFunc = scratch.get()[name]

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from te_sched import topi
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
-
-_APPROXIMATE: dict[str, Callable[..., Any]] = {
-    "relax.exp": topi.fast_exp,
-    "relax.erf": topi.fast_erf,
-    "relax.tanh": topi.fast_tanh,
-    "relax.nn.softmax": topi.nn.fast_softmax,
-}
+from te_sched.relax.operators.registry import find_operator
 
 
 class FastMathTransform(ModulePass):
@@ -52,8 +44,7 @@ class _Approximation(PyExprMutator):
     def visit_call_(self, op: GraphCall) -> Any:
         """The call, of an approximation if there is one."""
         call = self.visit_expr_post_order(op)
-        function = _APPROXIMATE.get(str(getattr(call, "op", "")))
-        if function is None:
+        operator = find_operator(call.op) if isinstance(call, GraphCall) else None
+        if operator is None or operator.approximate is None:
             return call
-        options = {"axis": call.attrs["axis"]} if str(call.op) == "relax.nn.softmax" else {}
-        return self.builder_.call_te(function, *call.args, **options)
+        return operator.approximate(self.builder_, call)

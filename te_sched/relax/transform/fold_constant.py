@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import nd
+from te_sched.config import TO_RUN
 from te_sched.driver import build
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import FloatImm, IntImm
@@ -31,12 +32,11 @@ from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
+from te_sched.relax.operators.registry import find_operator, legalization_of
 from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.legalize_ops import exact_builder, exact_rule_of
 
 # Operators of which the first argument gives the shape alone.
-_OF_SHAPES = [f"relax.{name}_like" for name in ("full", "ones", "zeros", "eye")]
 
 
 class FoldConstant(FunctionPass):
@@ -134,7 +134,9 @@ class _Folder(PyExprMutator):
         name = str(call.op)
         if name == "relax.call_tir":
             return self._run(call, self._mod) or call
-        given = call.args[1:] if name in _OF_SHAPES else call.args
+        operator = find_operator(call.op)
+        reads_shape = operator is not None and operator.reads_shape
+        given = call.args[1:] if reads_shape else call.args
         if name == "relax.arange":  # as in TVM
             return call
         if not self._is_dataflow or not all(map(_is_known, given)) or is_impure_call(call):
@@ -150,15 +152,15 @@ class _Folder(PyExprMutator):
 
     def _legalized(self, call: GraphCall) -> Any:
         """The value of a call of an operator; None if it is not one call of a function."""
-        rule = exact_rule_of(call.op)
+        rule = legalization_of(call.op, is_exact=True)
         if rule is None:
             return None
-        builder = exact_builder(BlockBuilder())
+        builder = BlockBuilder()
+        builder.settings = TO_RUN
         with builder.testing_scope():
             found = rule(builder, call)
             is_bound = bool(builder._block().bindings)
-        is_one = isinstance(found, GraphCall) and str(found.op) == "relax.call_tir"
-        if not is_one or is_bound:
+        if not isinstance(found, GraphCall) or str(found.op) != "relax.call_tir" or is_bound:
             return None
         return self._run(found, builder.get())
 

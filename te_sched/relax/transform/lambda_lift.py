@@ -22,7 +22,7 @@ from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import free_vars, used_vars
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.op.calls import invoke_closure, invoke_pure_closure, make_closure
+from te_sched.relax.operators.calls import invoke_closure, invoke_pure_closure, make_closure
 
 
 class LambdaLift(ModulePass, opt_level=1):

@@ -47,7 +47,7 @@ from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.op.calls import call_pure_packed
+from te_sched.relax.operators.calls import call_pure_packed
 from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
 from te_sched.relax.transform.bundle_model_params import bundled
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings

@@ -17,7 +17,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.relax.analysis import has_reshape_pattern
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.operators import make_call
+from te_sched.relax.operators.registry import make_call
 from te_sched.relax.transform.base import FunctionPass
 
 

@@ -43,13 +43,13 @@ from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
+from te_sched.relax.operators.registry import find_operator
 
 _BOUNDS = "tir_var_upper_bound"
 _NOT_NEGATIVE = "tir_non_negative_var"
 _PLAN_OUTPUTS = "relax.memory_plan_dynamic_func_output"
 _RANGE = 16  # a free storage is taken for sizes up to this factor apart
 # Operators of which the result has the memory of the first argument.
-_ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
 _PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
 
 
@@ -190,7 +190,8 @@ class _StoragePlan:
         if value.op == "relax.builtin.alloc_tensor":
             return self._allocation(value, block)
         given = tuple([self._tokens_of(one) for one in value.args])
-        if isinstance(value.op, Op) and value.op in _ALIASES:
+        operator = find_operator(value.op) if isinstance(value.op, Op) else None
+        if operator is not None and operator.is_alias:
             self._use(given, block)
             return given[0]
         if self._is_plain(value):

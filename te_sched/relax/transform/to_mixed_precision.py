@@ -1,6 +1,6 @@
 """ToMixedPrecision: products and convolutions compute with float16, and what can follow them too.
 
-    always    matmul, conv1d to conv3d, attention (`common.ALWAYS`): float32 arguments are converted
+    always    matmul, conv1d to conv3d, attention (`ALWAYS`): float32 arguments are converted
     follow    elementwise operators, reshapes, pools, ...: in float16 if all tensors are available
               in it, otherwise as they are written
     others    get their arguments with the dtypes as they are written
@@ -34,7 +34,7 @@ from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInf
 from te_sched.ir.visitor import walk
 from te_sched.relax import op
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.op.common import ALWAYS
+from te_sched.relax.operators.registry import ALWAYS
 from te_sched.relax.transform.base import FunctionPass
 
 _HALF, _FULL = "float16", "float32"

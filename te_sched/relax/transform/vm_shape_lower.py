@@ -56,8 +56,8 @@ from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
-from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed, null_value
-from te_sched.relax.op.common import as_number
+from te_sched.relax.operators.calls import call_builtin_with_ctx, call_packed, null_value
+from te_sched.relax.operators.inference import as_number
 from te_sched.relax.size_relations import SizeRelation, relations_of, variables_in
 from te_sched.relax.struct_info import BaseCheckResult, bound_sizes, struct_info_base_check
 from te_sched.relax.vm.builtins import MakeShapeCode, MatchShapeCode

@@ -34,7 +34,7 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TupleStructInfo
-from te_sched.relax.transform.legalize_ops.legalizer import has_known_shape
+from te_sched.relax.transform.legalize_ops import has_known_shape
 from te_sched.relax.vm.bytecode import ShapeTuple, TypeName
 
 V = TypeVar("V")

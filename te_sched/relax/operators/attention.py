@@ -1,0 +1,211 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import GraphError, warn
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall, GraphExpr
+from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.operators.arguments import Value
+from te_sched.relax.operators.inference import (
+    argument_error,
+    as_float,
+    common_dtype,
+    common_vdevice,
+    shape_of,
+    tensors_of,
+)
+from te_sched.relax.operators.legalization import topi
+from te_sched.relax.operators.registry import ALWAYS, Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.sizes import check_equal
+
+
+def attention(
+    query: Value,
+    key: Value,
+    value: Value,
+    bias: Value | None = None,
+    scale: Any = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> GraphCall:
+    """softmax(query @ key.T * scale + bias) @ value, for each batch and head.
+
+    Parameters
+    ----------
+    query, key, value : of the shapes (batch, sequence, heads, size of a head).
+    bias : of a shape that broadcasts to (batch, heads, sequence of queries, of keys).
+    scale : by default 1 / sqrt(size of a head).
+    causal_mask : "TopLeft" or "BottomRight" hides later keys.
+    window_size : the number of keys before a query that it looks at.
+    """
+    args = [query, key, value] if bias is None else [query, key, value, bias]
+    name = "relax.nn.attention" if bias is None else "relax.nn.attention_bias"
+    return make_call(name, args, **_attrs(scale, causal_mask, window_size))
+
+
+def attention_var_len(
+    queries: Value,
+    keys: Value,
+    values: Value,
+    seqstart_q: Value,
+    max_seqlen_q: Value,
+    seqstart_k: Value | None = None,
+    max_seqlen_k: Value | None = None,
+    scale: Any = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> GraphCall:
+    """Attention of sequences of several lengths, one after another.
+
+    Parameters
+    ----------
+    seqstart_q, seqstart_k : where each sequence begins; those of the keys are by default equal.
+    max_seqlen_q, max_seqlen_k : the greatest length.
+    """
+    starts = seqstart_q if seqstart_k is None else seqstart_k
+    length = max_seqlen_q if max_seqlen_k is None else max_seqlen_k
+    args = [queries, keys, values, seqstart_q, max_seqlen_q, starts, length]
+    return make_call("relax.nn.attention_var_len", args, **_attrs(scale, causal_mask, window_size))
+
+
+def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict[str, Any]:
+    if causal_mask not in (None, "TopLeft", "BottomRight"):
+        raise GraphError(
+            f"attention does not support causal_mask={causal_mask!r}",
+            "",
+            'use "TopLeft", "BottomRight" or None',
+        )
+    if scale is not None and not isinstance(scale, Expr):
+        scale = ops.const(as_float(scale, "scale"), "float32")
+    return {"scale": scale, "causal_mask": causal_mask, "window_size": window_size}
+
+
+def _infer_attention(call: GraphCall, builder: BlockBuilder) -> StructInfo:
+    infos = tensors_of(call, 3)
+    for place, one in enumerate(infos):
+        if one.ndim != 4 or shape_of(one) is None:
+            raise argument_error(call, place, "a tensor of 4 dimensions, of which sizes are known")
+    dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
+    q, k, v = (shape_of(one) or () for one in infos)
+    for what, one, other in (
+        ("the batches of query and key", q[0], k[0]),
+        ("the batches of query and value", q[0], v[0]),
+        ("the sequences of key and value", k[1], v[1]),
+        ("the head sizes of query and key", q[3], k[3]),
+        ("the heads of query and key", q[2], k[2]),
+        ("the heads of query and value", q[2], v[2]),
+    ):
+        check_equal(call, builder, one, other, what)
+    if str(call.op) == "relax.nn.attention_bias":
+        _check_bias(call, builder, (q[0], q[2], q[1], k[1]))
+    return TensorStructInfo((*q[:3], v[3]), dtype, vdevice)
+
+
+def _check_bias(call: GraphCall, builder: BlockBuilder, scores: tuple[Any, ...]) -> None:
+    bias = tensors_of(call, 4)[3]
+    sizes = shape_of(bias)
+    if bias.ndim not in (2, 3, 4) or sizes is None:
+        raise argument_error(call, 3, "a tensor of 2 to 4 dimensions, of which sizes are known")
+    for at, (one, size) in enumerate(zip(reversed(sizes), reversed(scores), strict=False)):
+        if not ops.is_const(one, 1) or at == 0:
+            check_equal(call, builder, one, size, "the sizes of bias and scores")
+
+
+def _rule(name: str) -> Rewrite:
+    def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+        attrs = call.attrs
+        if attrs.window_size is not None:
+            warn(f"{call.op} with window_size has no rule")
+            return call
+
+        def te_attention(
+            query: te.Tensor, key: te.Tensor, value: te.Tensor, bias: te.Tensor | None = None
+        ) -> te.Tensor:
+            return _te_attention(query, key, value, bias, attrs.scale, attrs.causal_mask)
+
+        return builder.call_te(te_attention, *call.args, primfunc_name_hint=name)
+
+    return legalize
+
+
+def _te_attention(
+    query: te.Tensor,
+    key: te.Tensor,
+    value: te.Tensor,
+    bias: te.Tensor | None,
+    scale: Expr | None,
+    causal_mask: str | None,
+) -> te.Tensor:
+    """softmax(query @ key.T * scale + bias) @ value, for each batch and head.
+
+    query, key, value : of the shapes (batch, sequence, heads, size of a head).
+    bias : of a shape that broadcasts to (batch, heads, sequence of queries, of keys), or None.
+    scale : by default 1 / sqrt(size of a head).
+    causal_mask : "TopLeft" or "BottomRight" leaves later keys out.
+    """
+    batch, queries, heads, size = query.shape
+    keys, size_of_value = key.shape[1], value.shape[3]
+    scores = topi.nn.batch_matmul(_by_head(query, queries, size), _by_head(key, keys, size))
+    if scale is None:
+        scores = topi.divide(scores, te.sqrt(ops.cast(scores.dtype, size)))
+    else:
+        scores = topi.multiply(scores, ops.cast(scores.dtype, scale))
+    if bias is not None:
+        scores = topi.reshape(scores, [batch, heads, queries, keys])
+        scores = topi.add(scores, _with_dimensions(bias))
+        scores = topi.reshape(scores, [batch * heads, queries, keys])
+    if causal_mask is None:
+        shares = topi.nn.softmax(scores)
+    else:
+        last = 0 if causal_mask == "TopLeft" else keys - queries
+        shares = _masked_softmax(scores, last)
+    values = _by_head(value, keys, size_of_value)
+    found = topi.nn.batch_matmul(shares, values, transpose_b=False)
+    found = topi.reshape(found, [batch, heads, queries, size_of_value])
+    result: te.Tensor = topi.transpose(found, [0, 2, 1, 3])
+    return result
+
+
+def _by_head(tensor: te.Tensor, count: Expr, size: Expr) -> te.Tensor:
+    """(batch, sequence, heads, size) as (batch * heads, sequence, size)."""
+    batch, heads = tensor.shape[0], tensor.shape[2]
+    return topi.reshape(topi.transpose(tensor, [0, 2, 1, 3]), [batch * heads, count, size])
+
+
+def _with_dimensions(bias: te.Tensor) -> te.Tensor:
+    """A bias of 2 to 4 dimensions as one of 4: batch, heads, queries, keys."""
+    sizes = list(bias.shape)
+    if len(sizes) == 4:
+        return bias
+    if len(sizes) == 3:  # one for each batch
+        return topi.reshape(bias, [sizes[0], 1, *sizes[1:]])
+    return topi.reshape(bias, [sizes[0], 1, 1, sizes[1]])
+
+
+def _masked_softmax(scores: te.Tensor, last: Expr | int) -> te.Tensor:
+    """The softmax along the last axis, of the elements up to the diagonal `last`."""
+    kept = topi.trilu(scores, last, upper=False)
+    greatest = topi.max(kept, axis=-1, keepdims=True)
+    raised = topi.trilu(topi.exp(topi.subtract(kept, greatest)), last, upper=False)
+    result: te.Tensor = topi.divide(raised, topi.sum(raised, axis=-1, keepdims=True))
+    return result
+
+
+declare(
+    Operator(
+        "relax.nn.attention", _infer_attention, mixed_precision=ALWAYS, legalize=_rule("attention")
+    ),
+    Operator(
+        "relax.nn.attention_bias",
+        _infer_attention,
+        mixed_precision=ALWAYS,
+        legalize=_rule("attention_bias"),
+    ),
+    Operator("relax.nn.attention_var_len", _infer_attention, mixed_precision=ALWAYS),
+)

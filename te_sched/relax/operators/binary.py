@@ -1,0 +1,197 @@
+"""Arithmetic, comparisons, logic and bits of two values, element by element, with broadcasting.
+
+A number (`R.Prim`) fits every shape; two numbers give a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched import te
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Call, Expr
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import PrimStructInfo, StructInfo
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.operators.arguments import Value
+from te_sched.relax.operators.inference import broadcast, common_dtype, operand_of, with_sizes
+from te_sched.relax.operators.layouts import OF_BROADCAST
+from te_sched.relax.operators.legalization import (
+    TEFunc,
+    broadcast_rule,
+    for_floats,
+    topi,
+    topi_function,
+)
+from te_sched.relax.operators.registry import (
+    FOLLOWS,
+    Infer,
+    Operator,
+    Rewrite,
+    declare,
+    make_call,
+    named,
+)
+
+
+def _infer(call: GraphCall, builder: BlockBuilder, dtype: str) -> StructInfo:
+    infos = [with_sizes(operand_of(call, at)) for at in (0, 1)]
+    if all(isinstance(info, PrimStructInfo) for info in infos):
+        return PrimStructInfo(dtype)
+    return broadcast(call, builder, infos, dtype)
+
+
+def _infer_arithmetic(call: GraphCall, builder: BlockBuilder) -> StructInfo:
+    return _infer(call, builder, common_dtype(call, [operand_of(call, at) for at in (0, 1)]))
+
+
+def _infer_comparison(call: GraphCall, builder: BlockBuilder) -> StructInfo:
+    return _infer(call, builder, "bool")
+
+
+def _binary(
+    name: str,
+    summary: str,
+    infer: Infer = _infer_arithmetic,
+    te_func: TEFunc | None = None,
+    exact: Callable[[Expr, Expr], Expr] | None = None,
+    is_elementwise: bool = False,
+) -> Callable[[Value, Value], GraphCall]:
+    """The function that makes calls of an operator of two values, which it declares.
+
+    `te_func` is topi's function of that name, by default; `exact` computes an element of floats in
+    builds; `is_elementwise` as in `Operator`.
+    """
+    full = f"relax.{name}"
+    legalize = broadcast_rule(te_func or topi_function(name), name)
+    declare(
+        Operator(
+            full,
+            infer,
+            mixed_precision=FOLLOWS,
+            legalize=legalize,
+            exact=exact and for_floats(_rule_of_elements(exact, name), legalize),
+            layout=OF_BROADCAST,
+            is_elementwise=is_elementwise,
+        )
+    )
+
+    def call_operator(x1: Value, x2: Value) -> GraphCall:
+        return make_call(full, [x1, x2])
+
+    return named(call_operator, name, summary)
+
+
+def _rule_of_elements(function: Callable[[Expr, Expr], Expr], name: str) -> Rewrite:
+    return broadcast_rule(lambda a, b: topi.broadcast.combine(a, b, function, name), name)
+
+
+# Arithmetic
+
+add = _binary("add", "x1 + x2", is_elementwise=True)
+divide = _binary("divide", "x1 / x2", is_elementwise=True)
+maximum = _binary("maximum", "The larger one of x1 and x2")
+minimum = _binary("minimum", "The smaller one of x1 and x2")
+mod = _binary("mod", "The remainder of x1 / x2 rounded towards zero")
+multiply = _binary("multiply", "x1 * x2", is_elementwise=True)
+subtract = _binary("subtract", "x1 - x2", is_elementwise=True)
+left_shift = _binary("left_shift", "x1 << x2")
+right_shift = _binary("right_shift", "x1 >> x2")
+bitwise_and = _binary("bitwise_and", "x1 & x2")
+bitwise_or = _binary("bitwise_or", "x1 | x2")
+bitwise_xor = _binary("bitwise_xor", "x1 ^ x2")
+logical_and = _binary("logical_and", "x1 and x2")
+logical_or = _binary("logical_or", "x1 or x2")
+logical_xor = _binary("logical_xor", "Whether one of x1 and x2 holds, not both")
+
+# Comparisons
+
+equal = _binary("equal", "x1 == x2", _infer_comparison)
+greater = _binary("greater", "x1 > x2", _infer_comparison)
+greater_equal = _binary("greater_equal", "x1 >= x2", _infer_comparison)
+less = _binary("less", "x1 < x2", _infer_comparison)
+less_equal = _binary("less_equal", "x1 <= x2", _infer_comparison)
+not_equal = _binary("not_equal", "x1 != x2", _infer_comparison)
+
+# Powers
+
+_MULTIPLIED = 8  # factors
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """Powers; of integers, rounded from those of floats, but for small constant exponents."""
+    dtype = getattr(base, "dtype", None) or exponent.dtype
+    if not dtypes.is_integral(dtype):
+        return topi.power(base, exponent)
+    times = getattr(exponent, "value", None)
+    if isinstance(times, int) and 0 < times <= _MULTIPLIED:
+        found = base
+        for _ in range(times - 1):
+            found = topi.multiply(found, base)
+        return topi.identity(found) if times == 1 else found
+    as_floats = [
+        topi.cast(one, "float64") if hasattr(one, "shape") else ops.cast("float64", one)
+        for one in (base, exponent)
+    ]
+    return topi.cast(topi.round(topi.power(*as_floats)), dtype)
+
+
+power = _binary("power", "x1 ** x2", te_func=_power)
+
+# Division that rounds down
+
+
+def _floor_mod(a: Any, b: Any) -> Any:
+    """The remainder of floats, with the sign of b."""
+    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
+    rest = _remainder(a, b, dtype)
+    return ops.cast(dtype, te.select(_differs(rest, b), ops.add(rest, b), rest))
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    """The quotient of floats of which `_floor_mod` is the remainder: 1.0 // 0.1 is 9."""
+    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
+    rest = _remainder(a, b, dtype)
+    zero, half, one = [te.const(value, "float64") for value in (0.0, 0.5, 1.0)]
+    inverse = ops.div(one, b)
+    whole = ops.sub(a, rest)
+    # The inverse of a denormal number is infinite; those of float32 are not denormal here.
+    quotient = ops.div(whole, b) if dtype == "float64" else ops.mul(whole, inverse)
+    less = ops.cast("float64", _differs(rest, b))
+    floored = te.floor(ops.add(ops.sub(quotient, less), half))
+    sign = ops.mul(te.copysign(one, a), te.copysign(one, b))
+    floored = te.select(ops.equal(floored, zero), te.copysign(zero, sign), floored)
+    return ops.cast(dtype, te.select(ops.equal(b, zero), ops.mul(a, inverse), floored))
+
+
+def _differs(rest: Any, b: Any) -> Any:
+    """Whether a remainder that is not 0 has another sign than the divisor."""
+    sign = te.copysign(te.const(1.0, b.dtype), b)
+    return ops.less(ops.mul(rest, sign), te.const(0.0, rest.dtype))
+
+
+_STEPS = 6  # of at least 50 bits each: quotients of float32 have at most 277
+
+
+def _remainder(a: Any, b: Any, dtype: str) -> Any:
+    """The remainder, smaller than b, of numbers of a type that are given in float64.
+
+    Quotients in float64 of numbers of at most 24 bits are so near that what they leave has few
+    bits: fused multiply-adds give it exactly, many elements at once, where fmod is a call.
+    """
+    if dtype == "float64":
+        return ops.truncmod(a, b)
+    inverse, rest = ops.div(te.const(1.0, "float64"), b), a
+    for _ in range(_STEPS):
+        quotient = te.trunc(ops.mul(rest, inverse))
+        minus = ops.mul(quotient, te.const(-1.0, "float64"))
+        rest = Call("float64", "tir.fma", (minus, b, rest))
+    too_large = ops.greater_equal(te.abs(rest), te.abs(b))  # the last quotient was rounded down
+    rest = te.select(too_large, ops.sub(te.abs(rest), te.abs(b)), rest)
+    is_whole = te.isinf(b)
+    return te.select(is_whole, ops.add(a, ops.mul(a, te.const(0.0, "float64"))), rest)
+
+
+floor_divide = _binary("floor_divide", "x1 / x2, rounded down", exact=_floor_divide)
+floor_mod = _binary("floor_mod", "The remainder of x1 / x2 rounded down", exact=_floor_mod)

@@ -1,0 +1,177 @@
+"""What the inference of operators that move elements shares: axes, sizes, results by what is known.
+
+A result has a shape if the sizes of the argument are known, otherwise a rank if that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import GraphError, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import (
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    size_text,
+)
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.operators.inference import argument_error, as_int
+from te_sched.signatures import is_sequence
+
+
+def as_shape(shape: Any) -> Any:
+    """A shape that is given as sizes or as an expression of a graph, as an expression."""
+    return ShapeExpr(tuple(shape)) if is_sequence(shape) else shape
+
+
+def as_axes(axes: Any) -> tuple[int, ...] | None:
+    """Axes that are given as one number or several; None for all of them."""
+    return None if axes is None else given_sizes(axes, "axes")
+
+
+def as_sizes(
+    given: Any, count: int, name: str, counts: Sequence[int] = (), dtype: str = "int64"
+) -> tuple[Expr, ...]:
+    """An attribute of one number for each of `count` dimensions, given as one number or several.
+
+    `counts` are other numbers of values that are taken as they are.
+    """
+    values = tuple(given) if is_sequence(given) else (given,)
+    if len(values) == 1:
+        values *= count
+    if len(values) not in (count, *counts):
+        raise GraphError(
+            f"{name} has {len(values)} values, expected 1 or {count}",
+            f"it is {repr_of(given)}",
+            "give one number, or one for each spatial dimension",
+        )
+    return tuple([ops.const(one, dtype) if isinstance(one, int) else one for one in values])
+
+
+def as_padding(padding: Any, count: int) -> tuple[Expr, ...]:
+    """The amounts before and after each of `count` dimensions: all the ones before come first."""
+    values = as_sizes(padding, count, "padding", [2 * count])
+    return values if len(values) == 2 * count else values * 2
+
+
+def known_sizes(info: TensorStructInfo) -> tuple[Any, ...] | None:
+    """The sizes of a tensor, also those that are known of a variable that is its shape."""
+    shape = info.shape
+    if isinstance(shape, ShapeExpr):
+        return shape.values
+    known = getattr(shape, "struct_info_", None)
+    return known.values if isinstance(known, ShapeStructInfo) else None
+
+
+def fields_of(call: GraphCall, place: int) -> list[TensorStructInfo]:
+    """The struct infos of the tensors of an argument that is a tuple of them; GraphError if not."""
+    info = call.args[place].struct_info
+    fields = info.fields if isinstance(info, TupleStructInfo) else ()
+    found = [one for one in fields if isinstance(one, TensorStructInfo)]
+    if not fields or len(found) < len(fields):
+        raise argument_error(call, place, "a tuple of tensors")
+    return found
+
+
+def shape_argument(call: GraphCall, place: int) -> ShapeStructInfo:
+    """The struct info of an argument that is a shape; GraphError for others."""
+    info = call.args[place].struct_info
+    if not isinstance(info, ShapeStructInfo):
+        raise argument_error(call, place, "a shape")
+    return info
+
+
+def unknown(info: TensorStructInfo, ndim: int = -1, dtype: str | None = None) -> TensorStructInfo:
+    """A tensor like another one, of which only the rank is known."""
+    return TensorStructInfo(None, info.dtype if dtype is None else dtype, info.vdevice, ndim)
+
+
+def sized(
+    info: TensorStructInfo, sizes: Sequence[Any], dtype: str | None = None
+) -> TensorStructInfo:
+    """A tensor like another one, of other sizes."""
+    kind = info.dtype if dtype is None else dtype
+    return TensorStructInfo(ShapeExpr(tuple(sizes)), kind, info.vdevice)
+
+
+def shaped(info: TensorStructInfo, shape: Any, dtype: str | None = None) -> TensorStructInfo:
+    """A tensor like another one, of another shape: an expression of the graph, or None."""
+    return TensorStructInfo(shape, info.dtype if dtype is None else dtype, info.vdevice)
+
+
+def axis_of(call: GraphCall, axis: Any, ndim: int) -> int:
+    """An axis of `ndim` dimensions as a number that is not negative; GraphError out of range."""
+    if not -ndim <= int(axis) < ndim:
+        raise GraphError(
+            f"axis {axis} of {call.op} is out of range for {ndim} dimensions",
+            f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
+            f"give an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor has no axis",
+        )
+    return int(axis) % ndim
+
+
+def axes_of(call: GraphCall, axes: Sequence[Any], ndim: int) -> list[int]:
+    """Distinct axes as numbers that are not negative; GraphError out of range or if one repeats."""
+    found = [axis_of(call, one, ndim) for one in axes]
+    if len(set(found)) != len(found):
+        raise GraphError(
+            f"the axes {[int(one) for one in axes]} of {call.op} are not distinct",
+            f"they are axes {found} of {ndim} dimensions",
+            "give each axis once",
+        )
+    return found
+
+
+def product(sizes: Sequence[Any]) -> Expr:
+    """The number of elements."""
+    found: Expr = ops.const(1, "int64")
+    for one in sizes:
+        found = ops.multiply(found, one)
+    return found
+
+
+def check_equal(
+    call: GraphCall,
+    builder: BlockBuilder,
+    one: Any,
+    other: Any,
+    what: str,
+    help: str = "give arguments of which the shapes fit",
+) -> None:
+    """GraphError if two sizes are known to differ; calls check them if they may."""
+    if builder.analyzer.can_prove(ops.not_equal(one, other)):
+        raise GraphError(
+            f"{what} of {call.op} differ: {size_text(one)} and {size_text(other)}",
+            f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
+            help,
+        )
+    builder.require("equal", one, other, f"{what} of {call.op}")
+
+
+def check_at_least(call: GraphCall, builder: BlockBuilder, one: Any, least: Any, what: str) -> None:
+    """GraphError if a size is known to be less than another one; calls check it if it may be."""
+    one, least = map(builder.analyzer.simplify, (one, least))
+    if builder.analyzer.can_prove(ops.less(one, least)):
+        raise GraphError(
+            f"{what} of {call.op} is {size_text(one)}, expected at least {size_text(least)}",
+            f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
+            "give arguments of which the shapes fit",
+        )
+    builder.require("at least", one, least, f"{what} of {call.op}")
+
+
+def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:
+    """GraphError if an argument that is to be indices is known to be of another dtype."""
+    if info.dtype and not info.dtype.startswith(("int", "uint")):
+        raise argument_error(call, place, "a tensor of integers")
+
+
+def given_sizes(value: Any, name: str) -> tuple[int, ...]:
+    """Numbers of an attribute that are integers; GraphTypeError for others."""
+    values = tuple(value) if is_sequence(value) else (value,)
+    return tuple([as_int(one, f"a value of {name}") for one in values])

@@ -1,0 +1,65 @@
+"""Layouts of convolutions and pools: sizes from one layout to another.
+
+A layout names its dimensions by letters ("NCHW"); "NCHW16c" has blocks of 16 of C at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.lazy_loading import lazy_function
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.operators.inference import argument_error
+
+if TYPE_CHECKING:
+    from te_sched.topi.rearranging import get_shape
+else:
+    get_shape = lazy_function("te_sched.topi.rearranging:get_shape")
+
+_DIMENSION = re.compile(r"\d*[A-Za-z]")
+
+
+def rank_of(layout: str) -> int:
+    """The number of dimensions of a layout.
+
+    >>> rank_of("NCHW16c")
+    5
+    """
+    return len(_DIMENSION.findall(layout))
+
+
+def check_layout(call: GraphCall, name: str, layout: str, whole: str) -> None:
+    """GraphError if a layout has other dimensions than those of `whole`."""
+    parts = _DIMENSION.findall(layout)
+    letters = [one for one in parts if len(one) == 1 and one.isupper()]
+    rest = [one for one in parts if one not in letters]  # blocks, as "16c"
+    blocks = {one[-1].upper() for one in rest}
+    is_right = "".join(parts) == layout and sorted(letters) == sorted(whole)
+    if not is_right or not blocks <= set(letters) or any(one.isalpha() for one in rest):
+        raise GraphError(
+            f"{name} of {call.op} is {layout!r}",
+            f"its dimensions are those of {whole!r}, perhaps with blocks ({whole}16c)",
+            f"give a layout of the letters of {whole}",
+        )
+
+
+def check_rank_of_layout(call: GraphCall, place: int, info: TensorStructInfo, layout: str) -> None:
+    """GraphError if a tensor is known to have another number of dimensions than its layout."""
+    if info.ndim not in (-1, rank_of(layout)):
+        raise argument_error(call, place, f"a tensor of the layout {layout}")
+
+
+def to_layout(builder: BlockBuilder, sizes: Sequence[Any], source: str, target: str) -> list[Any]:
+    """Sizes in another layout."""
+    if source == target:
+        return list(sizes)
+    blocks = [one[:-1] for one in _DIMENSION.findall(source)]
+    known = [int(block) if block else size for block, size in zip(blocks, sizes, strict=True)]
+    found = [ops.cast("int64", one) for one in get_shape(known, source, target)]
+    return [builder.analyzer.simplify(one) for one in found]
