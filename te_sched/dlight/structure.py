@@ -1,26 +1,31 @@
-"""What rules ask about the blocks of a function: which move or combine elements, which are products
-of matrices, what they read in rows. Must not know targets or rules.
+"""What rules share: blocks and loops of handles, functions without a schedule, inlining, tiles of
+products. Facts about blocks are those of `te_sched.tensorir.facts`. Must not know targets or rules.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, Buffer, BufferLoad, Cast, Expr, IntImm, IterVar, Mul, Var
-from te_sched.ir.stmt import BufferStore, For
-from te_sched.ir.visitor import variables_of, walk
+from te_sched.ir.expr import Add, Buffer, BufferLoad, IterVar, Var
+from te_sched.ir.stmt import For
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of
+from te_sched.tensorir.facts.computations import (
+    factors_of,
+    is_copy,
+    is_injective,
+    is_transposition,
+    stored,
+)
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
-_MANY = 64  # the guess for extents that are not constant
 _ROWS = 8  # enough for a tile
 _COLUMNS = 16  # of a vector, so that as few as possible of its lanes are unused
-SPATIAL, REDUCTION = "DataPar", "CommReduce"
 
 
 def blocks_of(sch: Schedule) -> list[BlockRV]:
@@ -38,58 +43,6 @@ def node_of(sch: Schedule, block: BlockRV) -> Block:
     """The block itself."""
     found: Any = sch.get(block)
     return found  # type: ignore[no-any-return]
-
-
-def is_injective(node: Block) -> bool:
-    """Whether each instance of a block writes elements of its own, from what it reads."""
-    return node.init is None and all(one.kind == SPATIAL for one in node.iter_vars)
-
-
-def is_reduction(node: Block) -> bool:
-    """Whether a block reduces into one element, or a tuple of them."""
-    kinds = {one.kind for one in node.iter_vars}
-    return node.init is not None and kinds <= {SPATIAL, REDUCTION} and REDUCTION in kinds
-
-
-def extent_of(axis: IterVar) -> int | None:
-    """The extent of an iterator, if it is constant."""
-    extent = axis.dom.extent if axis.dom is not None else None
-    return extent.value if isinstance(extent, IntImm) else None
-
-
-def size_of(axes: Any) -> int:
-    """The product of the extents of iterators; of those that are not constant, 1."""
-    return math.prod([extent_of(one) or 1 for one in axes])
-
-
-def assumed_size(axes: Any) -> int:
-    """The product of the extents of iterators, with a guess for those that are not constant."""
-    known = [extent_of(one) for one in axes]
-    return math.prod([_MANY if one is None else one for one in known])
-
-
-def stored(node: Block) -> BufferStore | None:
-    """The only store of a block."""
-    return node.body if isinstance(node.body, BufferStore) else None
-
-
-def inputs_of(node: Block) -> list[BufferLoad]:
-    """What a block reads, but for what it writes itself."""
-    own = {one.buffer for one in node.writes}
-    return [one for one in walk(node.body) if isinstance(one, BufferLoad) and one.buffer not in own]
-
-
-def is_copy(node: Block) -> bool:
-    """Whether a block moves elements without computing."""
-    store = stored(node)
-    value = store.value if store is not None else None
-    return isinstance(value, BufferLoad)
-
-
-def is_transposition(node: Block) -> bool:
-    """Whether a block moves elements without computing, from indices that are iterators."""
-    indices = [index for one in inputs_of(node) for index in one.indices]
-    return is_copy(node) and all(isinstance(one, Var | IntImm) for one in indices)
 
 
 def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
@@ -167,7 +120,7 @@ class Contraction:
 
 def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contraction | None:
     """How a block is a sum of products; None for other blocks. `constants` can be packed freely."""
-    found = operands_of(node)
+    found = factors_of(node)
     if found is None:
         return None
     spatial = {one.var: place for place, one in enumerate(node.iter_vars) if one.kind == SPATIAL}
@@ -221,27 +174,6 @@ def _rank(axis: IterVar) -> int:
     return 1 if extent is None else 2 * (extent >= _ROWS)
 
 
-def operands_of(node: Block) -> tuple[BufferLoad, BufferLoad] | None:
-    """The two factors of a sum of products; None for other blocks."""
-    store = stored(node)
-    if store is None or not is_reduction(node) or not isinstance(store.value, Add):
-        return None
-    own, product = store.value.a, store.value.b
-    if not isinstance(own, BufferLoad) or own.buffer is not store.buffer:
-        return None
-    product = _uncast(product)
-    if not isinstance(product, Mul):
-        return None
-    left, right = _uncast(product.a), _uncast(product.b)
-    if not isinstance(left, BufferLoad) or not isinstance(right, BufferLoad):
-        return None
-    return left, right
-
-
-def _uncast(expr: Expr) -> Expr:
-    return expr.value if isinstance(expr, Cast) else expr
-
-
 def _is_last(load: BufferLoad, var: Var) -> bool:
     """Whether neighbors along a variable are neighbors in memory."""
     if not load.indices:
@@ -257,10 +189,3 @@ def _is_last(load: BufferLoad, var: Var) -> bool:
 def _occurs_again(last: Add, var: Var) -> bool:
     other = last.b if last.a is var else last.a
     return var in variables_of(other)
-
-
-def divisor(extent: int | None, most: int) -> int:
-    """The largest divisor of an extent up to a limit; 1 if it is not constant."""
-    if extent is None or extent < 1:
-        return 1
-    return max(one for one in range(1, min(most, extent) + 1) if extent % one == 0)

@@ -6,7 +6,7 @@ from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
-from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
+from te_sched.tensorir.facts.nests import blocks_inside, is_root
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass
 

@@ -13,10 +13,10 @@ from te_sched.meta_schedule.mutator import Mutator
 from te_sched.meta_schedule.postproc import Postproc
 from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
-from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
 from te_sched.public_members import is_function
 from te_sched.signatures import check_function, is_sequence
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockKey
@@ -220,7 +220,7 @@ class PostOrderApply(_WithParts):
             found += [
                 sch.get_block(key.name, func_name=name)
                 for key in keys
-                if all(extent_of(sch, loop) != 0 for loop in sch.loops_above(key))
+                if all(loop_extent(sch, loop) != 0 for loop in sch.loops_above(key))
                 and (self.f_block_filter is None or self.f_block_filter(sch.block(key)))
             ]
         return found

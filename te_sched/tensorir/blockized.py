@@ -19,6 +19,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.blocks import loop_ranges, loops_around, predicate_of
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.relaxation import WITHIN, Sets, joined, ranges_of, region_sets, why_outside
 from te_sched.tensorir.rewriting import Values, nested
 from te_sched.tensorir.state import BlockIndex, BlockKey
@@ -162,7 +163,7 @@ class Tile:
 
     def initialization(self) -> Stmt:
         """Loops around a block that initializes all elements of the tile."""
-        spatial = [(axis, value) for axis, value in self.inner if axis.kind == "DataPar"]
+        spatial = [(axis, value) for axis, value in self.inner if axis.kind == SPATIAL]
         used = variables_of(*[value for _, value in spatial])
         chosen = [loop for loop in self.loops if loop.loop_var in used]
         variables: dict[Var, Expr] = {

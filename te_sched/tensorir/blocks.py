@@ -5,7 +5,6 @@ bindings. Must not know any primitive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import Unevaluable
@@ -26,6 +25,7 @@ from te_sched.tensorir.dependences import (
     dependences,
     reads_of,
 )
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
@@ -273,7 +273,7 @@ def why_not_complete(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
     block = index.block(key)
     if is_group(index, key):
         return "it groups blocks, and does not state what they access"
-    others = [axis.var.name for axis in block.iter_vars if axis.kind != "DataPar"]
+    others = [axis.var.name for axis in block.iter_vars if axis.kind != SPATIAL]
     if others:
         return f"its iterator {others[0]} is not data parallel"
     return why_not_dominant(index, key, among) or _overlap(block)
@@ -312,7 +312,7 @@ def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey
         return "it has no T.init"
     if not is_affine(index, key):
         return "its iterators are not affine in the loops"
-    others = [a.var.name for a in block.iter_vars if a.kind not in ("DataPar", "CommReduce")]
+    others = [a.var.name for a in block.iter_vars if a.kind not in (SPATIAL, REDUCTION)]
     if others:
         return f"its iterator {others[0]} is neither spatial nor reduce"
     dominant = why_not_dominant(index, key, among)
@@ -322,7 +322,7 @@ def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey
 
 
 def _reduced_output(block: Block) -> str:
-    reduced = {axis.var for axis in block.iter_vars if axis.kind == "CommReduce"}
+    reduced = {axis.var for axis in block.iter_vars if axis.kind == REDUCTION}
     for region in block.writes:
         for bound in region.region:
             used = variables_of(bound.min, bound.extent) & reduced
@@ -337,7 +337,7 @@ def advice_to_initialize(index: BlockIndex, key: BlockKey, other: str) -> str:
     lacks; or other advice.
     """
     block = index.block(key)
-    is_reduced = any(axis.kind == "CommReduce" for axis in block.iter_vars)
+    is_reduced = any(axis.kind == REDUCTION for axis in block.iter_vars)
     if block.init is not None or not is_reduced or len(block.writes) != 1:
         return other
     buffer = block.writes[0].buffer
@@ -357,12 +357,3 @@ def first_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> tuple[Bloc
             text = f"neither complete ({complete}) nor a reduction ({reduction})"
             return key, f"block {index.block(key).name_hint} is {text}"
     return None
-
-
-def bound_kinds(realize: BlockRealize, var: Var) -> list[tuple[Any, str]]:
-    """The iterators of a block whose values depend on a loop, with their kinds."""
-    return [
-        (axis, axis.kind)
-        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if var is value or var in variables_of(value)
-    ]

@@ -17,6 +17,7 @@ from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.dependences import outermost_blocks
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.relaxation import binding_of
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -48,7 +49,7 @@ def copying(
         )
         first = analyzer.simplify(ops.cast(dtype, bound.min) - ops.cast(dtype, begin[number]))
         values.append(first + loops[-1][0])
-        axes.append(IterVar(Range(IntImm(0, dtype), size), Var(f"v{number}", dtype), "DataPar"))
+        axes.append(IterVar(Range(IntImm(0, dtype), size), Var(f"v{number}", dtype), SPATIAL))
     there: tuple[Expr, ...] = tuple(
         [ops.cast(axis.dtype, low) + axis.var for axis, low in zip(axes, begin, strict=True)]
     )
@@ -164,7 +165,7 @@ def copied_in_loops(
             )
         if not used & dropped:
             predicate = ops.logical_and(predicate, condition)
-    new = [IterVar(axis.dom, axis.var, "DataPar") for axis in axes]
+    new = [IterVar(axis.dom, axis.var, SPATIAL) for axis in axes]
     made = copy_block(name, new, values, source, target, predicate)
     return renewed_body(nested(chosen, made))
 
@@ -237,10 +238,10 @@ def point_of(
     indices = prepare(block, _indices(index, key, buffer, refused))
     used = variables_of(*indices)
     for axis in block.iter_vars if writes else ():
-        if axis.var in used and axis.kind != "DataPar":
+        if axis.var in used and axis.kind != SPATIAL:
             why = f"its reduction iterator {axis.var.name} is an index"
             raise refused(why, "write the elements of a reduction once")
-        if axis.var not in used and axis.kind == "DataPar" and not is_unit(axis):
+        if axis.var not in used and axis.kind == SPATIAL and not is_unit(axis):
             why = f"its iterator {axis.var.name} is not an index, so elements are written twice"
             raise refused(why, "make it an index of the buffer")
     return indices, [axis for axis in block.iter_vars if axis.var in used]

@@ -31,6 +31,7 @@ from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, Evaluate, For, SeqStmt, Stmt
 from te_sched.ir.visitor import reads_data, replace, substitute, variables_of, walk
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.rewriting import Swap
 
 
@@ -76,7 +77,7 @@ class LayoutPadding(NamedTuple):
     def axes(self) -> list[IterVar]:
         """Iterators over the new indices."""
         pairs = zip(self.variables("v_axis"), self.new.shape, strict=True)
-        return [IterVar(Range(IntImm(0, var.dtype), size), var, "DataPar") for var, size in pairs]
+        return [IterVar(Range(IntImm(0, var.dtype), size), var, SPATIAL) for var, size in pairs]
 
 
 def padding_block(padding: LayoutPadding) -> Stmt:

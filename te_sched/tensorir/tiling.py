@@ -8,9 +8,11 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of, walk
+from te_sched.tensorir.facts.axes import extent_of, size_of
+from te_sched.tensorir.facts.computations import indices_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.intrinsics import BlockIntrin, unknown
 from te_sched.tensorir.schedule import BlockSchedule
@@ -49,7 +51,7 @@ def tile_with_tensor_intrin(
     if pairs is None:
         return None
     sizes = {loop: size for loop, _, size in pairs}
-    uneven = {axis: size for loop, axis, size in pairs if _extent(sch, loop) % size}
+    uneven = {axis: size for loop, axis, size in pairs if size_of([sch.loop(loop)]) % size}
     if uneven and not allow_padding:
         return None
     if uneven:
@@ -71,7 +73,7 @@ def _pad(sch: BlockSchedule, block: BlockRV, uneven: Mapping[Var, int]) -> None:
     """
     own = sch.block(sch.block_key(block, "tile_with_tensor_intrin"))
     reads, writes = [
-        [bool(_used(region) & uneven.keys()) for region in regions]
+        [bool(indices_of(region) & uneven.keys()) for region in regions]
         for regions in (own.reads, own.writes)
     ]
     sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in own.iter_vars])
@@ -86,16 +88,6 @@ def _pad(sch: BlockSchedule, block: BlockRV, uneven: Mapping[Var, int]) -> None:
             copies.append(reader)
     for copy in copies:
         sch.compute_inline(copy)
-
-
-def _used(region: BufferRegion) -> set[Var]:
-    return variables_of(*[bound.min for bound in region.region])
-
-
-def _extent(sch: BlockSchedule, loop: Var) -> int:
-    extent = sch.loop(loop).extent
-    assert isinstance(extent, IntImm)
-    return extent.value
 
 
 def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Var, int]] | None:
@@ -113,8 +105,8 @@ def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Va
         if not rest:
             return None
         own, value = rest.pop()
-        loop, size = _loop_of(value, loops), _size(axis)
-        if loop is None or size is None or not isinstance(sch.loop(loop).extent, IntImm):
+        loop, size = _loop_of(value, loops), extent_of(axis)
+        if loop is None or size is None or extent_of(sch.loop(loop)) is None:
             return None
         found.append((loop, own.var, size))
     return found
@@ -123,11 +115,6 @@ def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Va
 def _described(desc: PrimFunc) -> Block:
     """The innermost block of a description."""
     return [one.block for one in walk(desc.body) if type(one) is BlockRealize][-1]
-
-
-def _size(axis: IterVar) -> int | None:
-    extent = axis.dom.extent if axis.dom is not None else None
-    return extent.value if isinstance(extent, IntImm) else None
 
 
 def _loop_of(value: Expr, loops: Sequence[Var]) -> Var | None:

@@ -17,6 +17,7 @@ from te_sched.ir.structural import plain_of, structural_equal
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, substitute, walk
 from te_sched.tensorir.blocks import buffers_of
+from te_sched.tensorir.facts.axes import REDUCTION
 
 # Makes the error of a fault, a reason and help.
 Refusal = Callable[[str, str, str], Exception]
@@ -74,7 +75,7 @@ def step_of(block: Block) -> CommReducer | None:
     except _UnknownStepError:
         return None
     results = [BufferLoad(one.buffer, one.indices) for one in stores]
-    reduced = {axis.var for axis in block.iter_vars if axis.kind == "CommReduce"}
+    reduced = {axis.var for axis in block.iter_vars if axis.kind == REDUCTION}
     step = _AccumulationStep(results, reduced)
     combined = tuple([step.visit(value) for value in values])
     return CommReducer(tuple(step.totals), tuple(step.inputs), combined, tuple(starts))

@@ -18,8 +18,9 @@ from te_sched.schedule.state import AttachType
 from te_sched.signatures import is_sequence
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.facts.axes import extent_of, size_of
 from te_sched.topi.tag import is_broadcast, is_injective
-from te_sched.topi.utils import as_constant, is_same, prod
+from te_sched.topi.utils import is_same
 
 # The operators for which every target has a schedule function, besides those that it defines: the
 # shapes of the inputs X and W of an example, and its call.
@@ -148,17 +149,12 @@ def tile_axes(op: Operation) -> tuple[int, int]:
 
 def has_fixed_window(op: Operation) -> bool:
     """Whether the extents of all reduction axes are constant."""
-    return all(as_constant(extent_of(axis)) is not None for axis in op.reduce_axis)
-
-
-def extent_of(axis: IterVar) -> Any:
-    """The extent of a root axis."""
-    return None if axis.dom is None else axis.dom.extent
+    return all(extent_of(axis) is not None for axis in op.reduce_axis)
 
 
 def reduction_size(op: Operation) -> int | None:
     """The number of elements reduced into one, or None when it is not constant."""
-    return as_constant(prod([extent_of(axis) for axis in op.reduce_axis]))
+    return size_of(op.reduce_axis) if has_fixed_window(op) else None
 
 
 def moves_only(op: Operation) -> bool:
@@ -214,7 +210,8 @@ def epilogue(s: Schedule, op: Operation) -> Operation | None:
         return None
     reader = found[0]
     is_alike = len(reader.axis) == len(op.axis) and all(
-        is_same(extent_of(a), extent_of(b)) for a, b in zip(reader.axis, op.axis, strict=True)
+        a.dom is not None and b.dom is not None and is_same(a.dom.extent, b.dom.extent)
+        for a, b in zip(reader.axis, op.axis, strict=True)
     )
     return reader if is_alike and _reads_in_place(s, op, reader) else None
 
@@ -233,14 +230,6 @@ def fuse_axes(stage: Stage, axes: Iterable[IterVar]) -> IterVar:
     """The fusion of axes; of none, an axis of extent 1."""
     items = list(axes)
     return items[0] if len(items) == 1 else stage.fuse(*items)
-
-
-def divisor_of(extent: Any, limit: int) -> int:
-    """The largest divisor up to a limit, 1 when the extent is not constant."""
-    value = as_constant(extent)
-    if value is None or value <= 0:
-        return 1
-    return max(factor for factor in range(1, limit + 1) if value % factor == 0)
 
 
 @dataclass(frozen=True)

@@ -15,24 +15,20 @@ from typing import Any, NamedTuple
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
-from te_sched.dlight.structure import (
-    REDUCTION,
-    SPATIAL,
-    Contraction,
-    assumed_size,
-    attempt,
-    contraction_of,
-    divisor,
-    extent_of,
-    is_injective,
-    loop_of,
-    node_of,
-    operands_of,
-    size_of,
-)
+from te_sched.dlight.structure import Contraction, attempt, contraction_of, loop_of, node_of
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
+from te_sched.tensorir.facts.axes import (
+    REDUCTION,
+    SPATIAL,
+    assumed_size,
+    extent_of,
+    largest_divisor,
+    size_of,
+)
+from te_sched.tensorir.facts.computations import factors_of, is_injective
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -235,7 +231,7 @@ def _pad(
     for crop in sch.get_consumers(block):
         if len(sch.get_consumers(crop)) == 1:
             sch.compute_inline(crop)
-    operands = operands_of(node_of(sch, block))
+    operands = factors_of(node_of(sch, block))
     assert operands is not None  # other sizes change nothing of its form
     wide = operands[found.wide].buffer
     made = [one for one in sch.get_producers(block) if node_of(sch, one) not in before]
@@ -434,13 +430,13 @@ def _blocks_of_rows(
 
     def in_blocks(loop: Any, across: int) -> Any:
         fit = min(_CACHE // max(4 * depth * across, 1), _loop_extent(sch, loop) // needed)
-        return sch.split(loop, [None, divisor(_known_extent(sch, loop), max(1, fit))])
+        return sch.split(loop, [None, largest_divisor(loop_extent(sch, loop.key), max(1, fit))])
 
     places = [at for at, extent in enumerate(extents) if extent > 1]
     if not places:
         if row_outer is None:
             return after, []
-        if _known_extent(sch, row_outer) is None:
+        if loop_extent(sch, row_outer.key) is None:
             return (after, [row_outer]) if has_panels else ([*after, row_outer], [])
         outer, within = in_blocks(row_outer, rows)
         return [*after, outer], [within]
@@ -451,12 +447,7 @@ def _blocks_of_rows(
 
 
 def _loop_extent(sch: Schedule, loop: Any) -> int:
-    return _known_extent(sch, loop) or 1
-
-
-def _known_extent(sch: Schedule, loop: Any) -> int | None:
-    value = getattr(loop_of(sch, loop).extent, "value", None)
-    return None if value is None else int(value)
+    return loop_extent(sch, loop.key) or 1
 
 
 def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial, reduce
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -15,26 +15,22 @@ from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.simple_accesses import with_simple_accesses
 from te_sched.dlight.structure import (
-    REDUCTION,
-    SPATIAL,
     attempt,
     blocks_of,
-    extent_of,
     inline_injective,
-    inputs_of,
-    is_injective,
-    is_reduction,
     is_untouched,
     loop_of,
     node_of,
-    size_of,
 )
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, extent_of, size_of
+from te_sched.tensorir.facts.computations import is_injective, is_reduction, loads_of
+from te_sched.tensorir.facts.nests import kind_of_loop, loops_of_kind
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -165,7 +161,7 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
     wide = next((one for one in widths if one > 1 and size % one == 0 and size >= 2 * one), 0)
     if not wide:
         return None
-    inputs = inputs_of(node)
+    inputs = loads_of(node)
     if not inputs or not all(_is_row(one, last.var) for one in inputs):
         return None
     made: list[BlockRV] = []
@@ -200,14 +196,8 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
     """The loops of a block on which its iterators of a kind depend."""
-    values = sch.realize(sch.block_key(block, "dlight")).iter_values
-    used = {
-        var
-        for axis, value in zip(node_of(sch, block).iter_vars, values, strict=True)
-        if axis.kind == kind
-        for var in variables_of(value)
-    }
-    return [one for one in sch.get_loops(block) if loop_of(sch, one).loop_var in used]
+    loops = loops_of_kind(sch, sch.block_key(block, "dlight"), kind)
+    return [loop for loop in sch.get_loops(block) if loop.key in loops]
 
 
 def _is_row(load: BufferLoad, var: Var) -> bool:
@@ -292,7 +282,7 @@ def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
     count, found = 1, []
     for loop in loops:
         found.append(loop)
-        count *= getattr(loop_of(sch, loop).extent, "value", 1 << 20)
+        count *= size_of([loop_of(sch, loop)], unknown=1 << 20)
         if count >= 4 * usable_processors():
             break
     return found
@@ -300,27 +290,17 @@ def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
 
 def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
     """The outer loops of a block that count elements and are not vectors."""
-    node = node_of(sch, block)
-    values = sch.realize(sch.block_key(block, "dlight")).iter_values
-    spatial = {
-        var
-        for axis, value in zip(node.iter_vars, values, strict=True)
-        if axis.kind == SPATIAL
-        for var in variables_of(value)
-    }
-    found = []
-    for loop in sch.get_loops(block):
-        statement = loop_of(sch, loop)
-        if statement.loop_var not in spatial or statement.kind != "serial":
-            break
-        found.append(loop)
-    return found
+    spatial = loops_of_kind(sch, sch.block_key(block, "dlight"), SPATIAL)
+    loops = sch.get_loops(block)
+    return [
+        *takewhile(lambda one: one.key in spatial and loop_of(sch, one).kind == "serial", loops)
+    ]
 
 
 def _reads_across(node: Any) -> bool:
     """Whether neighboring results read neighboring elements."""
     last = [one for one in node.iter_vars if one.kind == SPATIAL][-1].var
-    inputs = inputs_of(node)
+    inputs = loads_of(node)
     return bool(inputs) and all(
         one.indices and last in variables_of(one.indices[-1]) for one in inputs
     )
@@ -332,17 +312,12 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None)
     if not node.iter_vars or not sch.get_loops(block):
         return
     loop = sch.get_loops(block)[-1]
-    values = sch.realize(sch.block_key(block, "dlight")).iter_values
     statement = loop_of(sch, loop)
     if rows is not None and loop_of(sch, rows) is statement:
         return
-    kinds = {
-        axis.kind
-        for axis, value in zip(node.iter_vars, values, strict=True)
-        if statement.loop_var in variables_of(value)
-    }
-    extent = statement.extent.value if isinstance(statement.extent, IntImm) else 0
-    if kinds != {SPATIAL} or extent < 2 or statement.kind != "serial":
+    kind = kind_of_loop(sch, sch.block_key(block, "dlight"), loop.key)
+    extent = extent_of(statement) or 0
+    if kind != SPATIAL or extent < 2 or statement.kind != "serial":
         return
     wide = math.gcd(extent, 4 * lanes)
     if extent <= 4 * lanes:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.dlight.structure import SPATIAL, attempt, extent_of, inputs_of, node_of
+from te_sched.dlight.structure import attempt, node_of
 from te_sched.ir import dtypes
 from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.facts.axes import are_spatial, extent_of
+from te_sched.tensorir.facts.computations import loads_of
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -43,9 +45,9 @@ def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
 def _axis_of_rows(node: Any) -> int | None:
     """The place of the axis, not the last one, along which an input lies in memory."""
     axes = [one.var for one in node.iter_vars]
-    if any(one.kind != SPATIAL for one in node.iter_vars):
+    if not are_spatial(node.iter_vars):
         return None
-    for load in [one for one in inputs_of(node) if one.indices]:
+    for load in [one for one in loads_of(node) if one.indices]:
         places = [k for k, one in enumerate(axes[:-1]) if one is load.indices[-1]]
         if places and axes[-1] in variables_of(*load.indices[:-1]):
             return places[0]

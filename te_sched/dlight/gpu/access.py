@@ -17,12 +17,9 @@ from te_sched.dlight.gpu.normal_form import (
 )
 from te_sched.dlight.structure import node_of
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, BufferLoad, BufferRegion, IntImm, Range, Var
+from te_sched.ir.expr import BufferRegion, IntImm, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import BufferStore
-from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.facts.computations import indices_of, inputs_of, summand_of
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -49,7 +46,7 @@ class MemoryOrder(NamedTuple):
 def access_of(sch: Schedule, block: BlockRV) -> MemoryOrder | None:
     """How a block reads its largest input; None if its address is not a sum of all iterators."""
     axes = iterators_of(sch, block)
-    reads = reads_of(node_of(sch, block))
+    reads = inputs_of(node_of(sch, block))
     if not reads:
         return None
     domains = {one.var: Range(IntImm(0, one.var.dtype), one.extent) for one in axes}
@@ -57,26 +54,15 @@ def access_of(sch: Schedule, block: BlockRV) -> MemoryOrder | None:
     return _access(reads[place], place, axes, domains)
 
 
-def reads_of(node: Block) -> list[BufferRegion]:
-    """What a block reads, without its own result."""
-    own = {one.buffer for one in node.writes}
-    return [one for one in node.reads if one.buffer not in own]
-
-
-def used_of(region: BufferRegion) -> set[Var]:
-    """The variables in the indices of a region."""
-    return {var for one in region.region for var in variables_of(one.min)}
-
-
 def _dominant(reads: list[BufferRegion], axes: list[Iterator]) -> int:
     """The number of the input of which a block reads the most elements, among those that all
     iterators are indices of, if there are any.
     """
     every = {one.var for one in axes if not is_const(one.extent, 1)}
-    whole = [place for place, one in enumerate(reads) if every <= used_of(one)]
+    whole = [place for place, one in enumerate(reads) if every <= indices_of(one)]
 
     def count(place: int) -> int:
-        used = used_of(reads[place])
+        used = indices_of(reads[place])
         sizes = [
             one.extent.value if isinstance(one.extent, IntImm) else 1 << 12
             for one in axes
@@ -125,19 +111,6 @@ def _access(
     return MemoryOrder(place, [*units, *order], grouped, group)
 
 
-def is_sum(node: Block) -> bool:
-    """Whether a block adds up one value for each element."""
-    store = node.body
-    if not isinstance(store, BufferStore) or not isinstance(store.value, Add):
-        return False
-    left = store.value.a
-    return (
-        isinstance(left, BufferLoad)
-        and left.buffer is store.buffer
-        and all(structural_equal(a, b) for a, b in zip(left.indices, store.indices, strict=True))
-    )
-
-
 def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
     """The sum that a function is, in normal form, and the block that uses it, if there is one; all
     others are inlined. None for other functions.
@@ -151,7 +124,7 @@ def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
     if after and set(kinds_of(sch, after[0])) != {"S"}:
         return None
     node = node_of(sch, block)
-    if len(node.writes) != 1 or not is_sum(node):
+    if len(node.writes) != 1 or summand_of(node) is None:
         return None
     access = access_of(sch, block)
     return None if access is None else (block, access, after[0] if after else None)
@@ -177,5 +150,5 @@ def is_broadcast(sch: Schedule, block: BlockRV, epilogue: BlockRV) -> bool:
     """Whether several elements of the epilogue read one element of a block."""
     own = {one.buffer for one in node_of(sch, block).writes}
     node = node_of(sch, epilogue)
-    used = {var for one in node.reads if one.buffer in own for var in used_of(one)}
+    used = {var for one in node.reads if one.buffer in own for var in indices_of(one)}
     return any(one.var not in used for one in node.iter_vars)

@@ -7,22 +7,17 @@ from __future__ import annotations
 import math
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import (
-    MemoryOrder,
-    is_broadcast,
-    nest,
-    reads_of,
-    sum_of,
-    used_of,
-)
+from te_sched.dlight.gpu.access import MemoryOrder, is_broadcast, nest, sum_of
 from te_sched.dlight.gpu.base import UNROLL_STEPS, GPURule, unroll
-from te_sched.dlight.gpu.inner_products import InnerProduct, along_memory, extent_of, tile_of
+from te_sched.dlight.gpu.inner_products import InnerProduct, along_memory, tile_of
 from te_sched.dlight.gpu.normal_form import Iterator
 from te_sched.dlight.gpu.outer_products import across_memory, outer_tile_of
 from te_sched.dlight.structure import node_of
 from te_sched.ir.dtypes import storage_bytes
 from te_sched.ir.expr import Buffer, IntImm
 from te_sched.ir.ops import is_const
+from te_sched.tensorir.facts.computations import indices_of, inputs_of
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -64,9 +59,11 @@ class GEMV(GPURule):
         row, depth = sch.fuse(before, row), sch.fuse(depth, group)
         if not access.is_inner_reduction:
             return _across_memory(sch, target, block, access, place, epilogue)
-        extent = extent_of(sch, depth)
-        tile = tile_of(target, extent_of(sch, row), extent).fitted(target, extent, access.group)
-        reads = reads_of(node_of(sch, block))
+        extent = loop_extent(sch, depth.key)
+        tile = tile_of(target, loop_extent(sch, row.key), extent).fitted(
+            target, extent, access.group
+        )
+        reads = inputs_of(node_of(sch, block))
         product = along_memory(sch, block, tile)
         _read_matrix(product, access.place, reads[access.place].buffer.dtype)
         copy = _share_vector(product, place, reads[place].buffer, target, extent)
@@ -87,7 +84,7 @@ def _vector_of(
     None if there is none, or one that is not used along all of the depth.
     """
     every = {one.var for one in access.order if not is_const(one.extent, 1)}
-    used = [used_of(one) & every for one in reads_of(node_of(sch, block))]
+    used = [indices_of(one) & every for one in inputs_of(node_of(sch, block))]
     vectors = [place for place, one in enumerate(used) if one and one != every]
     if len(vectors) != 1:
         return None
@@ -140,7 +137,7 @@ def _across_memory(
     """The schedule of a product of which neighbors in memory are not reduced; None for targets for
     which TVM has none, for few rows, and if several elements are made of one row.
     """
-    row, depth = (extent_of(sch, one) for one in sch.get_loops(block))
+    row, depth = (loop_extent(sch, one.key) for one in sch.get_loops(block))
     tile = outer_tile_of(target, row)
     if tile is None or depth is None or depth // access.group < _LEAST_STEPS:
         return None
@@ -148,7 +145,7 @@ def _across_memory(
         return None
     if epilogue is not None and is_broadcast(sch, block, epilogue):
         return None
-    others = len(reads_of(node_of(sch, block)))
+    others = len(inputs_of(node_of(sch, block)))
     product = across_memory(sch, block, tile)
     for place in [one for one in range(others) if one not in (vector, access.place)]:
         copy = sch.cache_read(product.part, place, "local")

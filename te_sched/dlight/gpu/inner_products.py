@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.gpu.base import UNROLL_STEPS, unroll
-from te_sched.dlight.structure import loop_of
-from te_sched.ir.expr import IntImm
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -183,9 +181,3 @@ class InnerProduct:
             _, ty, _ = self._rows(epilogue, 0)
         sch.bind(ty, tile.row_tag)
         sch.set_scope(self.block, 0, "shared" if is_broadcast else "local")
-
-
-def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
-    """The extent of a loop, if it is constant."""
-    extent = loop_of(sch, loop).extent
-    return extent.value if isinstance(extent, IntImm) else None

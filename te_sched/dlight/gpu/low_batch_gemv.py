@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import is_sum, reads_of, used_of
 from te_sched.dlight.gpu.base import GPURule
-from te_sched.dlight.gpu.inner_products import along_memory, extent_of, low_batch_tile_of
+from te_sched.dlight.gpu.inner_products import along_memory, low_batch_tile_of
 from te_sched.dlight.gpu.normal_form import inline_spatial, iterators_of, normalize
 from te_sched.dlight.gpu.outer_products import (
     OuterTile,
     across_memory,
     low_batch_outer_tile_of,
 )
-from te_sched.dlight.structure import is_reduction, node_of
+from te_sched.dlight.structure import node_of
 from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IntImm
 from te_sched.tensorir.base import integer
+from te_sched.tensorir.facts.computations import indices_of, inputs_of, is_reduction, summand_of
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -77,7 +78,7 @@ class LowBatchGEMV(GPURule):
             _along_memory(sch, target, parts, self.bucket)
             return sch
         tile = low_batch_outer_tile_of(target)
-        columns = extent_of(sch, sch.get_loops(parts.product)[1])
+        columns = loop_extent(sch, sch.get_loops(parts.product)[1].key)
         if parts.unpacking is None or self.bucket > _MOST_ACROSS:
             return None
         if columns is None or columns < tile.columns:
@@ -88,7 +89,7 @@ class LowBatchGEMV(GPURule):
 
 def _along_memory(sch: Schedule, target: Target, parts: _Parts, bucket: int) -> None:
     """Schedule a product of which neighbors in memory are reduced."""
-    _, row, depth = (extent_of(sch, one) for one in sch.get_loops(parts.product))
+    _, row, depth = (loop_extent(sch, one.key) for one in sch.get_loops(parts.product))
     tile = low_batch_tile_of(target, row, depth).fitted(target, depth, 1)
     product = along_memory(sch, parts.product, tile, bucket)
     if parts.unpacking is not None:
@@ -113,11 +114,11 @@ def _across_memory(
     sch.compute_at(unpacking, product.pack, preserve_unit_loops=True)
     sch.set_scope(unpacking, 0, "local")
     sch.vectorize(sch.split(_elements(sch, unpacking), [None, tile.lanes])[1])
-    for place in range(len(reads_of(node_of(sch, unpacking)))):
+    for place in range(len(inputs_of(node_of(sch, unpacking)))):
         copy = sch.cache_read(unpacking, place, "local")
         sch.compute_at(copy, product.step, preserve_unit_loops=True)
         elements = _elements(sch, copy)
-        is_vector = (extent_of(sch, elements) or 0) <= tile.lanes
+        is_vector = (loop_extent(sch, elements.key) or 0) <= tile.lanes
         sch.vectorize(elements if is_vector else sch.split(elements, [None, tile.lanes])[1])
     if parts.copy is not None and tile.lanes == 1:
         sch.compute_inline(parts.copy)
@@ -159,10 +160,10 @@ def _is_along_memory(sch: Schedule, block: BlockRV) -> bool | None:
     node = node_of(sch, block)
     axes = {one.var: one for one in iterators_of(sch, block)}
     varying = [one for one in axes.values() if not isinstance(one.extent, IntImm)]
-    reads = reads_of(node)
-    if len(varying) != 1 or varying[0].kind != "S" or len(reads) != 2 or not is_sum(node):
+    reads = inputs_of(node)
+    if len(varying) != 1 or varying[0].kind != "S" or len(reads) != 2 or summand_of(node) is None:
         return None
-    matrices = [one for one in reads if varying[0].var not in used_of(one)]
+    matrices = [one for one in reads if varying[0].var not in indices_of(one)]
     kinds = {one.kind for one in axes.values() if one is not varying[0]}
     if len(matrices) != 1 or kinds != {"S", "R"}:
         return None

@@ -6,20 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import is_sum, reads_of, used_of
 from te_sched.dlight.gpu.base import GPURule, unroll
-from te_sched.dlight.structure import (
-    SPATIAL,
-    attempt,
-    blocks_of,
-    is_reduction,
-    loop_of,
-    node_of,
-)
+from te_sched.dlight.structure import attempt, blocks_of, loop_of, node_of
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IterVar, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.ops import const, is_const
+from te_sched.ir.ops import const
+from te_sched.tensorir.facts.computations import ProductAxes, is_reduction, product_axes
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -56,7 +49,7 @@ class Matmul(GPURule):
         if len(blocks) != 1:
             return None
         (block,) = blocks
-        axes = _axes_of(node_of(sch, block))
+        axes = product_axes(node_of(sch, block))
         if axes is None:
             return None
         _as_product(sch, block, axes)
@@ -69,46 +62,12 @@ class Matmul(GPURule):
         return sch if _is_one_kernel(sch) else None
 
 
-class _Axes(NamedTuple):
-    """The iterators of a product of matrices by their parts; those of one value have none."""
-
-    batch: list[IterVar]
-    row: list[IterVar]
-    column: list[IterVar]
-    depth: list[IterVar]
-
-    def fused(self, given: Sequence[Var], *parts: list[IterVar]) -> IndexMap:
-        """The map of some iterators to one index for each part."""
-        new = {one: Var(f"i{place}", one.dtype) for place, one in enumerate(given)}
-        dtype = given[0].dtype
-        finals = [_number([(new[one.var], one) for one in part], dtype) for part in parts]
-        return IndexMap(tuple(new.values()), tuple(finals))
-
-
-def _axes_of(node: Block) -> _Axes | None:
-    """How a block is a product of matrices; None if it is not one."""
-    reads = reads_of(node)
-    if len(reads) != 2 or len(node.writes) != 1 or not is_sum(node):
-        return None
-    left, right, result = (used_of(one) for one in (*reads, node.writes[0]))
-    axes = _Axes([], [], [], [])
-    for axis in node.iter_vars:
-        if axis.dom is None or is_const(axis.dom.extent, 1):
-            continue
-        part = _PARTS.get((axis.var in left, axis.var in right, axis.var in result))
-        if part is None or (part == "depth") == (axis.kind == SPATIAL):
-            return None
-        getattr(axes, part).append(axis)
-    return axes if axes.row and axes.column and axes.depth else None
-
-
-# Which of left operand, right operand and result an iterator is an index of.
-_PARTS = {
-    (True, True, True): "batch",
-    (True, False, True): "row",
-    (False, True, True): "column",
-    (True, True, False): "depth",
-}
+def _fused(iterators: Sequence[Var], *parts: list[IterVar]) -> IndexMap:
+    """The map of some iterators to one index for each part."""
+    fresh = {var: Var(f"i{number}", var.dtype) for number, var in enumerate(iterators)}
+    dtype = iterators[0].dtype
+    finals = [_number([(fresh[axis.var], axis) for axis in part], dtype) for part in parts]
+    return IndexMap(tuple(fresh.values()), tuple(finals))
 
 
 def _number(axes: list[tuple[Var, IterVar]], dtype: str) -> Expr:
@@ -120,7 +79,7 @@ def _number(axes: list[tuple[Var, IterVar]], dtype: str) -> Expr:
     return total
 
 
-def _as_product(sch: Schedule, block: BlockRV, axes: _Axes) -> None:
+def _as_product(sch: Schedule, block: BlockRV, axes: ProductAxes) -> None:
     """Make a block a product of a batch of matrices, of copies of its operands."""
     left = sch.reindex(block, ("read", 0))
     right = sch.reindex(block, ("read", 1))
@@ -134,10 +93,10 @@ def _as_product(sch: Schedule, block: BlockRV, axes: _Axes) -> None:
         (right, "write", of_right, (batch, column, depth)),
         (result, "read", of_result, (batch, row, column)),
     ):
-        layout = axes.fused(given, *parts)
+        layout = _fused(given, *parts)
         sch.transform_layout(copy, (kind, 0), layout)  # type: ignore[arg-type]
     every = [one.var for one in node.iter_vars]
-    sch.transform_block_layout(block, axes.fused(every, *axes))
+    sch.transform_block_layout(block, _fused(every, *axes))
 
 
 def _result(node: Block) -> Buffer:

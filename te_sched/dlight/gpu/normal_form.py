@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from te_sched.dlight.structure import REDUCTION, SPATIAL, attempt, blocks_of, loop_of, node_of
+from te_sched.dlight.structure import attempt, blocks_of, loop_of, node_of
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import is_const
+from te_sched.tensorir.facts.axes import SPATIAL, letter_of
+from te_sched.tensorir.facts.nests import is_trivially_bound
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -33,17 +35,13 @@ def iterators_of(sch: Schedule, block: BlockRV) -> list[Iterator]:
     axes = zip(node_of(sch, block).iter_vars, sch.get_loops(block), strict=True)
     for place, (axis, loop) in enumerate(axes):
         extent = loop_of(sch, loop).extent
-        found.append(Iterator(place, _letter(axis.kind), loop, axis.var, extent))
+        found.append(Iterator(place, letter_of(axis.kind), loop, axis.var, extent))
     return found
 
 
 def kinds_of(sch: Schedule, block: BlockRV) -> str:
     """The kinds of the iterators of a block: "SSR"."""
-    return "".join([_letter(axis.kind) for axis in node_of(sch, block).iter_vars])
-
-
-def _letter(kind: str) -> str:
-    return "S" if kind == SPATIAL else "R" if kind == REDUCTION else "O"
+    return "".join([letter_of(axis.kind) for axis in node_of(sch, block).iter_vars])
 
 
 def normalize(sch: Schedule) -> list[BlockRV] | None:
@@ -71,18 +69,14 @@ def _has_own_loops(sch: Schedule, block: BlockRV) -> bool:
     are constant.
     """
     node = node_of(sch, block)
-    values = sch.realize(sch.block_key(block, "dlight")).iter_values
-    loops = [loop_of(sch, one) for one in sch.get_loops(block)]
+    key = sch.block_key(block, "dlight")
+    loops = [loop_of(sch, loop) for loop in sch.get_loops(block)]
     if not node.iter_vars:
         return False
     if not loops:
-        return all(is_const(one, 0) for one in values)
-    if any(one.kind != "serial" or not is_const(one.min, 0) for one in loops):
-        return False
-    own = [one.loop_var for one in loops]
-    return len(values) == len(own) and all(
-        value is var for value, var in zip(values, own, strict=True)
-    )
+        return all(is_const(value, 0) for value in sch.realize(key).iter_values)
+    is_plain = all(loop.kind == "serial" and is_const(loop.min, 0) for loop in loops)
+    return is_plain and is_trivially_bound(sch, key)
 
 
 def _without_units(node: Block) -> IndexMap:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from te_sched.codegen.target import Target
 from te_sched.dlight.gpu.access import MemoryOrder, is_broadcast, nest, sum_of
 from te_sched.dlight.gpu.base import GPURule, power_of_two, unroll
-from te_sched.dlight.structure import loop_of
-from te_sched.ir.expr import IntImm
+from te_sched.tensorir.facts.axes import largest_divisor
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -44,9 +44,9 @@ def _along_memory(
 ) -> None:
     """One block of threads for each element: neighbors in memory are read by neighbors."""
     _, reduced, _ = sch.get_loops(block)
-    extent = loop_of(sch, reduced).extent
+    extent = loop_extent(sch, reduced.key)
     most = target.max_threads_per_block
-    threads = min(power_of_two(extent.value), most) if isinstance(extent, IntImm) else most
+    threads = most if extent is None else min(power_of_two(extent), most)
     _, tx = sch.split(reduced, [None, threads])
     part = sch.rfactor(tx, 0)
     bx, serial, tx, _ = sch.get_loops(part)
@@ -77,12 +77,7 @@ def _across_memory(
 ) -> None:
     """One block of threads for some elements, which are neighbors in memory, in two dimensions."""
     spatial_loop, reduced, _ = sch.get_loops(block)
-    extent = loop_of(sch, spatial_loop).extent
-    width = _TILE
-    while not isinstance(extent, IntImm) or extent.value % width:
-        width -= 1
-        if width == 1:
-            break
+    width = largest_divisor(loop_extent(sch, spatial_loop.key), _TILE)
     sch.split(spatial_loop, [None, width])
     _, ty = sch.split(reduced, [None, _TILE])
     part = sch.rfactor(ty, 0)

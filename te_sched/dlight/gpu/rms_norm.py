@@ -5,12 +5,12 @@ its result.
 from __future__ import annotations
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import is_sum
 from te_sched.dlight.gpu.base import GPURule
-from te_sched.dlight.structure import blocks_of, is_injective, is_reduction, node_of
+from te_sched.dlight.structure import blocks_of, node_of
 from te_sched.ir.expr import Mul
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.structural import structural_equal
+from te_sched.tensorir.facts.computations import is_injective, is_reduction, summand_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -72,7 +72,7 @@ def _steps_of(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV] | None:
     them.
     """
     sums = [one for one in blocks if is_reduction(node_of(sch, one))]
-    if len(sums) != 1 or not is_sum(node_of(sch, sums[0])):
+    if len(sums) != 1 or summand_of(node_of(sch, sums[0])) is None:
         return None
     steps = [*sch.get_producers(sums[0]), *sums]
     for _ in range(2):

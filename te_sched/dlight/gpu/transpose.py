@@ -8,9 +8,10 @@ from te_sched.codegen.target import Target
 from te_sched.dlight.gpu.access import access_of
 from te_sched.dlight.gpu.base import GPURule, unroll
 from te_sched.dlight.gpu.normal_form import iterators_of, kinds_of, normalize
-from te_sched.dlight.structure import attempt, is_copy, node_of
+from te_sched.dlight.structure import attempt, node_of
 from te_sched.ir.expr import BufferLoad
 from te_sched.ir.stmt import BufferStore
+from te_sched.tensorir.facts.computations import is_copy
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 

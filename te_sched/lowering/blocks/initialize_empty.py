@@ -17,7 +17,7 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, statements, variables_of
-from te_sched.tensorir.blocks import bound_kinds
+from te_sched.tensorir.facts.axes import REDUCTION, bound_axes
 from te_sched.tensorir.primitives.reductions import initialization
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tensorir.state import BlockKey, sequence
@@ -49,7 +49,7 @@ def _may_be_empty(block: Block, settings: Lowering) -> bool:
     """Whether a block with an initial value may have no iteration."""
     if block.init is None:
         return False
-    domains = [axis.dom for axis in block.iter_vars if axis.kind == "CommReduce" and axis.dom]
+    domains = [axis.dom for axis in block.iter_vars if axis.kind == REDUCTION and axis.dom]
     prove = Analyzer(settings).can_prove
     return not all(
         prove(ops.greater(one.extent, ops.const(0, one.extent.dtype))) for one in domains
@@ -62,11 +62,11 @@ def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     Returns the reduction if its loops are left as they are: some are of data, too, or others.
     """
     realize, loops = sch.realize(key), sch.loops_above(key)
-    kinds = {loop: {kind for _, kind in bound_kinds(realize, loop)} for loop in loops}
-    reduced = [loop for loop in loops if "CommReduce" in kinds[loop]]
+    kinds = {loop: {axis.kind for axis in bound_axes(realize, loop)} for loop in loops}
+    reduced = [loop for loop in loops if REDUCTION in kinds[loop]]
     if not reduced or any(sch.loop(one).thread_binding is not None for one in reduced):
         return []
-    mixed = {one for one in reduced if kinds[one] != {"CommReduce"}}
+    mixed = {one for one in reduced if kinds[one] != {REDUCTION}}
     if not mixed:
         with suppress(ScheduleError):
             sch.decompose_reduction(sch.handle_of(key), sch.handle_of(reduced[0]))
@@ -84,7 +84,7 @@ def _initialize(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         assert axis.dom is not None
         extent = axis.dom.extent
-        if axis.kind == "CommReduce":
+        if axis.kind == REDUCTION:
             empty = ops.logical_or(empty, ops.equal(extent, ops.const(0, extent.dtype)))
         elif variables_of(value) & mixed:
             value = Var(axis.var.name, axis.var.dtype)

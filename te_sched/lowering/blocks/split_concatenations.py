@@ -14,6 +14,7 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import LE, BufferLoad, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import StatementMapper, replace, substitute, walk
+from te_sched.tensorir.facts.axes import are_spatial, extent_of
 
 _FEW = 8  # parts that stay together, so that they can be computed with what reads them
 
@@ -52,7 +53,7 @@ def _is_plain(loops: list[For], realize: BlockRealize) -> bool:
         and block.init is None
         and all(one.kind == "serial" and not one.annotations for one in loops)
         and [*map(id, realize.iter_values)] == [id(one.loop_var) for one in loops]
-        and all(one.kind == "DataPar" for one in block.iter_vars)
+        and are_spatial(block.iter_vars)
     )
 
 
@@ -68,8 +69,7 @@ def _parts(value: Expr, block: Block) -> list[tuple[IterVar, int, int, Expr]]:
             return []
         if axis is None:
             axis = axes.get(condition.b)  # type: ignore[call-overload]
-            extent = axis.dom.extent if axis is not None and axis.dom is not None else None
-            end = extent.value if type(extent) is IntImm else None
+            end = None if axis is None else extent_of(axis)
         begin = condition.a.value
         if axis is None or end is None or condition.b is not axis.var or not 0 < begin <= end:
             return []

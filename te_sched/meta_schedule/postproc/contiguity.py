@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Add, BufferRegion, Expr, IntImm, Mul, Var
 from te_sched.ir.visitor import substitute
-from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.relaxation import binding_of
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
@@ -20,7 +20,7 @@ def contiguous_loops(sch: Schedule, key: BlockKey) -> int:
     access; loops on which an access does not depend do not matter.
     """
     loops, block = sch.loops_above(key), sch.block(key)
-    extents = [extent_of(sch, one) for one in loops]
+    extents = [loop_extent(sch, one) for one in loops]
     strides = _Strides(binding_of(sch.realize(key)))
     found = [
         _contiguous(strides.of(region), loops, extents) for region in (*block.reads, *block.writes)
@@ -54,7 +54,7 @@ def copies_neighbors(sch: Schedule, key: BlockKey, loops: Sequence[Var]) -> bool
     for region in (*block.reads, *block.writes):
         expected, steps = 1, strides.of(region)
         for loop in reversed(loops):
-            extent = extent_of(sch, loop)
+            extent = loop_extent(sch, loop)
             if extent == 1:
                 continue
             if extent is None or steps.get(loop, 0) != expected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
@@ -45,7 +45,7 @@ def _fetch(sch: Schedule, block: BlockRV, is_warp: bool) -> None:
         return
     sch.unannotate(block, _FETCHES)
     loop = sch.get_loops(block)[-1]
-    extent = extent_of(sch, loop.key)
+    extent = loop_extent(sch, loop.key)
     is_vector = lanes > 1 and extent is not None and extent % lanes == 0
     extents = [*threads.values(), *([lanes] if is_vector else [])]
     _, *parts = sch.split(loop, [None, *extents])
@@ -59,7 +59,7 @@ def _threads(sch: Schedule, key: BlockKey, is_warp: bool) -> dict[str, int]:
     """The thread axes around a block with their extents, the outer one first."""
     found: dict[str, int] = {}
     for loop in sch.loops_above(key):
-        thread, extent = sch.loop(loop).thread_binding, extent_of(sch, loop)
+        thread, extent = sch.loop(loop).thread_binding, loop_extent(sch, loop)
         if thread is not None and extent is not None:
             found[thread.thread_tag] = extent
     wanted = {name: most for name, most in found.items() if name in _AXES}

@@ -14,9 +14,9 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import substitute
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside
 from te_sched.signatures import is_sequence
 from te_sched.tensorir.blocks import accessed_outside, loop_ranges
+from te_sched.tensorir.facts.nests import blocks_inside
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.relaxation import binding_of
 from te_sched.tensorir.state import BlockKey

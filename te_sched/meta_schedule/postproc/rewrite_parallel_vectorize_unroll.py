@@ -10,12 +10,8 @@ from typing import NamedTuple
 from te_sched.ir.expr import Var
 from te_sched.meta_schedule.postproc.base import Postproc
 from te_sched.meta_schedule.postproc.contiguity import contiguous_loops
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    SPATIAL,
-    extent_of,
-    has_several_statements,
-    is_data_parallel,
-)
+from te_sched.tensorir.facts.axes import are_spatial
+from te_sched.tensorir.facts.nests import has_several_statements, is_data_parallel, loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
@@ -84,7 +80,7 @@ def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _LoopPlan:
     """
     loops = sch.loops_above(key)
     can_change = [_can_change(sch, one) for one in loops]
-    extents = [extent_of(sch, one) for one in loops]
+    extents = [loop_extent(sch, one) for one in loops]
     is_nest = not any(has_several_statements(sch.loop(one)) for one in loops)
     contiguous = contiguous_loops(sch, key) if lanes >= 0 else 0
     vector, iterations = 0, 1
@@ -141,7 +137,7 @@ def _parallelize_and_vectorize(
 def _mark_for_unrolling(sch: Schedule, key: BlockKey, loop: LoopRV, asked: dict[str, int]) -> None:
     """Annotate the outermost loop of a block, if it has other than data parallel iterators."""
     steps = asked.get(_EXPLICIT, asked.get(_IMPLICIT, 0))
-    if steps <= 0 or all(axis.kind == SPATIAL for axis in sch.block(key).iter_vars):
+    if steps <= 0 or are_spatial(sch.block(key).iter_vars):
         return
     sch.annotate(loop, "pragma_auto_unroll_max_step", steps)
     sch.annotate(loop, "pragma_unroll_explicit", int(_EXPLICIT in asked))

@@ -5,11 +5,8 @@ from __future__ import annotations
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Var
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    AUTO_TENSORIZE,
-    blocks_inside,
-    is_data_parallel,
-)
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE
+from te_sched.tensorir.facts.nests import blocks_inside, is_data_parallel
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule

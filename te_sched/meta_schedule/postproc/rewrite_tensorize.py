@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, blocks_inside
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE
+from te_sched.tensorir.facts.nests import blocks_inside
 from te_sched.tir.schedule import Schedule
 
 

@@ -8,8 +8,8 @@ from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Var
 from te_sched.lowering.pipeline import lower
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import given
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.analysis import verify_gpu_code
 from te_sched.tir.schedule import Schedule
@@ -60,7 +60,7 @@ def _has_asked_threads(sch: Schedule, key: BlockKey) -> bool:
     threads = _WARP_SIZE if "warp_execution" in marks else 1
     for loop in sch.around(key):
         if isinstance(loop, Var) and _is_thread(sch, loop):
-            threads *= extent_of(sch, loop) or 1
+            threads *= loop_extent(sch, loop) or 1
     return int(least or 0) <= threads and (most is None or threads <= int(most))
 
 

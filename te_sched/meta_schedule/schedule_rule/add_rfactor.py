@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from te_sched.errors import ScheduleError
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    REDUCTION,
-    kind_of_loop,
-    needs_parallel_reduction,
-)
+from te_sched.meta_schedule.schedule_rule.block_properties import needs_parallel_reduction
 from te_sched.meta_schedule.schedule_rule.random_compute_location import RANDOM_PRODUCER
 from te_sched.meta_schedule.schedule_rule.targets import cores_of
+from te_sched.tensorir.facts.axes import REDUCTION
+from te_sched.tensorir.facts.nests import kind_of_loop
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 

@@ -6,15 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    SPATIAL,
-    extent_of,
-    has_several_statements,
-    is_root,
-    is_tiled,
-    kind_of_loop,
-)
+from te_sched.meta_schedule.schedule_rule.block_properties import is_tiled
 from te_sched.meta_schedule.schedule_rule.targets import given
+from te_sched.tensorir.facts.axes import SPATIAL
+from te_sched.tensorir.facts.nests import has_several_statements, is_root, kind_of_loop, loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
@@ -121,7 +116,7 @@ def bind_loop(
     sch: Schedule, loop: LoopRV, max_blocks: int, max_threads: int, factor: Factor
 ) -> None:
     """Split a data parallel loop and bind its parts to blocks and threads."""
-    extent = extent_of(sch, loop.key)
+    extent = loop_extent(sch, loop.key)
     if extent is not None and extent > max_blocks * max_threads:
         rest, outer, inner = sch.split(loop, [None, max_blocks, max_threads])
         sch.reorder(outer, inner, rest)

@@ -7,15 +7,9 @@ from collections.abc import Callable, Sequence
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    calls_of,
-    correspondence,
-    has_branch,
-    is_output,
-    is_root,
-    is_spatial_function,
-)
 from te_sched.tensorir.blocks import consumers, producers
+from te_sched.tensorir.facts.computations import calls_of, correspondence, has_branch
+from te_sched.tensorir.facts.nests import is_output, is_root, is_spatial_function
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule

@@ -10,12 +10,12 @@ from te_sched.ir.expr import Var
 from te_sched.meta_schedule.schedule_rule.add_rfactor import fused_reduction, reseeded_copy
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
 from te_sched.meta_schedule.schedule_rule.block_properties import (
-    SPATIAL,
-    kind_of_loop,
     needs_parallel_reduction,
     split_factor,
 )
 from te_sched.meta_schedule.schedule_rule.targets import given
+from te_sched.tensorir.facts.axes import SPATIAL
+from te_sched.tensorir.facts.nests import kind_of_loop
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule

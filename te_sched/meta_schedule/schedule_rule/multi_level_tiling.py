@@ -15,17 +15,12 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.dtypes import bits
 from te_sched.ir.stmt import For, SeqStmt
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    REDUCTION,
-    SPATIAL,
-    TILING,
-    extent_of,
-    follows,
-    kind_of_loop,
-    needs_multi_level_tiling,
-)
+from te_sched.meta_schedule.schedule_rule.block_properties import TILING, needs_multi_level_tiling
 from te_sched.meta_schedule.schedule_rule.targets import can_copy_asynchronously
 from te_sched.signatures import is_sequence
+from te_sched.tensorir.facts.axes import SPATIAL, letter_of
+from te_sched.tensorir.facts.computations import follows
+from te_sched.tensorir.facts.nests import kind_of_loop, loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -169,7 +164,7 @@ class MultiLevelTiling(ScheduleRule):
         tiles: list[list[LoopRV]] = [[] for _ in self.structure]
         for loop in loops:
             kind = kind_of_loop(sch, key, loop.key)
-            letter = {SPATIAL: "S", REDUCTION: "R"}.get(kind)
+            letter = letter_of(kind)
             levels = [level for level, one in enumerate(self.structure) if one == letter]
             made = self.split_loop(sch, block, loop, len(levels))
             for level, tile in zip(levels, made, strict=True):
@@ -189,7 +184,7 @@ class MultiLevelTiling(ScheduleRule):
         size = 1
         for loop in sch.loops_above(key):
             if kind_of_loop(sch, key, loop) == SPATIAL:
-                size *= extent_of(sch, loop) or 1
+                size *= loop_extent(sch, loop) or 1
         return size
 
     def _limit_threads(self, sch: Schedule, block: BlockRV, spatial: int) -> None:

@@ -18,7 +18,7 @@ from te_sched.errors import DeclarationError, ScheduleError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.dtypes import bits
-from te_sched.ir.expr import BufferLoad, BufferRegion, Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import BufferRegion, Expr, IterVar, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.storage_scopes import storage_scope
@@ -29,6 +29,8 @@ from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     States,
     TilingState,
 )
+from te_sched.tensorir.facts.axes import extent_of
+from te_sched.tensorir.facts.computations import loads_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.intrinsics import BlockIntrin, Mismatch, matched, unknown
 from te_sched.tensorir.tiling import tile_with_tensor_intrin
@@ -243,10 +245,9 @@ def _described(group: IntrinGroup) -> Block:
 
 def _fragment(group: IntrinGroup, axis: int) -> int:
     """The extent of an axis of a fragment."""
-    dom = _described(group).iter_vars[axis].dom
-    assert dom is not None
-    assert isinstance(dom.extent, IntImm)
-    return dom.extent.value
+    extent = extent_of(_described(group).iter_vars[axis])
+    assert extent is not None
+    return extent
 
 
 def _tile(sch: Schedule, block: BlockRV, name: str) -> BlockRV:
@@ -335,8 +336,7 @@ def _operands_of(described: Block) -> list[list[Var]]:
     """The iterators of the result and the two operands of a description."""
     store = described.body
     assert isinstance(store, BufferStore)
-    loads = [one for one in walk(store.value) if type(one) is BufferLoad]
-    places = [store.indices, *[one.indices for one in loads if one.buffer is not store.buffer]]
+    places = [store.indices, *[load.indices for load in loads_of(described)]]
     return [[one for one in indices if isinstance(one, Var)] for indices in places]
 
 

@@ -10,13 +10,14 @@ from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.dtypes import bits
 from te_sched.ir.expr import Var
 from te_sched.ir.visitor import variables_of
-from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, extent_of
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     MultiLevelTiling,
     States,
     TilingState,
 )
 from te_sched.signatures import is_index
+from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.intrinsics import BlockIntrin, Mismatch, matched, unknown
 from te_sched.tensorir.tiling import tile_with_tensor_intrin
@@ -122,7 +123,7 @@ class MultiLevelTilingWideVector(MultiLevelTiling):
             return super().split_loop(sch, block, loop, count)
         (written,) = sch.block(block.key).writes
         lanes = max(1, self.vector_length_in_bits // bits(written.buffer.dtype))
-        extent = extent_of(sch, loop.key)
+        extent = loop_extent(sch, loop.key)
         if extent is not None and extent <= lanes:
             return list(sch.split(loop, [*[1] * (count - 1), extent]))
         outer, inner = sch.split(loop, [None, lanes])

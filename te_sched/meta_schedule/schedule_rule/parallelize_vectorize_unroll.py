@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import is_root, is_spatial_function
 from te_sched.meta_schedule.schedule_rule.targets import cores_of
+from te_sched.tensorir.facts.nests import is_root, is_spatial_function
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
-from te_sched.meta_schedule.schedule_rule.block_properties import (
-    has_several_statements,
-    is_root,
-    is_tiled,
-)
+from te_sched.meta_schedule.schedule_rule.block_properties import is_tiled
 from te_sched.tensorir.blocks import consumers
+from te_sched.tensorir.facts.nests import has_several_statements, is_root
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule

@@ -20,6 +20,7 @@ from te_sched.signatures import is_sequence
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.blockized import Refusal, Tile, divided, outer_axes, united
 from te_sched.tensorir.blocks import conflict
+from te_sched.tensorir.facts.axes import REDUCTION
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
 from te_sched.tensorir.insertion import (
     Place,
@@ -252,7 +253,7 @@ def _check_alike(
         for axis, (outer, _), (known, _) in zip(
             axes, division.bindings, first.bindings, strict=False
         ):
-            if axis.kind == "CommReduce" and not (
+            if axis.kind == REDUCTION and not (
                 division is not first and is_number(outer.extent, 1)
             ):
                 raise refused(

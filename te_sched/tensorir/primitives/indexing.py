@@ -20,6 +20,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import check_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
 from te_sched.tensorir.dependences import outermost_blocks
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
@@ -211,7 +212,7 @@ def _table(place: int, nodes: Sequence[Expr], block: Block, memory: str) -> _Tab
     name = f"index_var_{place}"
     buffer = decl_buffer(shape, value.dtype, name, strides=strides, scope=memory)
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{number}", var.dtype), "DataPar")
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{number}", var.dtype), SPATIAL)
         for number, (var, size) in enumerate(zip(used, shape, strict=True))
     ]
     there = tuple([axis.var for axis in axes])

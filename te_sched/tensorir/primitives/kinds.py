@@ -14,12 +14,12 @@ from te_sched.ir.visitor import replace
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import (
     advice_to_initialize,
-    bound_kinds,
     first_not_compact,
     is_group,
     stated_blocks,
 )
 from te_sched.tensorir.dependences import mentioned
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, bound_axes
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey, with_block
 
@@ -158,12 +158,10 @@ def _check_bindings(schedule: ScheduleBase, key: Var, action: str, thread: str) 
                 f"bind an iterator to it: T.axis.spatial(extent, {key.name})",
                 [of_loop(key.name), of_block(block.name)],
             )
-        for axis, axis_kind in bound_kinds(realize, key):
-            is_legal = axis_kind == "DataPar" or (
-                axis_kind == "CommReduce" and thread.startswith("threadIdx")
-            )
+        for axis in bound_axes(realize, key):
+            is_reduction = axis.kind == REDUCTION
+            is_legal = axis.kind == SPATIAL or (is_reduction and thread.startswith("threadIdx"))
             if not is_legal:
-                is_reduction = axis_kind == "CommReduce"
                 raise ScheduleError(
                     f"cannot {action} "
                     f"{'reduction loop' if is_reduction else 'loop'} {key.name} of block "

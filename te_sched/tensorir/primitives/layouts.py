@@ -24,6 +24,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.dependences import outermost_blocks
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.handles import (
     FLAG,
     INDEX_MAP_TEXT,
@@ -215,7 +216,7 @@ class LayoutInstructions(ScheduleBase):
         }
         axes: list[IterVar] = []
         for place, (index, extent) in enumerate(zip(mapping.final_indices, extents, strict=True)):
-            found = {kinds[var] for var in variables_of(index) if var in kinds} or {"DataPar"}
+            found = {kinds[var] for var in variables_of(index) if var in kinds} or {SPATIAL}
             if len(found) > 1:
                 raise refused(
                     f"new iterator {index} is made of iterators of several kinds",

@@ -33,6 +33,7 @@ from te_sched.tensorir.blocks import (
     why_not_reduction,
     written_results,
 )
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tensorir.handles import (
     ATTRIBUTE,
     FLAG,
@@ -388,7 +389,7 @@ def _domains(
     block: Block, needed: Mapping[Buffer, Sets], is_producer: bool
 ) -> dict[Var, IntervalSet]:
     """The values of the iterators for which a block accesses regions."""
-    axes = {axis.var: axis for axis in block.iter_vars if axis.kind in ("DataPar", "CommReduce")}
+    axes = {axis.var: axis for axis in block.iter_vars if axis.kind in (SPATIAL, REDUCTION)}
     found: dict[Var, IntervalSet] = {}
     for region in block.writes if is_producer else block.reads:
         sets = needed.get(region.buffer)

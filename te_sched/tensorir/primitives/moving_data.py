@@ -37,6 +37,7 @@ from te_sched.tensorir.blocks import (
     stated_blocks,
     writers,
 )
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.insertion import Place, number_in
 from te_sched.tensorir.primitives.caching import CopyPrimitives, Shift
@@ -299,7 +300,7 @@ def _copying(
     loops = [*loops_around(schedule, target), target]
     used = dict.fromkeys([one for bound in region for one in walk(bound) if one in {*loops}])
     axes = [
-        IterVar(range_of(schedule.loop(one)), Var(f"v{place}", one.dtype), "DataPar")
+        IterVar(range_of(schedule.loop(one)), Var(f"v{place}", one.dtype), SPATIAL)
         for place, one in enumerate(used)
     ]
     own: dict[Var, Expr] = {one: axis.var for one, axis in zip(used, axes, strict=True)}

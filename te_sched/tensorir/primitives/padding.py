@@ -45,6 +45,7 @@ from te_sched.tensorir.blocks import (
     siblings,
 )
 from te_sched.tensorir.copies import copy_nest
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tensorir.handles import NUMBERS, BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import covers
@@ -311,7 +312,7 @@ def _check_written(
         extent = IntImm(1, size.dtype) if axis is None else _dom(axis).extent
         is_whole = analyzer.can_prove_equal(extent, size)
         if axis is not None:
-            is_whole &= axis.kind == "DataPar" and is_const(_dom(axis).min, 0)
+            is_whole &= axis.kind == SPATIAL and is_const(_dom(axis).min, 0)
             is_whole &= not any(index is one for one in indices[:place])
         if not is_whole:
             raise refused(
@@ -360,11 +361,11 @@ def _check_reductions(
     block: Block, padded: _Padded, plan: _PaddedCopies, refused: _Refusal
 ) -> None:
     """Refuse reductions of which the padding changes the results."""
-    reduced = [axis for axis in block.iter_vars if axis.var in padded and axis.kind != "DataPar"]
+    reduced = [axis for axis in block.iter_vars if axis.var in padded and axis.kind != SPATIAL]
     if not reduced:
         return
     names = ", ".join([axis.var.name for axis in reduced])
-    if block.init is None or any(axis.kind != "CommReduce" for axis in reduced):
+    if block.init is None or any(axis.kind != REDUCTION for axis in reduced):
         raise refused(f"its iterator {names} is padded, and it has no T.init", _HELP)
     update = any_update_of(block, lambda what, why, help: refused(what, help))
     reducer = update.reducer
@@ -503,7 +504,7 @@ def _copy(buffer: Buffer, padded: Buffer, is_back: bool = False) -> Stmt:
     analyzer = Analyzer()
     shape = buffer.shape if is_back else padded.shape
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), "DataPar")
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), SPATIAL)
         for place, size in enumerate(shape)
     ]
     there: tuple[Expr, ...] = tuple([axis.var for axis in axes])
@@ -518,7 +519,7 @@ def _copy(buffer: Buffer, padded: Buffer, is_back: bool = False) -> Stmt:
 def _zeros(padded: Buffer) -> Stmt:
     """Loops around a block that sets all elements of a padded buffer to zero."""
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), "DataPar")
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), SPATIAL)
         for place, size in enumerate(padded.shape)
     ]
     indices = tuple([axis.var for axis in axes])

@@ -18,12 +18,12 @@ from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
     accessed,
     advice_to_initialize,
-    bound_kinds,
     loops_around,
     run_once,
     why_not_reduction,
 )
 from te_sched.tensorir.dependences import outermost_blocks
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, bound_axes
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import WITHIN, bound_loops, why_outside
@@ -81,9 +81,7 @@ class ReductionPrimitives(ScheduleBase):
         outside = above[: above.index(before)]
         around = loops_around(self, key)  # also those around a part of loop_partition
         for one in around[: around.index(before)]:
-            reduced = [
-                axis.var.name for axis, kind in bound_kinds(realize, one) if kind != "DataPar"
-            ]
+            reduced = [axis.var.name for axis in bound_axes(realize, one) if axis.kind != SPATIAL]
             if reduced:
                 raise ScheduleError(
                     f"cannot initialize block {key.name} before loop {before.name}",
@@ -241,8 +239,8 @@ def _reduction_loops(
     """The loops of reduction iterators, and the factored one."""
     found = {factored}
     for one in above:
-        kinds = {kind for _, kind in bound_kinds(realize, one)}
-        if kinds == {"DataPar"} and one is factored:
+        kinds = {axis.kind for axis in bound_axes(realize, one)}
+        if kinds == {SPATIAL} and one is factored:
             raise refused(
                 f"loop {one.name} is not a reduction loop",
                 "spatial iterators of the block depend on it",
@@ -254,7 +252,7 @@ def _reduction_loops(
                 "its iterations are neither results nor parts of one",
                 "split the loop",
             )
-        if "CommReduce" in kinds:
+        if REDUCTION in kinds:
             found.add(one)
     return found
 
@@ -272,7 +270,7 @@ class Factoring:
         renewed: dict[Var, Expr] = {
             one.loop_var: Var(one.loop_var.name, one.loop_var.dtype) for one in loops
         }
-        axes = [self._axis(self.loop, "DataPar")]
+        axes = [self._axis(self.loop, SPATIAL)]
         values: list[Expr] = [renewed[self.loop.loop_var]]
         of_loops: dict[Var, Expr] = {self.loop.loop_var: axes[0].var}
         inside: dict[Var, Expr] = {}
@@ -285,7 +283,7 @@ class Factoring:
                 continue
             for one in [part for part in walk(value) if part in by_variable]:
                 if one not in of_loops:
-                    axes.append(self._axis(by_variable[one], "CommReduce"))
+                    axes.append(self._axis(by_variable[one], REDUCTION))
                     values.append(renewed[one])
                     of_loops[one] = axes[-1].var
             inside[axis.var] = substitute(value, of_loops)
@@ -295,7 +293,7 @@ class Factoring:
         indices = self._with(axes[0].var, places)
         sources = [substitute(one, inside) for one in self.update.sources]
         results = [BufferLoad(one, indices) for one in buffers]
-        is_reduction = any(axis.kind == "CommReduce" for axis in axes)
+        is_reduction = any(axis.kind == REDUCTION for axis in axes)
         start = [substitute(one, inside) for one in self.update.reducer.identity]
         written = {one.buffer: substitute(one, inside).region for one in self.own.writes}
         number = Range(axes[0].var, ops.const(1, axes[0].var.dtype))
@@ -328,11 +326,11 @@ class Factoring:
         self, buffers: list[Buffer], reductions: set[Var], links: dict[Block, Block]
     ) -> BlockRealize:
         """The block that combines the partial results."""
-        axes = [self._axis(self.loop, "CommReduce")]
+        axes = [self._axis(self.loop, REDUCTION)]
         values: list[Expr] = [self.loop.loop_var]
         inside: dict[Var, Expr] = {}
         for axis, value in self.pairs:
-            if axis.kind == "DataPar":
+            if axis.kind == SPATIAL:
                 axes.append(IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind))
                 values.append(value)
                 inside[axis.var] = axes[-1].var
@@ -402,7 +400,7 @@ def initialization(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
     spatial = [
         (axis, value)
         for axis, value in zip(own.iter_vars, realize.iter_values, strict=True)
-        if axis.kind == "DataPar"
+        if axis.kind == SPATIAL
     ]
     used = variables_of(*[value for _, value in spatial])
     chosen = [loop for loop in loops if loop.loop_var in used]

@@ -22,6 +22,7 @@ from te_sched.tensorir.accesses import BUFFER, check_scope, place_from
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import accessed
 from te_sched.tensorir.copies import Refusal, copied_in_loops, copy_nest, dom_of, point_of
+from te_sched.tensorir.facts.axes import SPATIAL
 from te_sched.tensorir.handles import ATTRIBUTE, INDEX_MAP, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, statements_of
 from te_sched.tensorir.primitives.caching import (
@@ -300,7 +301,7 @@ class _Point(NamedTuple):
         is_apart = where.parent is schedule.scope(self.key)
         if is_apart and not (self.is_own and loops_outside(schedule, self.key)):
             new = [
-                IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
+                IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), SPATIAL)
                 for number, axis in enumerate(self.axes)
             ]
             renamed: dict[Var, Expr] = {a.var: b.var for a, b in zip(self.axes, new, strict=True)}

@@ -26,6 +26,7 @@ from te_sched.tensorir.blocks import (
     why_not_dominant,
     writers,
 )
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
 from te_sched.tensorir.insertion import common_parent
 from te_sched.tensorir.primitives.finding import check_not_root
@@ -304,7 +305,7 @@ def _check_pure(
     }
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         used = variables_of(value)
-        if axis.kind == "CommReduce" and used & outer:
+        if axis.kind == REDUCTION and used & outer:
             raise refused(
                 f"block {key.name} reduces over a loop around the window",
                 "have the whole reduction in an iteration",
@@ -433,7 +434,7 @@ class _Fold(Swap):
         axes = tuple(
             [
                 replace(axis, kind="Opaque")
-                if axis.kind == "DataPar"
+                if axis.kind == SPATIAL
                 and (place == self.rolled.place or self.rolled.loop in variables_of(value))
                 else axis
                 for place, (axis, value) in enumerate(

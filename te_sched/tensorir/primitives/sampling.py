@@ -12,12 +12,12 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_loop
 from te_sched.tensorir.blocks import (
-    bound_kinds,
     consumers,
     why_not_complete,
     why_not_reduction,
     written_results,
 )
+from te_sched.tensorir.facts.axes import are_spatial, bound_axes
 from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey
 
@@ -199,11 +199,7 @@ def _places(
     there may be parallel loops of one iteration.
     """
     is_reducing = {
-        place: any(
-            kind != "DataPar"
-            for key in readers
-            for _, kind in bound_kinds(schedule.realize(key), one)
-        )
+        place: any(not are_spatial(bound_axes(schedule.realize(key), one)) for key in readers)
         for place, one in enumerate(shared)
     }
     units = {place for place, one in enumerate(shared) if is_const(schedule.loop(one).extent, 1)}

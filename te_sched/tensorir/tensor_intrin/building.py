@@ -26,6 +26,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.intrinsics import reinterpret
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import walk
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 
 Pair = tuple[PrimFunc, PrimFunc]
 Buffers = tuple[Buffer, Buffer, Buffer]
@@ -169,7 +170,7 @@ def dot_product(
     a, b, c = buffers()
     body = loops(
         "ik",
-        ("DataPar", "CommReduce"),
+        (SPATIAL, REDUCTION),
         (rows, depth),
         lambda i, k: updated(BufferLoad(c, (i,)), BufferLoad(a, (k,)), BufferLoad(b, (i, k))),
     )

@@ -13,6 +13,7 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.stmt import BufferStore, Evaluate, Stmt
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tensorir.tensor_intrin.building import Pair, function, loops, parameter, updated
 from te_sched.tensorir.tensor_intrin.dot_product_common import (
     DP4A_S8S8S32_INTRIN as DP4A_S8S8S32_INTRIN,
@@ -42,7 +43,7 @@ def _moved(source: Buffer, target: Buffer, name: str) -> Stmt:
     """The description of a copy."""
     return loops(
         "ij",
-        ("DataPar", "DataPar"),
+        (SPATIAL, SPATIAL),
         (_SIZE, _SIZE),
         lambda i, j: BufferStore(target, BufferLoad(source, (i, j)), (i, j)),
         name,
@@ -90,7 +91,7 @@ def _fill(dtype: str) -> Pair:
     c = _matrix("C", dtype, "wmma.accumulator", False)
     body = loops(
         "ij",
-        ("DataPar", "DataPar"),
+        (SPATIAL, SPATIAL),
         (_SIZE, _SIZE),
         lambda i, j: BufferStore(c, zero, (i, j)),
         "init",
@@ -114,7 +115,7 @@ def _sync(dtype: str, result: str, is_trans: bool) -> Pair:
         row = (j, k) if is_trans else (k, j)
         return updated(BufferLoad(c, (i, j)), BufferLoad(a, (i, k)), BufferLoad(b, row))
 
-    kinds = ("DataPar", "DataPar", "CommReduce")
+    kinds = (SPATIAL, SPATIAL, REDUCTION)
     body = loops("ijk", kinds, (_SIZE, _SIZE, _SIZE), product, "", "v{}")
     described = function((a, b, c), body, (c, a, b))
     own = buffers(True)

@@ -8,6 +8,7 @@ from te_sched.ir import ops
 from te_sched.ir.calls import call_pure_extern
 from te_sched.ir.expr import BufferLoad, Expr, IntImm
 from te_sched.ir.stmt import BufferStore
+from te_sched.tensorir.facts.axes import REDUCTION
 from te_sched.tensorir.tensor_intrin.building import (
     Buffers,
     Pair,
@@ -36,7 +37,7 @@ def four_bytes(dtypes: Sequence[str], product: Callable[[Expr, Expr], Expr]) -> 
     a, b, c = buffers()
     body = loops(
         "i",
-        ("CommReduce",),
+        (REDUCTION,),
         (4,),
         lambda k: updated(BufferLoad(c, (IntImm(0),)), BufferLoad(a, (k,)), BufferLoad(b, (k,))),
     )

@@ -6,8 +6,6 @@ block for each row, and other stages a thread for each element.
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir import ops
 from te_sched.ir.expr import IterVar
 from te_sched.schedule.schedule import Schedule
@@ -15,8 +13,8 @@ from te_sched.schedule.stage import Stage
 from te_sched.te.declare import thread_axis
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.facts.axes import extent_of
 from te_sched.topi.scheduling import (
-    extent_of,
     fuse_axes,
     has_fixed_window,
     inline_injective,
@@ -24,7 +22,6 @@ from te_sched.topi.scheduling import (
     plan,
     tile_axes,
 )
-from te_sched.topi.utils import as_constant
 
 THREADS = 256  # threads of a block of an elementwise stage
 WARP = 32  # threads of one reduction
@@ -156,7 +153,7 @@ def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
 
 def _tile(stage: Stage, axis: IterVar) -> tuple[IterVar, IterVar, IterVar, int]:
     """An axis as (blocks, threads, results of a thread), and the number of threads."""
-    extent: Any = as_constant(extent_of(axis))
+    extent = extent_of(axis)
     each = PER_THREAD if extent is None or extent >= SIDE * PER_THREAD else 1
     threads = SIDE if extent is None else max(1, min(SIDE, extent))
     block, rest = stage.split(axis, factor=threads * each)
@@ -168,7 +165,7 @@ def _order_sums(stage: Stage, row: int, column: int) -> IterVar:
     """Split the longest reduction axis by STEP. Returns the outer axis."""
     own = list(stage.op.axis)
     over = list(stage.op.reduce_axis)
-    lengths = [as_constant(extent_of(axis)) or STEP for axis in over]
+    lengths = [extent_of(axis) or STEP for axis in over]
     longest = over[lengths.index(max(lengths))]
     outer, inner = stage.split(longest, factor=min(STEP, max(lengths)))
     rest = [axis for axis in over if axis is not longest]

@@ -6,13 +6,12 @@ for other reductions, and for all other stages.
 
 from __future__ import annotations
 
-from te_sched.ir.expr import IterVar, ProducerLoad, Reduce
+from te_sched.ir.expr import ProducerLoad, Reduce
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.operation import ComputeOp, Operation
+from te_sched.tensorir.facts.axes import extent_of, largest_divisor
 from te_sched.topi.scheduling import (
-    divisor_of,
-    extent_of,
     fuse_axes,
     has_fixed_window,
     inline_injective,
@@ -62,22 +61,16 @@ def schedule_injective_stage(stage: Stage, op: Operation) -> None:
     axes = list(op.axis)
     if not axes:
         return
-    lanes = divisor_of(extent_of(axes[-1]), LANES)
+    lanes = largest_divisor(extent_of(axes[-1]), LANES)
     outer, inner = axes[:-1], axes[-1]
     if lanes > 1:
         whole = inner
-        if divisor_of(extent_of(whole), lanes) != extent_value(whole):
+        if largest_divisor(extent_of(whole), lanes) != extent_of(whole):
             rest, inner = stage.split(whole, factor=lanes)
             outer = outer if outer else [rest]
         stage.vectorize(inner)
     if outer:
         stage.parallel(fuse_axes(stage, outer))
-
-
-def extent_value(axis: IterVar) -> int:
-    """The extent of a root axis, 0 when it is not constant."""
-    value = getattr(extent_of(axis), "value", 0)
-    return int(value)
 
 
 def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
@@ -87,7 +80,7 @@ def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
     sums = s.cache_write(output, "global") if final is op else output
     stage, axes = s[final], list(s[final].op.axis)
     rows, lanes = (
-        divisor_of(extent_of(axes[at]), limit) for at, limit in ((row, ROWS), (column, LANES))
+        largest_divisor(extent_of(axes[at]), limit) for at, limit in ((row, ROWS), (column, LANES))
     )
     row_outer, row_inner = stage.split(axes[row], factor=rows)
     column_outer, column_inner = stage.split(axes[column], factor=lanes)
@@ -125,7 +118,7 @@ def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
 
 def _schedule_elements(stage: Stage, op: Operation) -> None:
     axes = list(op.axis)
-    lanes = divisor_of(extent_of(axes[-1]), LANES) if _reads_rows(op) else 1
+    lanes = largest_divisor(extent_of(axes[-1]), LANES) if _reads_rows(op) else 1
     if lanes > 1:
         outer, inner = stage.split(axes[-1], factor=lanes)
         stage.reorder(*axes[:-1], outer, *op.reduce_axis, inner)
@@ -145,7 +138,7 @@ def _reads_rows(op: Operation) -> bool:
 def _cut_whole_reduction(s: Schedule, op: Operation) -> None:
     """Split a long full reduction: reduce parts in parallel, then the results of the parts."""
     size = reduction_size(op)
-    parts = divisor_of(size, PARTS) if size is not None else 1
+    parts = largest_divisor(size, PARTS)
     if size is None or size < LONG or parts == 1:
         return
     stage = s[op]
