@@ -31,8 +31,8 @@ from benchmarks.lowering import markdown
 from benchmarks.processor.contest import processor
 from te_sched import config, te
 from te_sched.runtime import get_num_threads
-from te_sched.runtime.trials import random_arrays
 from te_sched.tools.table import table
+from te_sched.tuning.arguments import random_arrays
 
 BUDGET = 120.0  # seconds of explain, for each program
 LIMIT = 1.5  # largest ratio of two times of a step

@@ -195,6 +195,11 @@ class WorkerPool:
         """End all processes; calls without a result are cancelled."""
         self._close()
 
+    def restart(self) -> None:
+        """End all processes, as `shutdown` does; the next call starts new ones."""
+        self._close()
+        self._begin(self._threads.timeout, self._threads.settings)
+
     def __enter__(self) -> Self:
         return self
 

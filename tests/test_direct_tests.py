@@ -25,6 +25,8 @@ MODULES = [
         "story",
         "cli",
         "compat",
+        "tensorir/facts",
+        "tuning",
     )
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if path.name != "__init__.py"

@@ -5,7 +5,6 @@ What packs constants is not part of the times: a graph does it when it is built.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from te_sched import dlight, nd
@@ -16,12 +15,12 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.database import Database
 from te_sched.meta_schedule.database.base import TuningRecord
-from te_sched.meta_schedule.runner.measuring import random_arguments
+from te_sched.meta_schedule.runner.measuring import shapes_of
 from te_sched.meta_schedule.tune_context import TuneContext
 from te_sched.relax.transform.split_layout_rewrite_preproc import split_packing
 from te_sched.tir.schedule import Schedule
-
-_ROUNDS, _SECONDS = 5, 0.02  # of each of two functions in turn
+from te_sched.tuning.arguments import random_arrays
+from te_sched.tuning.timing import least_in_turn
 
 
 def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> None:
@@ -38,9 +37,9 @@ def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> No
         if default is None:
             continue
         if found is None or not found.is_valid:
-            seconds = _seconds([default])[0]
+            (seconds,) = least_in_turn([_call(default.mod)])
         else:
-            taken = _seconds([default, found.schedule()])
+            taken = least_in_turn([_call(default.mod), _call(found.schedule().mod)])
             if taken[0] >= taken[1]:
                 continue
             seconds = found.mean * taken[0] / taken[1]
@@ -65,20 +64,6 @@ def _default(module: IRModule, target: Target) -> Schedule | None:
     return found
 
 
-def _seconds(schedules: Sequence[Schedule]) -> list[float]:
-    """The least time of a call of each, in turn."""
-    calls = [_call(one.mod) for one in schedules]
-    least = [float("inf")] * len(calls)
-    for _ in range(_ROUNDS):
-        for number, call in enumerate(calls):
-            end = time.perf_counter() + _SECONDS
-            while time.perf_counter() < end:
-                start = time.perf_counter()
-                call()
-                least[number] = min(least[number], time.perf_counter() - start)
-    return least
-
-
 def _call(module: IRModule) -> Callable[[], object]:
     """A call of the only function of a module, without what packs its constants."""
     func = next(iter(module.functions.values()))
@@ -86,5 +71,5 @@ def _call(module: IRModule) -> Callable[[], object]:
     split = split_packing(func)
     rest = func if split is None else split.rest
     built = build(rest.with_attr("global_symbol", "main"), target="llvm")
-    given = random_arguments(nd.cpu(), ArgInfo.from_prim_func(rest), 0)
-    return lambda: built(*given)
+    arguments = random_arrays(shapes_of(ArgInfo.from_prim_func(rest)), nd.cpu())
+    return lambda: built(*arguments)

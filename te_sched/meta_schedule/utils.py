@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -15,8 +13,7 @@ from te_sched.processors import machine_memory, usable_processors
 from te_sched.public_members import is_function
 from te_sched.runtime.registry import get_global_func, register_func
 from te_sched.tensorir.random_numbers import RandomNumbers
-
-BUILD_PREFIX = "te_sched-candidate-"  # of the folder of a built candidate
+from te_sched.tuning.artifacts import remove_build_dir as remove_build_dir
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -55,13 +52,6 @@ def fork_seed(seed: int | None, n: int) -> list[int]:
 def shash2hex(mod: IRModule) -> str:
     """The structural hash of a module as sixteen hexadecimal digits."""
     return f"{structural_hash(mod) & (1 << 64) - 1:016x}"
-
-
-def remove_build_dir(artifact_path: str) -> None:
-    """Remove the folder of a built candidate; other folders than builders' stay."""
-    folder = Path(artifact_path).parent
-    if folder.name.startswith(BUILD_PREFIX):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 register_func("meta_schedule.remove_build_dir", remove_build_dir, True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import pickle
-from inspect import Signature
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +13,22 @@ import te_sched
 from te_sched import autotvm, config, target, te
 from te_sched.autotvm import measure
 from te_sched.autotvm.measure import MeasureErrorNo, candidates
-from te_sched.autotvm.measure.candidates import TimingOptions, WrongAnswerError
+from te_sched.autotvm.measure.candidates import WrongAnswerError
 from te_sched.autotvm.tuner import GridSearchTuner
 from te_sched.errors import CallError, DeclarationError
 from te_sched.transform import PassContext
+from te_sched.tuning import reference as references
+from te_sched.tuning.timing import TimingOptions
 from te_sched.worker_pool import WorkerTimeoutError
 from tests.autotvm.templates import MadeUpRunner, product, records_of, task_of
 
-ONCE = TimingOptions(1, 1, 0, 0, False)
+ONCE = TimingOptions(1, 1)
 
 
 def built(n: int = 8, folder: Any = None, index: int = 6) -> Any:
     task = task_of(n)
     s, args = task.instantiate(task.config_space.get(index))
-    path = str(folder / f"{index}.o")
-    return candidates.build_candidate(s, args, target.Target("llvm"), path, {})
+    return candidates.build_candidate(s, args, target.Target("llvm"), str(folder))
 
 
 # What workers do, in this process.
@@ -39,7 +38,7 @@ def test_a_candidate_is_built_and_timed(tmp_path: Path) -> None:
     one = built(folder=tmp_path)
     assert one.arg_info == (((8, 8), "float32"),) * 3
     assert one.device == "cpu"
-    found = candidates.run_candidate(one, TimingOptions(2, 3, 0, 0, False), "", {})
+    found = candidates.run_candidate(one, TimingOptions(2, 3))
     assert (len(found.costs), found.error_no) == (3, 0)
     assert min(found.costs) > 0
     assert found.all_cost >= one.time_cost
@@ -47,42 +46,41 @@ def test_a_candidate_is_built_and_timed(tmp_path: Path) -> None:
 
 def test_caches_are_emptied_before_each_run(tmp_path: Path) -> None:
     one = built(folder=tmp_path)
-    found = candidates.run_candidate(one, TimingOptions(2, 2, 0, 0, True), "", {})
+    found = candidates.run_candidate(one, TimingOptions(2, 2, 0, True))
     assert len(found.costs) == 2
 
 
 def test_a_candidate_must_have_the_results_of_the_reference(tmp_path: Path) -> None:
     _, args = task_of(8).instantiate(task_of(8).config_space.get(0))
     reference = str(tmp_path / "reference")
-    candidates.run_reference(args, reference, {})
-    candidates.run_candidate(built(folder=tmp_path), ONCE, reference, {})
-    kept = pickle.loads(Path(reference).read_bytes())
-    a, b, c = kept
+    candidates.run_reference(args, reference)
+    candidates.run_candidate(built(folder=tmp_path), ONCE, reference)
+    a, b, c = results = references.kept(reference) or []
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-5)
     c[3, 4] += 1
-    Path(reference).write_bytes(pickle.dumps(kept))
+    references.keep(results, reference)
     with pytest.raises(WrongAnswerError, match="argument 2 has wrong values"):
-        candidates.run_candidate(built(folder=tmp_path), ONCE, reference, {})
+        candidates.run_candidate(built(folder=tmp_path), ONCE, reference)
 
 
 def test_the_first_candidate_is_the_reference_without_one(tmp_path: Path) -> None:
     reference = tmp_path / "reference"
-    candidates.run_candidate(built(folder=tmp_path), ONCE, str(reference), {})
+    candidates.run_candidate(built(folder=tmp_path), ONCE, str(reference))
     assert reference.exists()
 
 
 def test_configurations_that_change_shapes_are_not_compared(tmp_path: Path) -> None:
     reference = str(tmp_path / "reference")
-    candidates.run_candidate(built(8, tmp_path), ONCE, reference, {})
-    found = candidates.run_candidate(built(16, tmp_path, 0), ONCE, reference, {})
+    candidates.run_candidate(built(8, tmp_path), ONCE, reference)
+    found = candidates.run_candidate(built(16, tmp_path, 0), ONCE, reference)
     assert found.error_no == 0
 
 
 def test_given_arguments_are_used(tmp_path: Path) -> None:
     values = [np.full((8, 8), number, "float32") for number in (2, 3, 0)]
     reference = tmp_path / "reference"
-    candidates.run_candidate(built(folder=tmp_path), ONCE, str(reference), {}, values)
-    assert pickle.loads(reference.read_bytes())[2][0, 0] == 48
+    candidates.run_candidate(built(folder=tmp_path), ONCE, str(reference), 0, values)
+    assert (references.kept(str(reference)) or [])[2][0, 0] == 48
 
 
 def test_programs_of_symbolic_shapes_are_refused(tmp_path: Path) -> None:
@@ -90,7 +88,7 @@ def test_programs_of_symbolic_shapes_are_refused(tmp_path: Path) -> None:
     B = te.compute(A.shape, lambda i: A[i] + 1.0, name="B")
     s = te.create_schedule(B.op)
     with pytest.raises(CallError, match="cannot measure a program with argument A of shape"):
-        candidates.build_candidate(s, [A, B], target.Target("llvm"), str(tmp_path / "a.o"), {})
+        candidates.build_candidate(s, [A, B], target.Target("llvm"), str(tmp_path))
 
 
 # Builders and runners.
@@ -164,7 +162,7 @@ def test_builds_have_the_switches_and_options_of_the_caller(option: Any) -> None
 
     class Keeping:
         def submit(self, function: Any, *args: Any) -> Any:
-            self.args = args
+            self.function, self.args = function, args
             return concurrent.futures.Future()
 
     builder.executor = keeping = Keeping()
@@ -173,7 +171,7 @@ def test_builds_have_the_switches_and_options_of_the_caller(option: Any) -> None
     builder.set_task(task, {"build_option": {}})
     with config.scoped(max_steps=7), PassContext(config={"tir.disable_vectorize": False}):
         builder._begin(inp)
-    switches = keeping.args[4]
+    switches, _ = keeping.function.args
     assert (switches["max_steps"], switches["lowering"].vectorize) == (7, False)
     assert keeping.args[2].host.mcpu == "core-avx2"
 
@@ -199,8 +197,7 @@ def test_a_runner_gives_the_arguments_of_the_user() -> None:
 
     class Recording(measure.Executor):
         def submit(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-            bound = Signature.from_callable(func).bind(*args, **kwargs)
-            assert bound.arguments["ref_input"] is values
+            assert args[-1] is values
             future: Any = concurrent.futures.Future()
             future.set_result(None)
             return future

@@ -3,15 +3,13 @@
 import os
 import platform
 import signal
-import sys
 import threading
 import time
 
 import pytest
 
 from te_sched import meta_schedule as ms
-from te_sched.errors import DeclarationError
-from te_sched.meta_schedule import dask_cluster
+from te_sched.tuning import cluster as dask_cluster
 from tests.meta_schedule.programs import QUICK, errors, tune
 
 distributed = pytest.importorskip("distributed")
@@ -88,16 +86,3 @@ def test_a_closed_runner_connects_again(cluster, tmp_path):
     for one in using.values():
         one.close()
     assert errors(tune(tmp_path, 1, **using)) == [None]
-
-
-def test_wrong_addresses_are_refused(monkeypatch):
-    monkeypatch.setattr(dask_cluster, "_ANSWER", 0.5)
-    for address in ("tcp://127.0.0.1:9", "nowhere:x"):
-        with pytest.raises(DeclarationError, match="there is no dask scheduler at"):
-            ms.runner.DaskRunner(address)
-
-
-def test_dask_may_be_absent(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(DeclarationError, match=r"needs dask\.distributed"):
-        ms.builder.DaskBuilder("tcp://127.0.0.1:8786")

@@ -61,7 +61,7 @@ def test_default_schedule_is_the_record_of_a_task_without_any() -> None:
 def test_default_schedule_is_measured_beside_the_fastest(
     monkeypatch: Any, taken: list[float], count: int
 ) -> None:
-    monkeypatch.setattr(default_schedules, "_seconds", lambda schedules: taken)
+    monkeypatch.setattr(default_schedules, "least_in_turn", lambda calls: taken)
     task = _task()
     records = _with_record(task, 1e-3)
     default_schedules.keep_faster_defaults(records, [task])

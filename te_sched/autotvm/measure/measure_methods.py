@@ -6,23 +6,14 @@ its results are compared with those of the program without a schedule. Must not 
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched import config
-from te_sched.autotvm.measure.candidates import (
-    TimingOptions,
-    WrongAnswerError,
-    build_candidate,
-    run_candidate,
-    run_reference,
-)
+from te_sched.autotvm.measure.candidates import build_candidate, run_candidate, run_reference
 from te_sched.autotvm.measure.measure import (
     BuildResult,
     MeasureBuilder,
@@ -38,12 +29,26 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.processors import machine_memory
 from te_sched.signatures import checked
 from te_sched.transform import PassContext
-from te_sched.worker_pool import WorkerPool, WorkerTimeoutError, scratch_folder
+from te_sched.tuning.artifacts import temporary_folder
+from te_sched.tuning.timing import TimingOptions
+from te_sched.tuning.workers import Failure, FailureKind, outcome_of, with_switches
+from te_sched.worker_pool import WorkerPool
 
 __all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "measure_option"]
 
 logger = logging.getLogger("autotvm")
 _REFERENCE_TIMEOUT = 120.0  # seconds; a program without a schedule may be slow
+_PREFIX = "te_sched-autotvm-"  # of folders
+_BUILD_ERRORS = {
+    FailureKind.TIMEOUT: MeasureErrorNo.BUILD_TIMEOUT,
+    FailureKind.WRONG_ANSWER: MeasureErrorNo.COMPILE_HOST,
+    FailureKind.ERROR: MeasureErrorNo.COMPILE_HOST,
+}
+_RUN_ERRORS = {
+    FailureKind.TIMEOUT: MeasureErrorNo.RUN_TIMEOUT,
+    FailureKind.WRONG_ANSWER: MeasureErrorNo.WRONG_ANSWER,
+    FailureKind.ERROR: MeasureErrorNo.RUNTIME_DEVICE,
+}
 
 
 def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
@@ -62,11 +67,6 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
         "builder": check_part(builder, MeasureBuilder, "builder"),
         "runner": check_part(runner, MeasureRunner, "runner"),
     }
-
-
-def _new_folder() -> tempfile.TemporaryDirectory[str]:
-    with scratch_folder() as folder:
-        return tempfile.TemporaryDirectory(prefix="te_sched-autotvm-", dir=folder)
 
 
 class WorkerBuilder(MeasureBuilder):
@@ -104,45 +104,37 @@ class WorkerBuilder(MeasureBuilder):
             )
         self._fcompile: Callable[..., Any] | None = build_func if callable(build_func) else None
         self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or machine_memory())
-        self._folder = _new_folder()
-        self._numbers = itertools.count()
+        self._folder = temporary_folder(_PREFIX)
 
     def set_task(self, task: Task, build_kwargs: Mapping[str, Any] | None = None) -> None:
         """Begin with a task; files of the one before are deleted."""
         super().set_task(task, build_kwargs)
-        self._folder = _new_folder()
+        self._folder = temporary_folder(_PREFIX)
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult | MeasureResult]:
         """Build candidates; of those that fail the result is the MeasureResult."""
-        begun = [(time.perf_counter(), self._begin(one)) for one in measure_inputs]
-        return [self._finish(*one) for one in begun]
+        calls = [(time.perf_counter(), self._begin(inp)) for inp in measure_inputs]
+        return [self._finish(*call) for call in calls]
 
     def _begin(self, inp: MeasureInput) -> Any:
         """A future, or the error of the template."""
         try:
             s, args = _instantiated(inp)
             with PassContext(config=self.build_kwargs.get("build_option") or {}):
-                switches = _switches()
+                build = with_switches(build_candidate)
         except Exception as error:
             return error
-        end = getattr(self._fcompile, "output_format", "so") if self._fcompile else "o"
-        path = os.path.join(self._folder.name, f"candidate_{next(self._numbers)}.{end}")
         target = inp.target
         if inp.task.target_host is not None:
             target = target.with_host(inp.task.target_host)
-        return self.executor.submit(
-            build_candidate, s, args, target, path, switches, self._fcompile
-        )
+        return self.executor.submit(build, s, args, target, self._folder.name, self._fcompile)
 
-    def _finish(self, start: float, begun: Any) -> BuildResult | MeasureResult:
-        if isinstance(begun, Exception):
-            return _failed(begun, MeasureErrorNo.INSTANTIATION_ERROR, start)
-        try:
-            result: BuildResult = begun.result()
-        except WorkerTimeoutError as error:
-            return _failed(error, MeasureErrorNo.BUILD_TIMEOUT, start)
-        except Exception as error:
-            return _failed(error, MeasureErrorNo.COMPILE_HOST, start)
+    def _finish(self, start: float, call: Any) -> BuildResult | MeasureResult:
+        if isinstance(call, Exception):
+            return _failed(call, MeasureErrorNo.INSTANTIATION_ERROR, start)
+        result: BuildResult | Failure = outcome_of(call.result)
+        if isinstance(result, Failure):
+            return _failed(result.error, _BUILD_ERRORS[result.kind], start)
         return result
 
 
@@ -160,12 +152,6 @@ def _instantiated(inp: MeasureInput) -> Instance:
             "measure another configuration",
         )
     return s, args
-
-
-def _switches() -> dict[str, Any]:
-    """The switches in force, for another process."""
-    now = config.current()
-    return {one.name: getattr(now, one.name) for one in dataclasses.fields(now)}
 
 
 def _failed(error: Exception, number: MeasureErrorNo, start: float) -> MeasureResult:
@@ -210,13 +196,12 @@ class WorkerRunner(MeasureRunner):
                 "candidates are files of this machine",
                 "leave module_loader out",
             )
-        self._timing = TimingOptions(
-            number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush
-        )
+        self._timing = TimingOptions(number, repeat, min_repeat_ms, enable_cpu_cache_flush)
+        self._cooldown = cooldown_interval
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
         self.executor: Any = WorkerPool(1, timeout, memory_limit or machine_memory())
-        self._folder = _new_folder()
+        self._folder = temporary_folder(_PREFIX)
         self._tasks = itertools.count()
         self._reference = ""
 
@@ -241,16 +226,13 @@ class WorkerRunner(MeasureRunner):
         if isinstance(built, MeasureResult):
             return built
         start = time.perf_counter()
-        try:
-            result: MeasureResult = self.executor.submit(
-                run_candidate, built, self._timing, self._reference, _switches(), self.ref_input
-            ).result()
-        except WorkerTimeoutError as error:
-            return _failed(error, MeasureErrorNo.RUN_TIMEOUT, start)
-        except WrongAnswerError as error:
-            return _failed(error, MeasureErrorNo.WRONG_ANSWER, start)
-        except Exception as error:
-            return _failed(error, MeasureErrorNo.RUNTIME_DEVICE, start)
+        run = with_switches(run_candidate)
+        arguments = built, self._timing, self._reference, self._cooldown, self.ref_input
+        result: MeasureResult | Failure = outcome_of(
+            lambda: self.executor.submit(run, *arguments).result()
+        )
+        if isinstance(result, Failure):
+            return _failed(result.error, _RUN_ERRORS[result.kind], start)
         return result
 
     def _make_reference(self) -> None:
@@ -264,9 +246,9 @@ class WorkerRunner(MeasureRunner):
         try:
             with task.target:
                 _, args = task.instantiate(FallbackConfigEntity())
+            run = with_switches(run_reference)
             self.executor.submit(
-                *(run_reference, args, self._reference, _switches(), self.ref_input),
-                timeout=_REFERENCE_TIMEOUT,
+                run, args, self._reference, self.ref_input, timeout=_REFERENCE_TIMEOUT
             ).result()
         except Exception as error:
             logger.warning(

@@ -8,8 +8,8 @@ from te_sched.codegen.target import Target
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.builder.local_builder import LocalBuilder
-from te_sched.meta_schedule.dask_cluster import Artifact, Calls
-from te_sched.meta_schedule.utils import remove_build_dir
+from te_sched.tuning.artifacts import Artifact, remove_build_dir
+from te_sched.tuning.cluster import Calls
 
 
 class DaskBuilder(Builder):

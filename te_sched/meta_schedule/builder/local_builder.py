@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 from te_sched.codegen.target import Target
 from te_sched.driver import build as build_module
-from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
-from te_sched.meta_schedule.utils import (
-    BUILD_PREFIX,
-    get_global_func_with_default_on_worker,
-    half_of_memory,
-    remove_build_dir,
-)
+from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker, half_of_memory
 from te_sched.signatures import checked
-from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
+from te_sched.tuning.artifacts import export as default_export
+from te_sched.tuning.artifacts import remove_build_dir
+from te_sched.tuning.workers import Failure, outcome_of, with_switches
+from te_sched.worker_pool import WorkerPool
 
 _Function = str | Callable[..., Any] | None
 
@@ -63,36 +58,33 @@ class LocalBuilder(Builder):
         self.timeout_sec = timeout_sec
         self._functions = (f_build, f_export)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._settings = (max_workers, timeout_sec, limit, initializer)
-        self._pool = WorkerPool(*self._settings)
+        self._pool = WorkerPool(max_workers, timeout_sec, limit, initializer)
 
     def close(self) -> None:
         """End the workers; `build` starts new ones."""
-        self._pool.shutdown()
-        self._pool = WorkerPool(*self._settings)
+        self._pool.restart()
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
+        build = with_switches(built)
         futures = [
-            self._pool.submit(built, one.mod, str(one.target), one.params, *self._functions)
-            for one in build_inputs
+            self._pool.submit(
+                build, source.mod, str(source.target), source.params, *self._functions
+            )
+            for source in build_inputs
         ]
         try:
-            return [self._result(one) for one in futures]
+            return [self._result(future) for future in futures]
         except BaseException:  # Ctrl-C
-            for one in futures:
-                if not one.cancel() and one.done() and one.exception() is None:
-                    remove_build_dir(one.result())
+            for future in futures:
+                if not future.cancel() and future.done() and future.exception() is None:
+                    remove_build_dir(future.result())
             raise
 
     def _result(self, future: Future[str]) -> BuilderResult:
-        try:
-            return BuilderResult(future.result(), None)
-        except WorkerTimeoutError:
-            return BuilderResult(
-                None, f"LocalBuilder: Timeout, killed after {self.timeout_sec:g} seconds"
-            )
-        except Exception as error:
-            return BuilderResult(None, f"LocalBuilder: An exception occurred\n{error}")
+        outcome = outcome_of(future.result)
+        if isinstance(outcome, Failure):
+            return BuilderResult(None, outcome.message("LocalBuilder", f"{self.timeout_sec:g}"))
+        return BuilderResult(outcome, None)
 
 
 def built(mod: IRModule, target: str, params: Any, f_build: _Function, f_export: _Function) -> str:
@@ -106,14 +98,3 @@ def default_build(mod: IRModule, target: Target, params: Any) -> Any:
     """The module as te_sched builds it; parameters are accepted as in TVM."""
     del params
     return build_module(mod, target=target)
-
-
-def default_export(module: Any) -> str:
-    """Write a built module into a new folder."""
-    path = Path(tempfile.mkdtemp(prefix=BUILD_PREFIX)) / "module.o"
-    try:
-        module.export_library(path)
-    except TeSchedError:
-        path.parent.rmdir()
-        raise
-    return str(path)

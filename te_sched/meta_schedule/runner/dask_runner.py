@@ -10,11 +10,10 @@ from typing import Any
 
 from te_sched.locks import new_lock
 from te_sched.meta_schedule.arg_info import ArgInfo
-from te_sched.meta_schedule.dask_cluster import Artifact, Calls
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
 from te_sched.meta_schedule.runner.local_runner import LocalRunner
-from te_sched.meta_schedule.utils import remove_build_dir
-from te_sched.worker_pool import scratch_folder
+from te_sched.tuning.artifacts import Artifact, remove_build_dir, temporary_folder
+from te_sched.tuning.cluster import Calls
 
 
 class DaskRunner(Runner):
@@ -89,9 +88,6 @@ def _kept(program: Artifact) -> str:
     key = hashlib.sha256(program.data).hexdigest()
     with _lock:
         if key not in _programs:
-            with scratch_folder() as scratch:
-                _programs[key] = tempfile.TemporaryDirectory(
-                    prefix="te_sched-program-", dir=scratch
-                )
+            _programs[key] = temporary_folder("te_sched-program-")
             program.written(_programs[key].name)
         return f"{_programs[key].name}/{program.name}"

@@ -18,16 +18,14 @@ from te_sched.meta_schedule.runner.base import (
     RunnerInput,
     RunnerResult,
 )
-from te_sched.meta_schedule.runner.emulated import MODEL, is_modeled
 from te_sched.meta_schedule.runner.measuring import default_alloc_argument as default_alloc_argument
 from te_sched.meta_schedule.runner.measuring import default_run_evaluator as default_run_evaluator
-from te_sched.meta_schedule.runner.measuring import limit_of, measured, save_reference
-from te_sched.meta_schedule.utils import (
-    get_global_func_with_default_on_worker,
-    half_of_memory,
-)
+from te_sched.meta_schedule.runner.measuring import measured, save_reference, timing_of
+from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker, half_of_memory
 from te_sched.signatures import checked
-from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
+from te_sched.tuning.gpu_model import MODEL, is_modeled
+from te_sched.tuning.workers import Failure, outcome_of, with_switches
+from te_sched.worker_pool import WorkerPool
 
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
@@ -44,7 +42,7 @@ class LocalRunner(Runner):
     message for a result. So has one that crashes, or takes too long or too much memory.
 
     Kernels for CUDA run on the GPU. Without a GPU they run on the emulated device, and the seconds
-    are those of a model: see `emulated.modeled_seconds`.
+    are those of a model: see `te_sched.tuning.gpu_model`.
 
     Parameters
     ----------
@@ -91,14 +89,12 @@ class LocalRunner(Runner):
         self.cooldown_sec, self.alloc_repeat = cooldown_sec, alloc_repeat
         self._functions = (f_alloc_argument, f_run_evaluator, f_cleanup)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._settings = (1, timeout_sec, limit, initializer)
-        self._pool = WorkerPool(*self._settings)
+        self._pool = WorkerPool(1, timeout_sec, limit, initializer)
         self._references: dict[str, Future[float]] = {}
 
     def close(self) -> None:
         """End the worker; what it has not measured yet has no result. `run` starts a new one."""
-        self._pool.shutdown()
-        self._pool = WorkerPool(*self._settings)
+        self._pool.restart()
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Begin to measure all, one after the other."""
@@ -107,7 +103,7 @@ class LocalRunner(Runner):
         limits = [self._limit(one.reference_path) for one in runner_inputs]
         futures = [
             self._pool.submit(
-                measured,
+                with_switches(measured),
                 one.artifact_path,
                 one.device_type,
                 [info.as_json() for info in one.args_info],
@@ -132,7 +128,7 @@ class LocalRunner(Runner):
         if path is None or path in self._references:
             return
         future = self._references[path] = self._pool.submit(
-            save_reference,
+            with_switches(save_reference),
             path,
             [info.as_json() for info in infos],
             timeout=_LONGER * self.timeout_sec,
@@ -153,18 +149,15 @@ class LocalRunner(Runner):
             )
             wait([reference])
         is_known = not reference.cancelled() and reference.exception() is None
-        if not is_known or not limit_of(self.evaluator_config):
+        if not is_known or not timing_of(self.evaluator_config).limit:
             return self.timeout_sec
         return min(self.timeout_sec, _PATIENCE + _SLOWER * reference.result())
 
     def _result(self, future: Future[list[float]], limit: float, machine: str) -> RunnerResult:
-        try:
-            return RunnerResult(future.result(), None, machine)
-        except WorkerTimeoutError:
-            message = f"LocalRunner: Timeout, killed after {limit:.3g} seconds"
-            return RunnerResult(None, message, machine)
-        except Exception as error:
-            return RunnerResult(None, f"LocalRunner: An exception occurred\n{error}", machine)
+        outcome = outcome_of(future.result)
+        if isinstance(outcome, Failure):
+            return RunnerResult(None, outcome.message("LocalRunner", f"{limit:.3g}"), machine)
+        return RunnerResult(outcome, None, machine)
 
 
 def machine_of(device_type: str) -> str:

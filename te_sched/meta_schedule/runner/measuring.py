@@ -1,30 +1,23 @@
-"""What a worker does to measure a candidate: allocate, compare with the reference, time."""
+"""What a worker measures for a runner: the arguments, configuration and functions of the user, as
+`te_sched.tuning.measurement` takes them.
+"""
 
 from __future__ import annotations
 
-import itertools
-import math
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from te_sched.errors import CallError
+from te_sched.errors import WrongAnswerError
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
 from te_sched.meta_schedule.runner.base import LONGEST, EvaluatorConfig
-from te_sched.meta_schedule.runner.emulated import is_modeled, modeled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
-from te_sched.runtime.device import device as device_of
-from te_sched.runtime.device import emulated_cuda
 from te_sched.runtime.loading import load_module
-from te_sched.runtime.ndarray import NDArray
-from te_sched.runtime.trials import agree, random_arrays
-
-_FLUSH = np.empty(1 << 26, "uint8")  # larger than caches; touched when they are to be emptied
-
-_references: dict[str, list[np.ndarray[Any, Any]]] = {}  # results by the path of the program
+from te_sched.tuning.arguments import Shapes, random_arrays
+from te_sched.tuning.measurement import Candidate, Reference, Steps, keep_reference, measure
+from te_sched.tuning.reference import WrongResult
+from te_sched.tuning.timing import TimingOptions, seconds_of
 
 
 def measured(
@@ -41,81 +34,47 @@ def measured(
 
     Raises
     ------
-    CallError if it computes something else than the reference.
+    WrongAnswerError if it computes something else than the reference.
     """
-    alloc, run, cleanup = functions
-    allocate = get_global_func_with_default_on_worker(alloc, default_alloc_argument)
-    evaluate = get_global_func_with_default_on_worker(run, default_run_evaluator)
-    clean = get_global_func_with_default_on_worker(cleanup, _nothing)
-    device = device_of("cpu" if device_type == "llvm" else device_type, 0)
-    if is_modeled(device_type):
-        device, evaluate = emulated_cuda(0), modeled_seconds if run is None else evaluate
-    try:
-        module = load_module(artifact_path)
-        infos = [ArgInfo.from_json(one) for one in args_info]
-        if reference_path is not None:
-            seconds = compare(module, reference_path, device, infos)
-            if evaluate is default_run_evaluator and 0 < limit_of(config) <= seconds:
-                return [seconds]
-        found = evaluate(module, device, config, allocate(device, args_info, alloc_repeat))
-    finally:
-        clean()
-        time.sleep(cooldown)
-    return [float(one) for one in found]
-
-
-def _nothing() -> None:
-    """The default of what is called after a measurement."""
+    alloc, run, clean = [get_global_func_with_default_on_worker(one, None) for one in functions]
+    steps = Steps(
+        alloc and (lambda device: alloc(device, args_info, alloc_repeat)),
+        run and (lambda module, device, sets: run(module, device, config, sets)),
+        clean,
+    )
+    kind = "cpu" if device_type == "llvm" else device_type
+    expected = None
+    if reference_path is not None:
+        expected = Reference(_results_of(reference_path), False, _wrong_answer)
+    return measure(
+        Candidate(artifact_path, kind, shapes_of(args_info)),
+        timing_of(config),
+        expected,
+        repeated_sets=alloc_repeat,
+        cooldown=cooldown,
+        steps=steps,
+    )
 
 
 def default_alloc_argument(device: Any, args_info: Any, alloc_repeat: int) -> list[list[Any]]:
-    """Sets of random arguments: see `random_arguments`."""
-    from_json = ArgInfo.from_json
-    infos = [one if isinstance(one, ArgInfo) else from_json(one) for one in args_info]
-    return [random_arguments(device, infos, number) for number in range(alloc_repeat)]
-
-
-def random_arguments(device: Any, infos: Sequence[ArgInfo], seed: int) -> list[NDArray]:
-    """An array for each argument: floats from -1 to 1, integers from 0 to 7."""
-    tensors = [info for info in infos if isinstance(info, TensorInfo)]
-    return random_arrays([(info.shape, info.dtype) for info in tensors], device, seed)
+    """Sets of random arguments: floats from -1 to 1, integers from 0 to 7."""
+    shapes = shapes_of(args_info)
+    return [random_arrays(shapes, device, number) for number in range(alloc_repeat)]
 
 
 def default_run_evaluator(
     module: Any, device: Any, config: EvaluatorConfig, repeated_args: Sequence[Sequence[Any]]
 ) -> list[float]:
     """The seconds of the entry function of a module with each set of arguments."""
-    flushes = config.enable_cpu_cache_flush
-    rounds, repeat = (config.repeat * config.number, 1) if flushes else (1, config.repeat)
-    limit = limit_of(config)
-    found: list[Sequence[float]] = []
-    for arguments in repeated_args:
-        began = time.perf_counter()
-        module[module.entry_name](*arguments)
-        device.sync()
-        seconds = time.perf_counter() - began
-        if seconds >= limit > 0:
-            found.append([seconds])
-            continue
-        is_slow = seconds * 1e3 >= config.min_repeat_ms > 0
-        evaluator = module.time_evaluator(
-            module.entry_name,
-            device,
-            number=1 if is_slow or flushes else config.number,
-            repeat=min(repeat, math.ceil(limit / seconds)) if limit else repeat,
-            min_repeat_ms=0 if flushes else config.min_repeat_ms,
-        )
-        for _ in range(rounds):
-            if flushes:
-                _FLUSH.fill(1)
-            found.append(evaluator(*arguments).results)
-    return list(itertools.chain.from_iterable(found))
+    seconds = partial(seconds_of, module, device, timing=timing_of(config))
+    return [result for arguments in repeated_args for result in seconds(arguments)]
 
 
-def limit_of(config: EvaluatorConfig) -> float:
-    """The seconds after which a function is not measured any more; 0 if there is no limit."""
-    flushes = config.enable_cpu_cache_flush
-    return 0 if flushes else config.min_repeat_ms * config.repeat * LONGEST / 1e3
+def timing_of(config: EvaluatorConfig) -> TimingOptions:
+    """A configuration with the seconds after which a function is not measured any more."""
+    number, repeat, min_repeat_ms, flushes = config
+    limit = 0 if flushes else min_repeat_ms * repeat * LONGEST / 1e3
+    return TimingOptions(number, repeat, min_repeat_ms, flushes, limit)
 
 
 def save_reference(path: str, args_info: Sequence[Any]) -> float:
@@ -123,54 +82,23 @@ def save_reference(path: str, args_info: Sequence[Any]) -> float:
 
     Returns the seconds that it took.
     """
-    infos = [ArgInfo.from_json(one) for one in args_info]
-    found, seconds = _results(load_module(path), device_of("cpu", 0), infos)
-    target = _results_path(path)
-    unfinished = target.with_suffix(".unfinished.npz")
-    np.savez(unfinished, *found)
-    unfinished.replace(target)
-    return seconds
+    candidate = Candidate(path, "cpu", shapes_of(args_info))
+    return keep_reference(load_module(path), candidate, _results_of(path))
 
 
-def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> float:
-    """Compare results of a module with those that `save_reference` kept, if there are any.
-
-    Returns the seconds that it took, 0 if it did not run.
-
-    Raises
-    ------
-    CallError if a result differs by more than the order of sums explains.
-    """
-    path = _results_path(reference_path)
-    if not path.exists():
-        return 0.0
-    expected = _references.get(reference_path)
-    if expected is None:
-        _references.clear()
-        with np.load(path) as file:
-            expected = _references[reference_path] = [file[name] for name in file.files]
-    results, seconds = _results(module, device, infos)
-    for number, (given, wanted) in enumerate(zip(results, expected, strict=True)):
-        wanted = wanted.view(given.dtype)  # files know no bfloat16
-        if not agree(given, wanted):
-            raise CallError(
-                f"the candidate computes something else than the program in argument {number}",
-                f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
-                "this is a bug of te_sched, of a rule or of a postprocessor: report its trace",
-            )
-    return seconds
+def _results_of(reference_path: str) -> str:
+    return str(Path(reference_path).with_name("results.npz"))
 
 
-def _results_path(reference_path: str) -> Path:
-    return Path(reference_path).with_name("results.npz")
+def shapes_of(args_info: Sequence[Any]) -> Shapes:
+    """The shapes and dtypes of arguments, given as `ArgInfo` or as its JSON."""
+    infos = [one if isinstance(one, ArgInfo) else ArgInfo.from_json(one) for one in args_info]
+    return [(info.shape, info.dtype) for info in infos if isinstance(info, TensorInfo)]
 
 
-def _results(
-    module: Any, device: Any, infos: Sequence[ArgInfo]
-) -> tuple[list[np.ndarray[Any, Any]], float]:
-    arguments = random_arguments(device, infos, 0)
-    began = time.perf_counter()
-    module[module.entry_name](*arguments)
-    device.sync()
-    seconds = time.perf_counter() - began
-    return [one.numpy() for one in arguments], seconds
+def _wrong_answer(difference: WrongResult) -> WrongAnswerError:
+    return WrongAnswerError(
+        f"the candidate computes something else than the program in argument {difference.argument}",
+        f"{difference.elements} of {difference.size} elements differ",
+        "this is a bug of te_sched, of a rule or of a postprocessor: report its trace",
+    )

@@ -8,9 +8,10 @@ from te_sched import meta_schedule as ms
 from te_sched import tir
 from te_sched.config import scoped
 from te_sched.errors import CallError
-from te_sched.meta_schedule.runner import emulated
 from te_sched.script import tir as T
 from te_sched.target import Target
+from te_sched.tuning import gpu_model
+from te_sched.tuning.arguments import random_arrays
 from tests.meta_schedule.programs import BUILDER, MODULE, RUNNER, errors, space
 
 CUDA = Target("cuda -arch=sm_80")
@@ -43,25 +44,23 @@ def modeled(i_tile, j_tile, swapped=False):
     sch.bind(j_0, "blockIdx.x")
     sch.bind(i_1, "threadIdx.y")
     sch.bind(j_1, "threadIdx.x")
-    return seconds(te_sched.build(sch.mod, target=CUDA), ms.ArgInfo.from_entry_func(MODULE))
+    return seconds(te_sched.build(sch.mod, target=CUDA), *[((64, 64), "float32")] * 3)
 
 
-def seconds(module, infos):
-    device = te_sched.emulated_cuda(0)
-    arguments = ms.runner.measuring.random_arguments(device, infos, 0)
-    (found,) = emulated.modeled_seconds(module, device, None, [arguments])
-    return found
+def seconds(module, *shapes):
+    arguments = random_arrays(shapes, te_sched.emulated_cuda(0))
+    return gpu_model.modeled_seconds(module, arguments)
 
 
 def test_the_model_orders_kernels():
     best = modeled(8, 32)
     assert best < modeled(1, 1)  # warps of one thread
     assert best < modeled(8, 32, swapped=True)  # accesses that are not coalesced
-    assert best > emulated.MACHINE.launch
+    assert best > gpu_model.MACHINE.launch
 
 
 def test_the_whole_search_runs_without_a_gpu(tmp_path):
-    if not emulated.is_modeled("cuda"):
+    if not gpu_model.is_modeled("cuda"):
         pytest.skip("there is a GPU")
     database = ms.tune_tir(
         MODULE,
@@ -88,8 +87,8 @@ def test_the_whole_search_runs_without_a_gpu(tmp_path):
 
 def test_an_emulated_device_is_modeled():
     with scoped(emulate=True):
-        assert emulated.is_modeled("cuda")
-    assert not emulated.is_modeled("cpu")
+        assert gpu_model.is_modeled("cuda")
+    assert not gpu_model.is_modeled("cpu")
 
 
 @T.prim_func
@@ -103,10 +102,10 @@ def long(a: T.Buffer((32,), "float32")):
 
 
 def test_long_kernels_are_refused(monkeypatch):
-    monkeypatch.setattr(emulated, "_STEPS", 1000)
+    monkeypatch.setattr(gpu_model, "_STEPS", 1000)
     module = te_sched.build(long, target=CUDA)
     with pytest.raises(CallError, match="too long for the model of the emulated device"):
-        seconds(module, ms.ArgInfo.from_prim_func(long))
+        seconds(module, ((32,), "float32"))
 
 
 @T.prim_func
@@ -122,4 +121,4 @@ def racing(a: T.Buffer((1,), "float32")):
 def test_kernels_with_races_are_refused():
     module = te_sched.build(racing, target=CUDA, verify=False)
     with pytest.raises(CallError, match="the checked mode finds a fault in kernel"):
-        seconds(module, ms.ArgInfo.from_prim_func(racing))
+        seconds(module, ((1,), "float32"))

@@ -2,24 +2,20 @@
 of a worker that dies again.
 
 Each worker has builders and runners of its own, in processes below it, so that a candidate that
-crashes or hangs does not end the worker. Built candidates travel as bytes. dask is imported when a
-cluster is used. Must not know what is called.
+crashes or hangs does not end the worker. Built candidates travel as bytes (`artifacts.Artifact`).
+dask is imported when a cluster is used. Must not know what is called.
 """
 
 from __future__ import annotations
 
 import importlib
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.locks import new_lock
-from te_sched.meta_schedule.utils import BUILD_PREFIX
-from te_sched.worker_pool import scratch_folder
 
 _ANSWER = 20.0  # seconds within which a scheduler must answer
 _LOOK = 5.0  # seconds between the looks for workers while a call has no result
@@ -54,22 +50,6 @@ def client_of(cluster: Any) -> Any:
             'start one with "dask scheduler", its workers with "dask worker ADDRESS --nthreads 1", '
             'and give its address: "tcp://machine:8786"',
         ) from error
-
-
-class Artifact:
-    """A built module as bytes, with the name of its file."""
-
-    def __init__(self, path: str) -> None:
-        self.name, self.data = Path(path).name, Path(path).read_bytes()
-
-    def written(self, folder: str | None = None) -> str:
-        """The path of the artifact in a folder, by default a new one."""
-        if folder is None:
-            with scratch_folder() as scratch:
-                folder = tempfile.mkdtemp(prefix=BUILD_PREFIX, dir=scratch)
-        path = Path(folder, self.name)
-        path.write_bytes(self.data)
-        return str(path)
 
 
 class Calls:

@@ -28,6 +28,7 @@ from te_sched.analysis.programs.operations import count_operations
 from te_sched.codegen.checker import AccessCounter, Report, ViolationKind
 from te_sched.errors import CallError
 from te_sched.runtime.device import device as device_of
+from te_sched.runtime.ndarray import NDArray
 
 _WARP, _SECTOR = 32, 32
 _BLOCKS = 2  # of a kernel that run
@@ -73,24 +74,21 @@ def is_modeled(device_type: str) -> bool:
     return device.emulated or not device.exist
 
 
-def modeled_seconds(
-    module: Any, device: Any, config: Any, repeated_args: Sequence[Sequence[Any]]
-) -> list[float]:
-    """The seconds of the model for the entry function of a CUDA module, as of one measurement.
+def modeled_seconds(module: Any, arguments: Sequence[NDArray]) -> float:
+    """The seconds of the model for the entry function of a CUDA module.
 
     Raises
     ------
     CallError for kernels that have data races or are too long for the checked mode.
     """
-    del device, config
-    arguments = [one._array.copy() for one in repeated_args[0]]  # bits of bfloat16
-    report = module.check(*arguments, max_blocks=_BLOCKS, max_steps=_STEPS)
+    arrays = [argument._array.copy() for argument in arguments]  # bits of bfloat16
+    report = module.check(*arrays, max_blocks=_BLOCKS, max_steps=_STEPS)
     _check(report)
-    moved = sum(one.nbytes for one in arguments)
+    moved = sum(array.nbytes for array in arrays)
     spent = 0.0
     for name in report.launches:
         spent += seconds_of(report, name, count_operations(module.kernels[name]), moved)
-    return [spent]
+    return spent
 
 
 def seconds_of(
