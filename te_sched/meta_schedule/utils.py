@@ -13,7 +13,7 @@ from te_sched.processors import machine_memory, usable_processors
 from te_sched.public_members import is_function
 from te_sched.runtime.registry import get_global_func, register_func
 from te_sched.tensorir.random_numbers import RandomNumbers
-from te_sched.tuning.artifacts import remove_build_dir as remove_build_dir
+from te_sched.tuning.artifacts import remove_artifact
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -52,6 +52,11 @@ def fork_seed(seed: int | None, n: int) -> list[int]:
 def shash2hex(mod: IRModule) -> str:
     """The structural hash of a module as sixteen hexadecimal digits."""
     return f"{structural_hash(mod) & (1 << 64) - 1:016x}"
+
+
+def remove_build_dir(artifact_path: str) -> None:
+    """Remove the folder of a built candidate; other folders than builders' stay."""
+    remove_artifact(artifact_path)
 
 
 register_func("meta_schedule.remove_build_dir", remove_build_dir, True)

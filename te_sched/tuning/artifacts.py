@@ -43,7 +43,7 @@ def export(
     return str(path)
 
 
-def remove_build_dir(artifact_path: str) -> None:
+def remove_artifact(artifact_path: str) -> None:
     """Remove the folder of a built candidate; other folders than builders' stay."""
     folder = Path(artifact_path).parent
     if folder.name.startswith(BUILD_PREFIX):

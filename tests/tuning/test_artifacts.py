@@ -8,7 +8,7 @@ import pytest
 import te_sched
 from te_sched.contrib import cc
 from te_sched.errors import BuildError, TeSchedError
-from te_sched.tuning.artifacts import Artifact, export, remove_build_dir, temporary_folder
+from te_sched.tuning.artifacts import Artifact, export, remove_artifact, temporary_folder
 from tests.meta_schedule.programs import MODULE
 
 
@@ -19,7 +19,7 @@ def test_each_module_has_a_folder_of_its_own(tmp_path):
     assert Path(first).parent != Path(second).parent
     assert Path(first).parent.parent == tmp_path
     assert te_sched.runtime.load_module(first).entry_name == "main"
-    remove_build_dir(first)
+    remove_artifact(first)
     assert not os.path.exists(first)
     assert os.path.exists(second)
 
@@ -43,7 +43,7 @@ def test_what_cannot_be_written_leaves_no_folder(tmp_path):
 def test_other_folders_are_not_removed(tmp_path):
     path = tmp_path / "module.o"
     path.write_bytes(b"")
-    remove_build_dir(str(path))
+    remove_artifact(str(path))
     assert path.exists()
 
 
@@ -53,7 +53,7 @@ def test_artifacts_travel_as_bytes(tmp_path):
     artifact = Artifact(str(path))
     copy = artifact.written()
     assert (Path(copy).name, Path(copy).read_bytes()) == ("module.o", b"code")
-    remove_build_dir(copy)
+    remove_artifact(copy)
     assert not os.path.exists(copy)
 
 

@@ -8,7 +8,7 @@ from te_sched.codegen.target import Target
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.builder.local_builder import LocalBuilder
-from te_sched.tuning.artifacts import Artifact, remove_build_dir
+from te_sched.tuning.artifacts import Artifact, remove_artifact
 from te_sched.tuning.cluster import Calls
 
 
@@ -55,4 +55,4 @@ def _built(
     try:
         return Artifact(result.artifact_path), None
     finally:
-        remove_build_dir(result.artifact_path)
+        remove_artifact(result.artifact_path)

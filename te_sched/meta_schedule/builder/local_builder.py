@@ -13,7 +13,7 @@ from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderRe
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker, half_of_memory
 from te_sched.signatures import checked
 from te_sched.tuning.artifacts import export as default_export
-from te_sched.tuning.artifacts import remove_build_dir
+from te_sched.tuning.artifacts import remove_artifact
 from te_sched.tuning.workers import Failure, outcome_of, with_switches
 from te_sched.worker_pool import WorkerPool
 
@@ -77,7 +77,7 @@ class LocalBuilder(Builder):
         except BaseException:  # Ctrl-C
             for future in futures:
                 if not future.cancel() and future.done() and future.exception() is None:
-                    remove_build_dir(future.result())
+                    remove_artifact(future.result())
             raise
 
     def _result(self, future: Future[str]) -> BuilderResult:

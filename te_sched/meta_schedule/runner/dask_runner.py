@@ -12,7 +12,7 @@ from te_sched.locks import new_lock
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
 from te_sched.meta_schedule.runner.local_runner import LocalRunner
-from te_sched.tuning.artifacts import Artifact, remove_build_dir, temporary_folder
+from te_sched.tuning.artifacts import Artifact, remove_artifact, temporary_folder
 from te_sched.tuning.cluster import Calls
 
 
@@ -79,7 +79,7 @@ def _measured(
         (future,) = runner.run([RunnerInput(path, device_type, infos, reference)])
         result = future.result()
     finally:
-        remove_build_dir(path)
+        remove_artifact(path)
     return result.run_secs, result.error_msg, result.machine
 
 
