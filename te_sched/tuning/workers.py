@@ -36,6 +36,23 @@ def _call(switches: Mapping[str, Any], function: Callable[..., _T], *args: Any) 
         return function(*args)
 
 
+def loading(
+    function: Callable[..., object], initializer: Callable[[], object] | None = None
+) -> Callable[[], None]:
+    """An initializer of workers: the module of a function is loaded when a worker starts, outside
+    of the limits of time of calls. Then another initializer is called.
+    """
+    return partial(_begin, function, initializer)
+
+
+def _begin(
+    function: Callable[..., object], initializer: Callable[[], object] | None = None
+) -> None:
+    del function  # it is here, so that its module is loaded
+    if initializer is not None:
+        initializer()
+
+
 class FailureKind(Enum):
     """How a call failed."""
 

@@ -1,12 +1,14 @@
 """Calls under the switches of the caller, and how they fail."""
 
+import os
 import pickle
+import time
 
 import pytest
 
 import te_sched
 from te_sched.errors import WrongAnswerError
-from te_sched.tuning.workers import Failure, FailureKind, outcome_of, with_switches
+from te_sched.tuning.workers import Failure, FailureKind, loading, outcome_of, with_switches
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
 
@@ -29,6 +31,19 @@ def test_a_restarted_pool_makes_calls_again():
         assert pool.submit(function).result() == 5
         pool.restart()
         assert pool.submit(abs, -3).result() == 3
+
+
+def wait_for_its_module():
+    time.sleep(1.2)
+    os.environ["TE_SCHED_TEST_WORKER"] = "is ready"
+
+
+def test_workers_load_modules_outside_of_the_limits_of_calls():
+    with WorkerPool(1, 1.0, None, loading(steps, wait_for_its_module)) as pool:
+        assert pool.submit(os.getenv, "TE_SCHED_TEST_WORKER").result() == "is ready"
+    with WorkerPool(1, 60, None, loading(steps)) as pool:
+        loaded = pool.submit(eval, f"{__name__!r} in __import__('sys').modules").result()
+        assert loaded
 
 
 def raising(error):

@@ -31,7 +31,7 @@ from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.tuning.artifacts import temporary_folder
 from te_sched.tuning.timing import TimingOptions
-from te_sched.tuning.workers import Failure, FailureKind, outcome_of, with_switches
+from te_sched.tuning.workers import Failure, FailureKind, loading, outcome_of, with_switches
 from te_sched.worker_pool import WorkerPool
 
 __all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "measure_option"]
@@ -103,7 +103,8 @@ class WorkerBuilder(MeasureBuilder):
                 'use "default", or a function like te_sched.contrib.cc.create_shared',
             )
         self._fcompile: Callable[..., Any] | None = build_func if callable(build_func) else None
-        self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or machine_memory())
+        limit = memory_limit or machine_memory()
+        self.executor: Any = WorkerPool(self.n_parallel, timeout, limit, loading(build_candidate))
         self._folder = temporary_folder(_PREFIX)
 
     def set_task(self, task: Task, build_kwargs: Mapping[str, Any] | None = None) -> None:
@@ -200,7 +201,8 @@ class WorkerRunner(MeasureRunner):
         self._cooldown = cooldown_interval
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
-        self.executor: Any = WorkerPool(1, timeout, memory_limit or machine_memory())
+        limit = memory_limit or machine_memory()
+        self.executor: Any = WorkerPool(1, timeout, limit, loading(run_candidate))
         self._folder = temporary_folder(_PREFIX)
         self._tasks = itertools.count()
         self._reference = ""

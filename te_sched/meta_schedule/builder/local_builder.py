@@ -14,7 +14,7 @@ from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker,
 from te_sched.signatures import checked
 from te_sched.tuning.artifacts import export as default_export
 from te_sched.tuning.artifacts import remove_artifact
-from te_sched.tuning.workers import Failure, outcome_of, with_switches
+from te_sched.tuning.workers import Failure, loading, outcome_of, with_switches
 from te_sched.worker_pool import WorkerPool
 
 _Function = str | Callable[..., Any] | None
@@ -58,7 +58,7 @@ class LocalBuilder(Builder):
         self.timeout_sec = timeout_sec
         self._functions = (f_build, f_export)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._pool = WorkerPool(max_workers, timeout_sec, limit, initializer)
+        self._pool = WorkerPool(max_workers, timeout_sec, limit, loading(built, initializer))
 
     def close(self) -> None:
         """End the workers; `build` starts new ones."""

@@ -24,7 +24,7 @@ from te_sched.meta_schedule.runner.measuring import measured, save_reference, ti
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker, half_of_memory
 from te_sched.signatures import checked
 from te_sched.tuning.gpu_model import MODEL, is_modeled
-from te_sched.tuning.workers import Failure, outcome_of, with_switches
+from te_sched.tuning.workers import Failure, loading, outcome_of, with_switches
 from te_sched.worker_pool import WorkerPool
 
 _Function = str | Callable[..., Any] | None
@@ -89,7 +89,7 @@ class LocalRunner(Runner):
         self.cooldown_sec, self.alloc_repeat = cooldown_sec, alloc_repeat
         self._functions = (f_alloc_argument, f_run_evaluator, f_cleanup)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._pool = WorkerPool(1, timeout_sec, limit, initializer)
+        self._pool = WorkerPool(1, timeout_sec, limit, loading(measured, initializer))
         self._references: dict[str, Future[float]] = {}
 
     def close(self) -> None:
