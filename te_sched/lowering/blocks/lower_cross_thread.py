@@ -40,6 +40,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.stmt import AttrStmt, BufferStore, Evaluate, For, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, variables_of
 from te_sched.lowering.statements import sequence
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, values_of_kind
 from te_sched.tensorir.updates import update_of
 
 _FIRST = (IntImm(0),)
@@ -111,7 +112,7 @@ class _CrossThreadReductions(StatementMapper):
         """The thread loops over which a block reduces."""
         if node.block.init is None:
             return []
-        used = _used(node, "CommReduce")
+        used = values_of_kind(node, REDUCTION)
         found = [one for one in self.loops if one.thread_binding is not None]
         threads = [one for one in found if one.loop_var in used]
         for one in threads:
@@ -127,14 +128,14 @@ class _CrossThreadReductions(StatementMapper):
 
     def _reduce(self, node: BlockRealize, threads: list[For]) -> Stmt:
         """The part of a reduction that replaces its block."""
-        used = _used(node, "CommReduce")
+        used = values_of_kind(node, REDUCTION)
         related = [one for one in self.loops if one.loop_var in used]
         serial = [one for one in related if one.thread_binding is None]
         place = serial[0] if serial else None
         first = self.loops.index(place if place is not None else threads[0])
         outermost = self.loops.index(related[0])
         others = [one for one in self.loops[outermost:] if one.loop_var not in used]
-        spatial = _used(node, "DataPar")
+        spatial = values_of_kind(node, SPATIAL)
         if any(
             (one.loop_var in spatial and self.loops.index(one) > first)
             or (one.thread_binding is None and not ops.is_const(one.extent, 1))
@@ -179,7 +180,7 @@ class _CrossThreadReductions(StatementMapper):
         conditions = [
             (f"iterator {axis.var.name} is at its start", ops.equal(value, axis.dom.min))
             for axis, value in pairs
-            if axis.kind == "CommReduce" and axis.dom is not None
+            if axis.kind == REDUCTION and axis.dom is not None
         ]
         conditions += [
             ("its condition holds", part)
@@ -236,12 +237,6 @@ class _CrossThreadReductions(StatementMapper):
             binding = replace(loop.thread_binding, var=Var("", var.dtype))
             result = replace(loop, loop_var=var, thread_binding=binding, body=result)
         return result
-
-
-def _used(node: BlockRealize, kind: str) -> set[Var]:
-    """The variables in the values of the iterators of a kind."""
-    pairs = zip(node.block.iter_vars, node.iter_values, strict=True)
-    return variables_of(*[value for axis, value in pairs if axis.kind == kind])
 
 
 def _local(buffer: Buffer, prefix: str) -> Buffer:
@@ -339,7 +334,7 @@ def _written_back(one: _Reduction) -> Stmt:
     """The block that stores the result, executed by the first thread, or by each for registers."""
     block = one.realize.block
     pairs = zip(block.iter_vars, one.realize.iter_values, strict=True)
-    kept = [(axis, value) for axis, value in pairs if axis.kind == "DataPar"]
+    kept = [(axis, value) for axis, value in pairs if axis.kind == SPATIAL]
     fresh = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in kept}
     axes = [IterVar(axis.dom, fresh[axis.var], axis.kind, axis.thread_tag) for axis, _ in kept]
     reduced = {loop.loop_var for loop in (*one.threads, *one.serial)}

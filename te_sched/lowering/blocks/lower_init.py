@@ -17,6 +17,7 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.stmt import IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lowering.statements import sequence
+from te_sched.tensorir.facts.axes import REDUCTION
 
 
 def lower_init(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -34,7 +35,7 @@ class _Initializations(StatementMapper):
         conditions = [
             ops.equal(axis.var, axis.dom.min)
             for axis in block.iter_vars
-            if axis.kind == "CommReduce" and axis.dom is not None
+            if axis.kind == REDUCTION and axis.dom is not None
         ]
         init = block.init
         if conditions:

@@ -20,6 +20,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 from te_sched.lowering.blocks.conditional_writes import ConditionalWrites
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 
 _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
@@ -144,8 +145,8 @@ class _Search:
         if not self.is_carried:
             return
         axes = list(zip(block.iter_vars, realize.iter_values, strict=True))
-        opaque = [value for axis, value in axes if axis.kind not in ("DataPar", "CommReduce")]
-        carried = [value for axis, value in axes if axis.kind != "DataPar"]
+        opaque = [value for axis, value in axes if axis.kind not in (SPATIAL, REDUCTION)]
+        carried = [value for axis, value in axes if axis.kind != SPATIAL]
         outer = _outside_loops(path, variables_of(*opaque))
         if outer is not None:
             for region in block.reads:

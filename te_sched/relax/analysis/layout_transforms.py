@@ -31,9 +31,8 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import children, substitute, variables_of, walk
 from te_sched.signatures import checked
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
 from te_sched.tir.index_map import IndexMap as _make_index_map
-
-_SPATIAL, _REDUCTION = "DataPar", "CommReduce"
 
 
 @checked
@@ -163,9 +162,9 @@ class _Accesses:
     def __init__(self, block: Block) -> None:
         self._accesses = [one for one in walk(block) if isinstance(one, BufferLoad | BufferStore)]
         self._domains = {one.var: one.dom for one in block.iter_vars if one.dom is not None}
-        self._spatial = {one.var for one in block.iter_vars if one.kind == _SPATIAL}
+        self._spatial = {one.var for one in block.iter_vars if one.kind == SPATIAL}
         kinds = {one.kind for one in block.iter_vars}
-        self._is_known = kinds <= {_SPATIAL, _REDUCTION} and len(self._domains) == len(
+        self._is_known = kinds <= {SPATIAL, REDUCTION} and len(self._domains) == len(
             block.iter_vars
         )
 

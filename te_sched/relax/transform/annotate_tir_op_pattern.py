@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferLoad, Expr, Var
@@ -19,6 +18,8 @@ from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.passes import ModulePass
+from te_sched.tensorir.facts.axes import REDUCTION
+from te_sched.tensorir.facts.computations import added_by, loads_multiplied
 
 ATTRIBUTE = "op_pattern"
 
@@ -87,7 +88,7 @@ def _computations(body: Any) -> list[Computation]:
         own = _without_blocks(part)
         inner = [one.block for one in own if isinstance(one, BlockRealize)]
         for block in inner:
-            axes = {one.var: one.kind == "CommReduce" for one in block.iter_vars}
+            axes = {one.var: one.kind == REDUCTION for one in block.iter_vars}
             visit(block.body, around | axes)
         writes = any(isinstance(one, BufferStore) for one in own)
         if writes or (not inner and part is not body):
@@ -173,35 +174,12 @@ def _is_window(load: BufferLoad, reduced: set[Var]) -> bool:
 
 def _is_product(stores: Sequence[BufferStore], target: Sequence[Expr]) -> bool:
     """Whether sums of products are written, of which each factor is read for several results."""
-    return all(_is_sum_of_products(one, target) for one in stores)
-
-
-def _is_sum_of_products(store: BufferStore, target: Sequence[Expr]) -> bool:
-    value = store.value
-    if not isinstance(value, E.Add) or not _reads_target(value.a, store):
-        return False
-    product = _uncast(value.b)
-    if not isinstance(product, E.Mul):
-        return False
-    factors = [_uncast(product.a), _uncast(product.b)]
+    factors = [loads_multiplied(added_by(store)) for store in stores]
     return all(
-        isinstance(one, BufferLoad) and not set(target) <= variables_of(*one.indices)
-        for one in factors
+        pair is not None
+        and not any(set(target) <= variables_of(*factor.indices) for factor in pair)
+        for pair in factors
     )
-
-
-def _reads_target(value: Expr, store: BufferStore) -> bool:
-    return (
-        isinstance(value, BufferLoad)
-        and value.buffer is store.buffer
-        and _are_same(value.indices, store.indices)
-    )
-
-
-def _uncast(value: Expr) -> Expr:
-    while isinstance(value, E.Cast):
-        value = value.value
-    return value
 
 
 def _are_same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:

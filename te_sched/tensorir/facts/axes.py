@@ -60,6 +60,12 @@ def letter_of(kind: str) -> str:
     return _LETTERS.get(kind, "O")
 
 
+def values_of_kind(realize: BlockRealize, kind: str) -> set[Var]:
+    """The variables in the values of the iterators of a kind."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    return variables_of(*[value for axis, value in pairs if axis.kind == kind])
+
+
 def bound_axes(realize: BlockRealize, loop: Var) -> list[IterVar]:
     """The iterators of a block whose values depend on a loop."""
     return [

@@ -24,7 +24,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, IfThenElse
-from te_sched.ir.structural import structural_equal
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, are_spatial
 
@@ -100,21 +100,26 @@ def is_transposition(block: Block) -> bool:
     return is_copy(block) and all(isinstance(index, Var | IntImm) for index in indices)
 
 
-def summand_of(block: Block) -> Expr | None:
-    """What a block adds to each element; None for other blocks."""
-    store = stored(block)
-    if store is None or not isinstance(store.value, Add):
+def added_by(store: BufferStore) -> Expr | None:
+    """What a store adds to its element; None for other stores."""
+    if not isinstance(store.value, Add):
         return None
     own = store.value.a
     if not isinstance(own, BufferLoad) or own.buffer is not store.buffer:
         return None
-    pairs = zip(own.indices, store.indices, strict=True)
-    return store.value.b if all(structural_equal(a, b) for a, b in pairs) else None
+    is_same = all(same(a, b) for a, b in zip(own.indices, store.indices, strict=True))
+    return store.value.b if is_same else None
 
 
-def factors_of(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
-    """The two factors of a sum of products, without their casts; None for other blocks."""
-    product = _uncast(summand_of(block)) if is_reduction(block) else None
+def summand_of(block: Block) -> Expr | None:
+    """What a block adds to each element; None for other blocks."""
+    store = stored(block)
+    return None if store is None else added_by(store)
+
+
+def loads_multiplied(value: Expr | None) -> tuple[BufferLoad, BufferLoad] | None:
+    """The two factors of a product of elements, without casts; None for other values."""
+    product = _uncast(value)
     if not isinstance(product, Mul):
         return None
     left, right = _uncast(product.a), _uncast(product.b)
@@ -123,8 +128,15 @@ def factors_of(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
     return left, right
 
 
+def factors_of(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
+    """The two factors of a sum of products, without casts; None for other blocks."""
+    return loads_multiplied(summand_of(block)) if is_reduction(block) else None
+
+
 def _uncast(value: Expr | None) -> Expr | None:
-    return value.value if isinstance(value, Cast) else value
+    while isinstance(value, Cast):
+        value = value.value
+    return value
 
 
 class ProductAxes(NamedTuple):

@@ -11,7 +11,14 @@ from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, SeqStmt
 from te_sched.ir.visitor import walk
 from te_sched.tensorir.blocks import output_buffers
-from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, are_spatial, bound_axes, extent_of
+from te_sched.tensorir.facts.axes import (
+    REDUCTION,
+    SPATIAL,
+    are_spatial,
+    bound_axes,
+    extent_of,
+    values_of_kind,
+)
 from te_sched.tensorir.state import BlockIndex, BlockKey
 
 
@@ -58,7 +65,8 @@ def kind_of_loop(index: BlockIndex, key: BlockKey, loop: Var) -> str:
 
 def loops_of_kind(index: BlockIndex, key: BlockKey, kind: str) -> list[Var]:
     """The loops around a block on which iterators of a kind depend, outermost first."""
-    return [loop for loop in index.loops_above(key) if kind in loop_kinds(index, key, loop)]
+    used = values_of_kind(index.realize(key), kind)
+    return [loop for loop in index.loops_above(key) if loop in used]
 
 
 def is_data_parallel(index: BlockIndex, loop: Var) -> bool:

@@ -19,7 +19,7 @@ from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, const_like, names_apart, of_block, of_loop
 from te_sched.tensorir.blocks import has_affine_binding, is_affine, loop_ranges, range_of
-from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL
+from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, values_of_kind
 from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import always_holds
@@ -415,8 +415,7 @@ def _check_commutes(
     realize = schedule.realize(block)
     if realize.block.init is None:
         return
-    both = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    reduced = variables_of(*[value for axis, value in both if axis.kind == REDUCTION])
+    reduced = values_of_kind(realize, REDUCTION)
     if [one for one in old if one in reduced] == [one for one in new if one in reduced]:
         return
     step = step_of(realize.block)

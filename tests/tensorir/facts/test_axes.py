@@ -54,3 +54,11 @@ def test_iterators_that_depend_on_a_loop():
     assert axes.bound_axes(realize, k.key)[0].var is depth.var
     assert axes.bound_axes(realize, i.key) == []
     assert row.kind == SPATIAL
+
+
+def test_variables_in_the_values_of_iterators_of_a_kind():
+    sch, _ = product()
+    i, j, k = [loop.key for loop in sch.get_loops("C")]
+    realize = sch.realize(sch.get_block("C").key)
+    assert axes.values_of_kind(realize, SPATIAL) == {i, j}
+    assert axes.values_of_kind(realize, REDUCTION) == {k}
