@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from te_sched.errors import AbsentNameError, OperandError, did_you_mean, listing
+from te_sched.errors import AbsentNameError, DeclarationError, OperandError, did_you_mean, listing
 
 
 class PublicMembers:
@@ -156,3 +156,9 @@ def _public(kind: type, names: Iterable[str]) -> list[str]:
     """The names without internal ones and without private ones; special ones of Python stay."""
     hidden = {name for base in kind.__mro__ for name in vars(base).get("_internal_members", ())}
     return [name for name in names if name not in hidden and (name[0] != "_" or name[:2] == "__")]
+
+
+def missing_method(owner: object, method: str) -> DeclarationError:
+    """The error of a method that a class of the user must have."""
+    name = type(owner).__name__
+    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")

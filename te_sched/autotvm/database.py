@@ -11,7 +11,7 @@ from typing import Any
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.record import Record, decode, encode, measure_str_key
-from te_sched.errors import DeclarationError
+from te_sched.public_members import missing_method
 from te_sched.signatures import checked
 
 _SEPARATOR = "$"
@@ -25,15 +25,15 @@ class RecordDatabase:
 
     def get(self, key: str) -> str | None:
         """The value of a key; None if there is none."""
-        raise _not_written(self, "get")
+        raise missing_method(self, "get")
 
     def set(self, key: str, value: str) -> None:
         """Set the value of a key."""
-        raise _not_written(self, "set")
+        raise missing_method(self, "set")
 
     def keys(self) -> Sequence[str]:
         """All keys."""
-        raise _not_written(self, "keys")
+        raise missing_method(self, "keys")
 
     def load(self, inp: MeasureInput, get_all: bool = False) -> Any:
         """The latest result of an input, None if there is none; all results, if `get_all`."""
@@ -69,11 +69,6 @@ Database = RecordDatabase
 
 def _key(inp: MeasureInput) -> str:
     return measure_str_key(inp)
-
-
-def _not_written(database: object, method: str) -> DeclarationError:
-    name = type(database).__name__
-    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
 
 
 class DummyDatabase(RecordDatabase):

@@ -4,7 +4,7 @@ products. Facts about blocks are those of `te_sched.tensorir.facts`. Must not kn
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +97,17 @@ def attempt(action: Any) -> bool:
     except ScheduleError:
         return False
     return True
+
+
+def inline_all(blocks: Iterable[BlockRV], *ways: Callable[[BlockRV], object]) -> list[BlockRV]:
+    """Inline blocks by the first of some primitives that is legal, as long as one is; the rest."""
+    left, count = list(blocks), -1
+    while len(left) != count:
+        count = len(left)
+        left = [
+            block for block in left if not any(attempt(lambda f=f, at=block: f(at)) for f in ways)
+        ]
+    return left
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from te_sched.runtime import ndarray as nd
 from te_sched.runtime.interrupts import TimeLimitError, time_limit
 from te_sched.story.model import Timing
 from te_sched.te.tensor import Tensor
+from te_sched.tuning.reference import agree
 
 STEP_SECONDS = 0.2  # of measuring one program
 BUDGET = 10.0  # seconds of measuring all programs
@@ -32,7 +33,6 @@ _LEAST_RUNS, _MOST_RUNS = 3, 200
 _ROUNDS = 3  # of the repetitions: in each, all programs run
 _READING = 2e-3  # seconds of one reading of the clock, in which calls follow each other
 _MOST_BYTES = 1 << 30  # of all arrays together
-_NEAR = {2: 2e-2, 4: 1e-3, 8: 1e-6}  # tolerance of floats, by their bytes
 
 Values = list[np.ndarray[Any, Any]]
 
@@ -244,7 +244,7 @@ class _Results:
 
     def _kind(self, distinct: Values, value: np.ndarray[Any, Any]) -> int:
         for kind, other in enumerate(distinct):
-            if _agree(value, other):
+            if agree(value, other):
                 return kind
         distinct.append(value)
         return len(distinct) - 1
@@ -283,11 +283,3 @@ def _random(arg: Tensor | Buffer, generator: np.random.Generator) -> np.ndarray[
     if dtypes.is_float(arg.dtype):
         return generator.uniform(0.0, 1.0, shape).astype(np.float32)
     return generator.integers(0, 2, shape)
-
-
-def _agree(new: np.ndarray[Any, Any], old: np.ndarray[Any, Any]) -> bool:
-    if new.dtype.kind != "f":
-        return bool(np.array_equal(new, old))
-    near = _NEAR[new.dtype.itemsize]
-    scale = float(np.max(np.abs(old), initial=0.0))
-    return bool(np.allclose(new, old, rtol=near, atol=near * scale, equal_nan=True))

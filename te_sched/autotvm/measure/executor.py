@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.public_members import missing_method
 
 
 class Executor:
@@ -13,5 +13,4 @@ class Executor:
 
     def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Begin a call; gives a future, whose `result()` is that of the call."""
-        name = type(self).__name__
-        raise DeclarationError(f"{name} has no method submit", "", f"write submit in {name}")
+        raise missing_method(self, "submit")

@@ -15,7 +15,7 @@ from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.processors import usable_processors
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, missing_method
 from te_sched.signatures import checked
 
 
@@ -113,7 +113,7 @@ class MeasureBuilder(PublicObject):
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult | MeasureResult]:
         """Build candidates; of those that fail the result is the MeasureResult."""
-        raise _not_written(self, "build")
+        raise missing_method(self, "build")
 
 
 class MeasureRunner(PublicObject):
@@ -144,16 +144,11 @@ class MeasureRunner(PublicObject):
         build_results: Sequence[BuildResult | MeasureResult],
     ) -> list[MeasureResult]:
         """Measure candidates that a builder has built."""
-        raise _not_written(self, "run")
+        raise missing_method(self, "run")
 
 
 Builder = MeasureBuilder
 Runner = MeasureRunner
-
-
-def _not_written(part: object, method: str) -> DeclarationError:
-    name = type(part).__name__
-    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
 
 
 class MeasureBatch(Protocol):

@@ -14,8 +14,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from te_sched.codegen.target import Target
-from te_sched.errors import DeclarationError
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, missing_method
 from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
@@ -45,10 +44,10 @@ class DispatchContext(PublicObject):
 
     def update(self, target: Target | None, workload: Any, cfg: ConfigSpace) -> None:
         """Use a configuration for a workload from now on."""
-        raise _not_written(self, "update")
+        raise missing_method(self, "update")
 
     def _query_inside(self, target: Target | None, workload: Any) -> Any:
-        raise _not_written(self, "_query_inside")
+        raise missing_method(self, "_query_inside")
 
     def __enter__(self) -> Self:
         self._outer.append(DispatchContext.current)
@@ -57,11 +56,6 @@ class DispatchContext(PublicObject):
 
     def __exit__(self, *exception: object) -> None:
         DispatchContext.current = self._outer.pop()
-
-
-def _not_written(context: DispatchContext, method: str) -> DeclarationError:
-    name = type(context).__name__
-    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
 
 
 class ApplyConfig(DispatchContext):

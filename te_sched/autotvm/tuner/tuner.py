@@ -22,7 +22,7 @@ from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.utils import format_si_prefix
 from te_sched.errors import DeclarationError, counted, warn
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, missing_method
 from te_sched.signatures import check_function, checked
 
 logger = logging.getLogger("autotvm")
@@ -58,21 +58,17 @@ class Tuner(PublicObject):
 
     def has_next(self) -> bool:
         """Whether there are configurations that were not tried."""
-        raise self._not_written("has_next")
+        raise missing_method(self, "has_next")
 
     def next_batch(self, batch_size: int) -> list[ConfigEntity]:
         """The configurations to measure next, at most `batch_size`."""
-        raise self._not_written("next_batch")
+        raise missing_method(self, "next_batch")
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Learn from measurements."""
 
     def load_history(self, data_set: Sequence[Any], min_seed_records: int = 500) -> None:
         """Learn from the records of a log, if there are at least `min_seed_records`."""
-
-    def _not_written(self, method: str) -> DeclarationError:
-        name = type(self).__name__
-        return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
 
     def set_error_threshold(self, threshold: int) -> None:
         """Set after how many errors in a row they are shown; by default 150."""

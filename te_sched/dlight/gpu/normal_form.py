@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from te_sched.dlight.structure import attempt, blocks_of, loop_of, node_of
+from te_sched.dlight.structure import blocks_of, inline_all, loop_of, node_of
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.index_map import IndexMap
@@ -95,14 +95,4 @@ def _without_units(node: Block) -> IndexMap:
 
 def inline_spatial(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV]:
     """Inline blocks where that is legal, into those that read them or that they read."""
-    left = list(blocks)
-    is_changed = True
-    while is_changed:
-        is_changed = False
-        for block in list(left):
-            if attempt(lambda one=block: sch.compute_inline(one)) or attempt(
-                lambda one=block: sch.reverse_compute_inline(one)
-            ):
-                left.remove(block)
-                is_changed = True
-    return left
+    return inline_all(blocks, sch.compute_inline, sch.reverse_compute_inline)

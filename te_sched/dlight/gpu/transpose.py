@@ -8,7 +8,7 @@ from te_sched.codegen.target import Target
 from te_sched.dlight.gpu.access import access_of
 from te_sched.dlight.gpu.base import GPURule, unroll
 from te_sched.dlight.gpu.normal_form import iterators_of, kinds_of, normalize
-from te_sched.dlight.structure import attempt, node_of
+from te_sched.dlight.structure import inline_all, node_of
 from te_sched.ir.expr import BufferLoad
 from te_sched.ir.stmt import BufferStore
 from te_sched.tensorir.facts.computations import is_copy
@@ -60,13 +60,7 @@ class Transpose(GPURule):
         sch.unroll(inner)
         sch.storage_align(copy, 0, axis=0, factor=32, offset=1)
         unroll(sch, by)
-        left = list(before)
-        while left:
-            done = [one for one in left if attempt(lambda at=one: sch.compute_inline(at))]
-            if not done:
-                return None
-            left = [one for one in left if one not in done]
-        return sch
+        return None if inline_all(before, sch.compute_inline) else sch
 
 
 def _is_transpose(sch: Schedule, block: BlockRV) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from te_sched.errors import ScheduleError
+from te_sched.dlight.structure import attempt
 from te_sched.ir.blocks import Block
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
 from te_sched.tensorir.blocks import consumers, producers
@@ -66,10 +66,14 @@ class AutoInline(ScheduleRule):
         is_constant = self.inline_const_tensor and not own.reads
         if not is_constant and not is_spatial_function(sch, key) and not self._is_cheap(own):
             return [sch]
-        if self.into_consumer and consumers(sch, key) and _is_done(sch.compute_inline, block):
+        if (
+            self.into_consumer
+            and consumers(sch, key)
+            and attempt(lambda: sch.compute_inline(block))
+        ):
             return [sch]
         if self.into_producer and not is_constant and self._has_one_producer(sch, key):
-            _is_done(sch.reverse_compute_inline, block)
+            attempt(lambda: sch.reverse_compute_inline(block))
         return [sch]
 
     def _is_cheap(self, block: Block) -> bool:
@@ -89,12 +93,3 @@ class AutoInline(ScheduleRule):
 
     def _has_one_producer(self, sch: Schedule, key: BlockKey) -> bool:
         return len(producers(sch, key)) == 1
-
-
-def _is_done(inline: Callable[[BlockRV], None], block: BlockRV) -> bool:
-    """Whether a primitive accepts a block; one that is refused changes nothing."""
-    try:
-        inline(block)
-    except ScheduleError:
-        return False
-    return True
