@@ -37,7 +37,7 @@ from te_sched.ir.verify import verify
 from te_sched.lazy_loading import load
 from te_sched.pass_context import FUNCTIONS, SCOPE, STAND_INS, PassContext
 from te_sched.pass_context import PassInfo as PassInfo
-from te_sched.public_members import PublicObject
+from te_sched.public_members import PublicObject, missing_method
 from te_sched.signatures import check_function, checked_value, raise_unbound
 
 _NAMES = {function: name for name, function in reversed(FUNCTIONS.items())}
@@ -236,7 +236,7 @@ class ModulePass(Pass):
         self, mod: IRModule, context: PassContext, /
     ) -> IRModule | Mapping[str, Any]:
         """The module after the pass, or its functions by name, as of `run`."""
-        raise without_method(self, "transform_module")
+        raise missing_method(self, "transform_module")
 
 
 class PrimFuncPass(Pass):
@@ -271,7 +271,7 @@ class PrimFuncPass(Pass):
         self, func: PrimFunc, mod: IRModule, context: PassContext, /
     ) -> PrimFunc | None:
         """The function after the pass, or None to remove it."""
-        raise without_method(self, "transform_function")
+        raise missing_method(self, "transform_function")
 
     def __repr__(self) -> str:
         return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
@@ -376,16 +376,6 @@ def info_of(
     )
 
 
-def without_method(kind: Any, method: str) -> DeclarationError:
-    """The error for a class of passes, or a pass, that lacks the method of its kind."""
-    name = getattr(kind, "__name__", type(kind).__name__)
-    return DeclarationError(
-        f"class {name} of a pass has no method {method}",
-        "",
-        f"define it: def {method}(self, ...), which returns what it is given, rewritten",
-    )
-
-
 def pass_of(kind: type[Any], transform: Any, method: str, info: PassInfo) -> Any:
     """A pass of a kind, from a user's function; or a class of them, from a user's class with the
     method of the kind.
@@ -399,7 +389,11 @@ def pass_of(kind: type[Any], transform: Any, method: str, info: PassInfo) -> Any
         check_function(transform, len(words), what, example)
         return _with_method(kind(), method, transform, info)
     if not hasattr(transform, method):
-        raise without_method(transform, method)
+        raise DeclarationError(
+            f"class {transform.__name__} of a pass has no method {method}",
+            "",
+            f"define it: def {method}(self, ...), which returns what it is given, rewritten",
+        )
 
     @functools.wraps(transform.__init__)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:

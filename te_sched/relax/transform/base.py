@@ -24,7 +24,8 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import IRModule
 from te_sched.pass_context import PassContext
-from te_sched.passes import Pass, PassInfo, info_of, pass_of, without_method
+from te_sched.passes import Pass, PassInfo, info_of, pass_of
+from te_sched.public_members import missing_method
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.signatures import checked
 
@@ -57,7 +58,7 @@ class FunctionPass(Pass):
         self, func: GraphFunction, mod: IRModule, context: PassContext, /
     ) -> GraphFunction:
         """The function after the pass."""
-        raise without_method(self, "transform_function")
+        raise missing_method(self, "transform_function")
 
 
 class DataflowBlockPass(FunctionPass):
@@ -80,7 +81,7 @@ class DataflowBlockPass(FunctionPass):
         self, block: DataflowBlock, mod: IRModule, context: PassContext, /
     ) -> BindingBlock:
         """The block after the pass."""
-        raise without_method(self, "transform_dataflowblock")
+        raise missing_method(self, "transform_dataflowblock")
 
 
 class _Blocks(PyExprMutator):

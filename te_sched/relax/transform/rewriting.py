@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.ir.graph import GraphFunction
-from te_sched.passes import without_method
+from te_sched.public_members import missing_method
 from te_sched.relax.dpl.pattern import DFPattern
 from te_sched.relax.dpl.rewrite import PatternMatchingRewriter, Rewriter
 from te_sched.relax.struct_info import sizes_of
@@ -30,7 +30,7 @@ class RulesPass(FunctionPass):
 
     def rules(self, func: GraphFunction) -> Rules:
         """The rules for a function."""
-        raise without_method(self, "rules")
+        raise missing_method(self, "rules")
 
 
 def shape_of_value(value: Any) -> tuple[Any, ...] | None:

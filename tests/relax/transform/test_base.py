@@ -113,9 +113,9 @@ def test_passes_reject_other_options_and_classes_without_a_method():
         transform.ToNonDataflow(3)
     with pytest.raises(ParameterError, match="FunctionPass takes 0 arguments by position, got 2"):
         FunctionPass(lambda func, mod, context: func, None)
-    with pytest.raises(DeclarationError, match="FunctionPass of a pass has no method transform_f"):
+    with pytest.raises(DeclarationError, match="FunctionPass has no method transform_f"):
         FunctionPass()(_module())
-    with pytest.raises(DeclarationError, match="BlockPass of a pass has no method transform_data"):
+    with pytest.raises(DeclarationError, match="BlockPass has no method transform_data"):
         DataflowBlockPass()(_module())
 
 
