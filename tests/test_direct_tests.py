@@ -12,22 +12,14 @@ import pytest
 import te_sched
 
 PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
+PACKAGES = (
+    *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
+    *("tensorir/facts", "tuning"),
+    *("views", "story", "cli", "compat", "contrib", "tools"),
+)
 MODULES = [
     path.relative_to(PACKAGE)
-    for folder in (
-        "ir",
-        "arith",
-        "schedule",
-        "lowering",
-        "tir",
-        "script",
-        "views",
-        "story",
-        "cli",
-        "compat",
-        "tensorir/facts",
-        "tuning",
-    )
+    for folder in PACKAGES
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if path.name != "__init__.py"
 ]

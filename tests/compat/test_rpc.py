@@ -36,3 +36,13 @@ def test_paths_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
 def test_other_machines_are_refused() -> None:
     with pytest.raises(TeSchedError, match="cannot connect to 'host':9090"):
         rpc.connect("host", 9090)
+
+
+def test_a_session_rejects_files_that_are_not_there():
+    session = rpc.LocalSession()
+    session.upload(b"content", "file")
+    assert session.download("file") == b"content"
+    with pytest.raises(CallError, match=r"upload nothing(.|\n)*No such file"):
+        session.upload("nothing")
+    with pytest.raises(CallError, match=r"download .*nothing(.|\n)*No such file"):
+        session.download("nothing")

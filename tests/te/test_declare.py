@@ -4,12 +4,6 @@ import pytest
 
 from te_sched import te, tir
 from te_sched.errors import DeclarationError, TruthError
-from te_sched.ir import expr as E
-
-
-@pytest.fixture
-def A():
-    return te.placeholder((4, 5), name="A")
 
 
 def test_placeholder_defaults():
@@ -29,12 +23,6 @@ def test_compute_names_axes_after_parameters(A):
     assert names(lambda: A[0, 0], shape=()) == []
 
 
-def test_compute_input_tensors_in_order_of_use(A):
-    I = te.placeholder((4,), "int32", name="I")  # noqa: E741
-    C = te.compute((4,), lambda i: A[I[i], 0] + A[i, 1])
-    assert C.op.input_tensors == (I, A)
-
-
 def test_compute_of_several_values(A):
     total, double = te.compute((4,), lambda i: (A[i, 0], A[i, 1] * 2), name="B")
     assert (total.name, double.name) == ("B.v0", "B.v1")
@@ -44,30 +32,6 @@ def test_compute_of_several_values(A):
 def test_compute_of_a_constant_has_its_type():
     assert te.compute((2,), lambda i: 3).dtype == "int32"
     assert te.compute((2,), lambda i: 3.0).dtype == "float32"
-
-
-def test_slices_read_elements(A):
-    load = te.compute((4, 5), lambda i, j: A[i][j]).op.body[0]
-    assert type(load) is E.ProducerLoad
-    assert load.producer is A
-
-
-def test_tensor_without_dimensions_is_its_element(A):
-    s = te.compute((), lambda: A[0, 1])
-    assert type(te.compute((3,), lambda i: s + 1).op.body[0].a) is E.ProducerLoad
-
-
-def test_replace_inputs_leaves_others_alone(A):
-    B, C = te.placeholder((4, 5)), te.compute((4, 5), lambda *i: A(*i))
-    assert C.op.replace_inputs({B: A}) is C.op
-    assert C.op.replace_inputs({A: B}).input_tensors == (B,)
-
-
-def test_tag_scope_tags(A):
-    with te.tag_scope("injective"):
-        assert te.compute((4,), lambda i: A[i, 0]).op.tag == "injective"
-        with pytest.raises(DeclarationError, match="an operation has one tag"):
-            te.compute((4,), lambda i: A[i, 0], tag="x")
 
 
 @pytest.mark.parametrize("extent", [0, 1, 2**31 - 1])
@@ -119,21 +83,6 @@ def test_compute_rejects(shape, function, match):
 def test_errors_name_the_users_line(A):
     with pytest.raises(DeclarationError, match=r"where: .*test_declare\.py:\d+"):
         te.compute((4,), lambda i: A[i])
-
-
-@pytest.mark.parametrize(
-    ("index", "match"),
-    [
-        (lambda A: A[0], "tensor A has 2 dimensions but 1 index given"),
-        (lambda A: A[0, 1, 2], "tensor A has 2 dimensions but 3 indices given"),
-        (lambda A: A[0.5, 1], "index 0 of tensor A has dtype "),
-        (lambda A: A["i", 1], "index 0 of tensor A has dtype "),
-        (lambda A: A, "index it"),
-    ],
-)
-def test_indexing_rejects(A, index, match):
-    with pytest.raises(DeclarationError, match=match):
-        te.compute((4,), lambda i: index(A) + 1)
 
 
 def test_comparing_axes_in_a_function_is_no_truth_value():

@@ -1,15 +1,9 @@
-"""What print shows of tensors and of their parts: TVM's text."""
+"""Operations: their inputs, axes and texts."""
 
 import pytest
 
 from te_sched import te, tir
 from te_sched.errors import PositionError
-
-
-def test_tensors_and_shapes():
-    a = te.placeholder((3, te.var("n")), name="a")
-    assert str(a) == "Tensor(shape=[3, n], op.name=a)"
-    assert str(a.shape) == "[3, n]"
 
 
 def test_parts_of_a_computation():
@@ -20,23 +14,6 @@ def test_parts_of_a_computation():
     assert str(b.op.reduce_axis) == '[T.iter_var(k, T.Range(0, 4), "CommReduce", "")]'
     assert str(b.op.body).startswith("[T.reduce(")
     assert str(b.op.input_tensors) == "[Tensor(shape=[3, 4], op.name=a)]"
-
-
-def test_indices_out_of_range_name_what_there_is():
-    a = te.placeholder((3, te.var("n")), name="a")
-    b = te.compute((3, 4), lambda i, j: a[i, j], name="b")
-    for values, index, why in (
-        (b.op.axis, 2, "there are 2 axes: i, j"),
-        (b.op.axis, -3, "there are 2 axes: i, j"),
-        (a.shape, 5, "there are 2 values: 3, n"),
-        (b.op.input_tensors, 1, r"there is 1 value: Tensor\(.*name=a\)"),
-        (a.op.input_tensors, 0, "there are no values"),
-    ):
-        with pytest.raises(PositionError, match=f"index {index} is out of range(.|\n)*{why}") as at:
-            values[index]
-        assert isinstance(at.value, IndexError)
-        assert at.value.about[-1].file == __file__
-    assert [*b.op.axis] == [b.op.axis[0], b.op.axis[-1]]
 
 
 def test_operations_without_axes_tell_the_reason():
@@ -69,3 +46,15 @@ def test_operations_without_axes_tell_the_reason():
         assert why in caught.value.why
         assert help in caught.value.help
         assert f"{what} (declared at {__file__}:" in caught.value.where
+
+
+def test_compute_input_tensors_in_order_of_use(A):
+    I = te.placeholder((4,), "int32", name="I")  # noqa: E741
+    C = te.compute((4,), lambda i: A[I[i], 0] + A[i, 1])
+    assert C.op.input_tensors == (I, A)
+
+
+def test_replace_inputs_leaves_others_alone(A):
+    B, C = te.placeholder((4, 5)), te.compute((4, 5), lambda *i: A(*i))
+    assert C.op.replace_inputs({B: A}) is C.op
+    assert C.op.replace_inputs({A: B}).input_tensors == (B,)

@@ -3,49 +3,10 @@
 import numpy as np
 import pytest
 
-import te_sched
 from te_sched import build, lower, te, tir
 from te_sched.errors import DeclarationError
-from te_sched.te.hybrid import runtime, script
-
-SIZES = {"n": 9, "m": 4}
-
-
-def check(function, *args, sizes=None):
-    """The operation on random arrays against the script run by Python."""
-    outs = function(*args)
-    outs = outs if isinstance(outs, list) else [outs]
-    params = [arg for arg in args if isinstance(arg, te.Tensor | type(te.var()))]
-    module = build(te.create_schedule([outs[0].op]), [*params, *outs])
-    concrete = [_concrete(arg) for arg in args]
-    expected = function(*concrete)
-    expected = expected if isinstance(expected, tuple) else (expected,)
-    found = [np.zeros_like(one) for one in expected]
-    module(
-        *(one for one, arg in zip(concrete, args, strict=True) if any(arg is p for p in params)),
-        *found,
-    )
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
-
-
-def _concrete(arg):
-    if isinstance(arg, te.Tensor):
-        shape = [_concrete(extent) for extent in arg.shape]
-        return (np.random.rand(*shape) * 9 + 1).astype(arg.dtype)
-    if hasattr(arg, "name"):
-        return SIZES[arg.name]
-    return getattr(arg, "value", arg)
-
-
-@script
-def outer(n, m, a, b):
-    """Every product."""
-    c = output_tensor((n, m), a.dtype)  # noqa: F821
-    for i in range(n):
-        for j in range(m):
-            c[i, j] = a[i] * b[j]
-    return c
+from te_sched.te.hybrid import script
+from tests.te.hybrid.checked import check, outer, refused
 
 
 def test_outer_product_of_symbolic_size():
@@ -160,19 +121,6 @@ def test_values_known_when_declared():
     np.testing.assert_allclose(found, weighted(values, [1, 2, 3], 5), rtol=1e-5)
 
 
-def test_scripts_call_scripts():
-    @script
-    def shifted(a, b):
-        c = outer(4, 4, a, b)
-        d = output_tensor(c.shape, c.dtype)  # noqa: F821
-        for i in range(4):
-            for j in range(4):
-                d[i, j] = c[i, j] + i * j
-        return d
-
-    check(shifted, te.placeholder((4,), name="a"), te.placeholder((4,), name="b"))
-
-
 def test_between_other_stages():
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
@@ -199,19 +147,13 @@ def test_threads_are_printed():
     assert "blockIdx_x * 16 + threadIdx_x" in text
 
 
-def _refused(function, match):
-    with pytest.raises(DeclarationError, match=match) as caught:
-        function(te.placeholder((4, 4), name="a"))
-    assert __file__ in str(caught.value)
-
-
 def test_script_rejects_a_write_of_an_input():
     @script
     def wrong(a):
         a[0, 0] = 1.0
         return a
 
-    _refused(wrong, r"hybrid script: inputs and constants cannot be written: a\[0, 0\] =")
+    refused(wrong, r"hybrid script: inputs and constants cannot be written: a\[0, 0\] =")
 
 
 def test_script_rejects_fractions_in_a_counter():
@@ -225,7 +167,7 @@ def test_script_rejects_fractions_in_a_counter():
             b[i] = total
         return b
 
-    _refused(wrong, "hybrid script: total has dtype int32, but the value float32: tot")
+    refused(wrong, "hybrid script: total has dtype int32, but the value float32: tot")
 
 
 def test_script_rejects_too_few_indices():
@@ -236,7 +178,7 @@ def test_script_rejects_too_few_indices():
             b[i] = a[i]
         return b
 
-    _refused(wrong, r"hybrid script: a has 2 dimensions but 1 indices are given: a\[i\]")
+    refused(wrong, r"hybrid script: a has 2 dimensions but 1 indices are given: a\[i\]")
 
 
 def test_script_rejects_while():
@@ -247,7 +189,7 @@ def test_script_rejects_while():
             b[0] = 1.0
         return b
 
-    _refused(wrong, "no While")
+    refused(wrong, "no While")
 
 
 def test_script_rejects_a_word_that_is_not_there():
@@ -257,7 +199,7 @@ def test_script_rejects_a_word_that_is_not_there():
         b[0] = nothing(a[0, 0])  # noqa: F821
         return b
 
-    _refused(wrong, "hybrid script: name nothing is not defined\n")
+    refused(wrong, "hybrid script: name nothing is not defined\n")
 
 
 def test_script_rejects_another_return():
@@ -267,25 +209,7 @@ def test_script_rejects_another_return():
         b[0] = 1.0
         return a
 
-    _refused(wrong, "something else than all its output tensors")
-
-
-def test_arguments_by_name_and_by_default():
-    @script
-    def scaled(a, factor, shift=1.0):
-        b = output_tensor(a.shape, a.dtype)  # noqa: F821
-        for i in range(a.shape[0]):
-            b[i] = a[i] * factor + shift
-        return b
-
-    a = te.placeholder((5,), name="a")
-    b = scaled(factor=2.0, a=a)
-    module = build(te.create_schedule(b.op), [a, b])
-    x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
-    module(x, y)
-    np.testing.assert_allclose(y, scaled(x, shift=1.0, factor=2.0))
-    with pytest.raises(DeclarationError, match="missing a required argument: 'factor'"):
-        scaled(a)
+    refused(wrong, "something else than all its output tensors")
 
 
 def test_variable_of_both_branches_is_known_after_them():
@@ -510,32 +434,6 @@ def test_body_is_over_tensors():
     assert str(realize).startswith('with T.realize(total[0:1], "global"):')
 
 
-def test_runtime_has_the_functions_of_scripts():
-    @script
-    def halves(a):
-        m = max_num_threads()  # noqa: F821
-        out = output_tensor(a.shape, a.dtype)  # noqa: F821
-        for t in bind("threadIdx.x", m):  # noqa: F821
-            for b in bind("blockIdx.x", ceil_div(a.shape[0], m)):  # noqa: F821
-                if b * m + t < a.shape[0]:
-                    out[b * m + t] = a[b * m + t] / 2.0
-        return out
-
-    values = np.random.rand(1500).astype("float32")
-    np.testing.assert_allclose(halves(values), values / 2)
-    with te_sched.target.Target("cuda"):
-        np.testing.assert_allclose(halves(values), values / 2)
-        text = str(halves(te.placeholder((1500,), name="a")).op.body)
-    assert 'T.launch_thread("threadIdx.x", 1024)' in text
-    assert 'T.launch_thread("blockIdx.x", 2)' in text
-    for name, value in runtime.HYBRID_GLOBALS.items():
-        assert getattr(runtime, name) is value
-        assert name not in halves.__globals__
-    np.testing.assert_allclose(runtime.sqrt(np.float32(4)), 2)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = runtime.nothing
-
-
 def test_script_rejects_a_lambda():
     with pytest.raises(
         DeclarationError, match=r"te\.hybrid\.script needs a Python .* got a lambda"
@@ -550,14 +448,3 @@ def test_script_rejects_an_async_function():
 
     with pytest.raises(DeclarationError, match="hybrid script wrong is not written as a `def`"):
         wrong(te.placeholder((4,), name="a"))
-
-
-def test_errors_of_what_a_script_calls_show_its_line():
-    @script
-    def wrong(a):
-        b = output_tensor((4,), "float32")  # noqa: F821
-        for i in range("x"):
-            b[i] = a[i]
-        return b
-
-    _refused(wrong, "hybrid script: TypeError: .*: for i in range")

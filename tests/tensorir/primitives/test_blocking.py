@@ -6,7 +6,7 @@ import pytest
 
 from te_sched.errors import ScheduleError
 from tests.tensorir.programs import BLOCKIZED, MATMUL
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 # What TVM 0.19 prints, with `va_o * 2 + (2 + va_o * 2 - 1 + 1 - va_o * 2)` simplified: that text
 # would not be the same after it is read.

@@ -13,7 +13,7 @@ from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
 from tests.tensorir.programs import GIVEN, MATMUL, STAGES, function
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 # What TVM 0.19 prints.
 STATED = """

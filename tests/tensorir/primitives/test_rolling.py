@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.tensorir.programs import ROLLED, function
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 # What TVM 0.19 prints.
 FOLDED = """

@@ -1,12 +1,11 @@
-"""Scans, operations made by statements, tensor intrinsics."""
+"""Scans."""
 
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import te
 from te_sched.errors import DeclarationError, ScheduleError
-from te_sched.ir.structural import structural_equal
 
 
 def declare_scan(**changes):
@@ -67,113 +66,6 @@ def test_scan_rejects_an_update_of_another_time():
     match = r"the update of scan scan has another first dimension \(the time\) t"
     with pytest.raises(DeclarationError, match=match):
         te.scan(init, update, state)
-
-
-def packed(ins, outs):
-    return tir.call_packed("f", *ins, *outs)
-
-
-def test_extern_makes_buffers_for_its_tensors():
-    A = te.placeholder((4, 5), name="A")
-    E = te.extern((4,), [A], packed, name="E")
-    assert (E.dtype, E.op.input_tensors) == ("float32", (A,))
-    assert E.op.output_placeholders[0].elem_offset.name == "elem_offset"
-
-
-def test_extern_of_several_outputs():
-    A = te.placeholder((4, 5))
-    E = te.extern([(4,), (5,)], [A], packed, dtype=["float32", "int8"], name="E")
-    assert [tensor.name for tensor in E] == ["E.v0", "E.v1"]
-    assert E[1].dtype == "int8"
-
-
-def test_extern_with_declared_buffers():
-    A = te.placeholder((4, 5))
-    Ab = tir.decl_buffer(A.shape, A.dtype, strides=[te.var("s"), 1])
-    E = te.extern((4,), [A], packed, in_buffers=[Ab])
-    assert E.op.input_placeholders == (Ab,)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"inputs": []}, "extern E needs a dtype"),
-        ({"dtype": ["int8", "int8"]}, "extern E has 1 outputs but 2 dtypes"),
-        ({"fcompute": lambda ins, outs: None}, "returns None"),
-        (
-            {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
-            "buffer Ab of extern E for tensor A has 1 dimensions, expected 2",
-        ),
-        ({"inputs": [3]}, "an input of extern E is 3, expected a tensor"),
-        ({"shape": (-4,)}, "an extent of "),
-    ],
-)
-def test_extern_rejects(arguments, match):
-    given = {"shape": (4,), "inputs": [te.placeholder((4, 5), name="A")], "fcompute": packed}
-    with pytest.raises(DeclarationError, match=match):
-        te.extern(**{**given, **arguments}, name="E")
-
-
-def declare_intrinsic(fcompute, **more):
-    a, b = te.placeholder((16,), name="a"), te.placeholder((4, 16), name="b")
-    k = te.reduce_axis((0, 16), "k")
-    c = te.compute((4,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
-    return te.decl_tensor_intrin(c.op, fcompute, **more)
-
-
-def gemv(ins, outs, *scalars):
-    return tir.call_extern("int32", "f", outs[0].access_ptr("w"), ins[0].access_ptr("r"), *scalars)
-
-
-def test_tensor_intrin_buffers_are_inputs_then_outputs():
-    made = declare_intrinsic(gemv, default_buffer_params={"offset_factor": 4})
-    assert [buffer.name for buffer in made.buffers] == ["a", "b", "c"]
-    assert made.buffers[0].offset_factor == 4
-    assert made.reduce_init is None
-
-
-def test_tensor_intrin_of_three_statements():
-    made = declare_intrinsic(lambda i, o: (None, gemv(i, o), gemv(i, o)))
-    assert made.body is None
-    assert made.reduce_init is not None
-    assert structural_equal(made.reduce_init, made.reduce_update)
-
-
-def test_tensor_intrin_scalars():
-    s = te.var("s")
-    made = declare_intrinsic(lambda i, o, scalars: gemv(i, o, *scalars), scalar_params=[s])
-    assert made.scalar_params == (s,)
-    assert made.body.value.args[-1] is s
-
-
-@pytest.mark.parametrize(
-    ("fcompute", "match"),
-    [
-        (lambda i, o: None, "tensor intrinsic tensor_intrin has neither a body nor both a res"),
-        (lambda i, o: 3, "returns an int"),
-        (
-            lambda i, o: (gemv(i, o),) * 4,
-            "the function of tensor intrinsic tensor_intrin returns 4 stateme",
-        ),
-    ],
-)
-def test_tensor_intrin_rejects(fcompute, match):
-    with pytest.raises(DeclarationError, match=match):
-        declare_intrinsic(fcompute)
-
-
-def test_tensor_intrin_rejects_chains_and_placeholders():
-    a = te.placeholder((4,), name="a")
-    b = te.compute((4,), lambda i: a[i] + 1, name="b")
-    c = te.compute((4,), lambda i: b[i] + 1)
-    with pytest.raises(
-        DeclarationError, match="input b of tensor intrinsic tensor_intrin is computed, expected "
-    ):
-        te.decl_tensor_intrin(c.op, gemv)
-    with pytest.raises(
-        DeclarationError, match=r"tensor intrinsic tensor_intrin needs the operation of a te\.compu"
-    ):
-        te.decl_tensor_intrin(a.op, gemv)
 
 
 def scan_of(read, first=1):

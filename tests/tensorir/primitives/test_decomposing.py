@@ -12,7 +12,7 @@ from te_sched.errors import ScheduleError
 from te_sched.script import from_source
 from te_sched.tir import Schedule
 from tests.tensorir.programs import GIVEN, PADDING, function
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 # What TVM 0.19 prints.
 DIRECT = """

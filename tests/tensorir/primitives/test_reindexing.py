@@ -10,7 +10,7 @@ from te_sched import tir
 from te_sched.ir import structural_equal
 from te_sched.script import from_source
 from tests.tensorir.programs import BLOCKIZED, GIVEN, MATMUL, OTHERS, REINDEXED, function
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 CONVOLUTION = GIVEN + function(
     "A:10,4 W:3,4 C:8,2",

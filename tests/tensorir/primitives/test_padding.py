@@ -11,7 +11,7 @@ import te_sched
 from te_sched.script import from_source
 from te_sched.tir import Schedule
 from tests.tensorir.programs import GIVEN, MATMUL, PADDED
-from tests.tensorir.test_partitioning import check_same, loops, scheduled
+from tests.tensorir.schedules import check_same, loops, scheduled
 
 # What TVM 0.19 prints.
 PRODUCT = """
