@@ -15,7 +15,7 @@ PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
     *("tensorir/facts", "tuning"),
-    *("views", "story", "cli", "compat", "contrib", "tools"),
+    *("trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )
 MODULES = [
     path.relative_to(PACKAGE)

@@ -4,7 +4,7 @@ import contextlib
 
 import te_sched
 from te_sched import te
-from te_sched.trace.observing import Observer, observed_by, observers
+from te_sched.trace.observing import Observer, observed_by, observers, unobserved
 
 
 class Listener(Observer):
@@ -53,3 +53,10 @@ def test_observers_are_told_of_lowerings_that_fail():
         with contextlib.suppress(te_sched.TeSchedError):
             te_sched.lower(s, args[1:])
     assert [kind for kind, *_ in listener.heard] == ["created", "lowering"]
+
+
+def test_what_is_made_meanwhile_is_not_observed() -> None:
+    listener = Listener()
+    with observed_by(listener), unobserved():
+        program()
+    assert listener.heard == []
