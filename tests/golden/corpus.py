@@ -11,7 +11,7 @@ import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,13 +37,8 @@ class Program:
     @property
     def text(self) -> str:
         """The source, on the lines that it has in its file."""
-        text = self.path.read_text()
-        if self.path.suffix == ".py":
-            return text
-        ends = [*(found.start() for found in _PROGRAM.finditer(text)), len(text)]
-        begin = text.index(f"---- program {self.name}\n")
-        lines = text[begin : ends[ends.index(begin) + 1]].partition("\n")[2]
-        return "\n" * (text.count("\n", 0, begin) + 1) + lines
+        is_alone = self.path.suffix == ".py"
+        return self.path.read_text() if is_alone else texts_in(self.path)[self.name]
 
     @cached_property
     def module(self) -> ModuleType:
@@ -80,6 +75,18 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+@cache
+def texts_in(path: Path) -> dict[str, str]:
+    """The programs of a file by name, each on the lines that it has there."""
+    text = path.read_text()
+    heads = list(_PROGRAM.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return {
+        head[1]: "\n" * text.count("\n", 0, head.end()) + text[head.end() : end]
+        for head, end in zip(heads, ends, strict=True)
+    }
+
+
 def executed(name: str, text: str, path: Path) -> ModuleType:
     """The module of a text that stands in a file."""
     module = ModuleType(f"corpus_{name}")
@@ -94,7 +101,7 @@ def programs(*families: str) -> list[Program]:
         Program(family, name, path)
         for family in families or FAMILIES
         for path in sorted([*(HERE / family).glob("*.py"), *(HERE / family).glob("*.txt")])
-        for name in ([path.stem] if path.suffix == ".py" else _PROGRAM.findall(path.read_text()))
+        for name in ([path.stem] if path.suffix == ".py" else texts_in(path))
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from tests.golden.corpus import load
+from tests.golden.corpus import executed, texts_in
 from tests.peer.differential import campaign, tensorir
 from tests.peer.differential.generate import generate
 from tests.peer.differential.minimize import candidates, minimize, minimize_text
@@ -19,12 +19,12 @@ from tests.peer.differential.outcome import judge, without_store_guards
 from tests.peer.differential.program import load_text
 from tests.sampling import IS_CAMPAIGN
 
-REGRESSIONS = sorted((pathlib.Path(__file__).parent / "regressions").glob("*.py"))
+REGRESSIONS = pathlib.Path(__file__).with_name("regressions.txt")
 
 
-@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
-def test_program_that_failed_once(path: pathlib.Path) -> None:
-    outcome = judge(load(path))
+@pytest.mark.parametrize("name", texts_in(REGRESSIONS))
+def test_program_that_failed_once(name: str) -> None:
+    outcome = judge(executed(name, texts_in(REGRESSIONS)[name], REGRESSIONS))
     assert not outcome.is_failure, outcome
 
 
