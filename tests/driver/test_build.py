@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched import relax, te, tir
 from te_sched.driver import build
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError, TeSchedError
@@ -135,3 +136,13 @@ def test_what_is_not_a_program_is_refused_with_what_makes_one() -> None:
                 call(tir.Schedule(module))
     with pytest.raises(DeclarationError, match=r"a tir.Schedule(.|\n)*: sch.mod"):
         tune_tir(tir.Schedule(module), "llvm", work_dir="", max_trials_global=1)
+
+
+def test_bound_buffers_are_arguments() -> None:
+    B = te.placeholder((8,), name="B")
+    C = te.compute((8,), lambda i: B[i] + 1, name="C")
+    buffer = tir.decl_buffer((8,), name="buffer")
+    module = te_sched.build(te.create_schedule(C.op), iter([B, buffer]), binds={C: buffer})
+    out = np.zeros(8, "float32")
+    module(np.ones(8, "float32"), out)
+    np.testing.assert_array_equal(out, 2)

@@ -175,3 +175,15 @@ def test_threads_compute_all_of_their_own_memory(scope: str, tag: str) -> None:
     out = te_sched.nd.array(np.zeros_like(array), device)
     te_sched.build(s, [A, C], "cuda")(te_sched.nd.array(array, device), out)
     np.testing.assert_array_equal(out.numpy(), (array + 1) * 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (1, 1)])
+def test_fused_axes_may_be_empty(shape: tuple[int, int]) -> None:
+    source = te.placeholder(shape, name="source")
+    twice = te.compute(shape, lambda i, j: source[i, j] * 2, name="twice")
+    s = te.create_schedule(twice.op)
+    outer, _ = s[twice].split(s[twice].fuse(*twice.op.axis), 5)
+    s[twice].parallel(outer)
+    out = np.zeros(shape, "float32")
+    te_sched.build(s, [source, twice])(np.ones(shape, "float32"), out)
+    np.testing.assert_array_equal(out, 2)

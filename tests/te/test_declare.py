@@ -1,7 +1,11 @@
 """placeholder, compute and axes: what they make and what they refuse."""
 
+from __future__ import annotations
+
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched import te, tir
 from te_sched.errors import DeclarationError, TruthError
 
@@ -189,3 +193,12 @@ def test_a_condition_is_refused_with_the_scope_of_a_builder() -> None:
     ib = tir.ir_builder.create()
     with ib.for_range(0, 8, name="i") as i, pytest.raises(TruthError, match=r"ib.if_scope\("):
         bool(i < 4)
+
+
+def test_numpy_data_types_and_shapes_are_taken() -> None:
+    for dtype in (np.float32, np.dtype("float32"), "float32"):
+        assert te.placeholder(np.array([2, 3]), dtype=dtype).dtype == "float32"
+        assert te.const(1, dtype).dtype == "float32"
+    assert te.placeholder((2,), dtype=bool).dtype == te.placeholder((2,), "uint1").dtype == "bool"
+    assert te.reduce_axis(te_sched.Range(te.const(0), te.const(3))).dom.extent.value == 3
+    assert te.reduce_axis(te_sched.Range(0, 3)).dom.extent.value == 3  # type: ignore[arg-type]

@@ -8,11 +8,15 @@ import math
 import numpy as np
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from tests.codegen.programs import build, elementwise
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
 N = 64
 
 
@@ -160,3 +164,16 @@ def test_every_float16_converts(target: str) -> None:
         for values in (singles, between, ties.astype("float32")):
             module(values, back)
             np.testing.assert_array_equal(back, values.astype("float16"))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_numbers_are_divided_as_such(dtype: str) -> None:
+    high = np.iinfo(dtype).max
+    values = np.array([high, high - 1, 200, 7], dtype)
+    divisors = np.array([2, high, 130, 3], dtype)
+    a, b = te.placeholder((4,), dtype, name="a"), te.placeholder((4,), dtype, name="b")
+    for function, expected in ((te.floordiv, values // divisors), (te.floormod, values % divisors)):
+        c = te.compute((4,), lambda i, f=function: f(a[i], b[i]), name="c")
+        out = np.zeros(4, dtype)
+        te_sched.build(te.create_schedule(c.op), [a, b, c])(values, divisors, out)
+        np.testing.assert_array_equal(out, expected)
