@@ -27,7 +27,7 @@ from te_sched import te
 from te_sched.codegen.llvm import machine, quirks
 from te_sched.codegen.target import Target
 from tests.codegen import test_llvm_options as options
-from tests.codegen import test_llvm_outline as outlines
+from tests.codegen.llvm import test_outline as outlines
 
 ROOT = Path(__file__).resolve().parents[2]
 X86 = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512"
