@@ -13,7 +13,7 @@ from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.inference import argument_error, tensor_of
 from te_sched.relax.operators.layouts import ALONG_AXIS, OF_ELEMENTS
 from te_sched.relax.operators.legalization import te_rule, topi, topi_function
-from te_sched.relax.operators.registry import FOLLOWS, Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
 from te_sched.relax.operators.sizes import axis_of
 
 
@@ -39,14 +39,12 @@ def relu(data: Value) -> GraphCall:
 
 
 declare(
-    Operator(
-        "relax.nn.relu",
-        _infer_like_data,
-        mixed_precision=FOLLOWS,
-        legalize=te_rule(topi_function("nn.relu"), "relu"),
-        layout=OF_ELEMENTS,
-        is_elementwise=True,
-    )
+    "relax.nn.relu",
+    _infer_like_data,
+    mixed_precision=FOLLOWS,
+    legalize=te_rule(topi_function("nn.relu"), "relu"),
+    layout=OF_ELEMENTS,
+    is_elementwise=True,
 )
 
 
@@ -59,11 +57,7 @@ def _legalize_leakyrelu(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.nn.leaky_relu, call.args[0], call.attrs.alpha)
 
 
-declare(
-    Operator(
-        "relax.nn.leakyrelu", _infer_like_data, legalize=_legalize_leakyrelu, layout=OF_ELEMENTS
-    )
-)
+declare("relax.nn.leakyrelu", _infer_like_data, legalize=_legalize_leakyrelu, layout=OF_ELEMENTS)
 
 
 def gelu(data: Value) -> GraphCall:
@@ -84,13 +78,11 @@ def _gelu(x: te.Tensor) -> te.Tensor:
 
 
 declare(
-    Operator(
-        "relax.nn.gelu",
-        _infer_like_floats,
-        mixed_precision=FOLLOWS,
-        legalize=te_rule(_gelu, "gelu"),
-        layout=OF_ELEMENTS,
-    )
+    "relax.nn.gelu",
+    _infer_like_floats,
+    mixed_precision=FOLLOWS,
+    legalize=te_rule(_gelu, "gelu"),
+    layout=OF_ELEMENTS,
 )
 
 
@@ -112,13 +104,11 @@ def _gelu_tanh(x: te.Tensor) -> te.Tensor:
 
 
 declare(
-    Operator(
-        "relax.nn.gelu_tanh",
-        _infer_like_floats,
-        mixed_precision=FOLLOWS,
-        legalize=te_rule(_gelu_tanh, "gelu_tanh"),
-        layout=OF_ELEMENTS,
-    )
+    "relax.nn.gelu_tanh",
+    _infer_like_floats,
+    mixed_precision=FOLLOWS,
+    legalize=te_rule(_gelu_tanh, "gelu_tanh"),
+    layout=OF_ELEMENTS,
 )
 
 
@@ -133,14 +123,12 @@ def _silu(x: te.Tensor) -> te.Tensor:
 
 
 declare(
-    Operator(
-        "relax.nn.silu",
-        _infer_like_floats,
-        mixed_precision=FOLLOWS,
-        legalize=te_rule(_silu, "silu"),
-        layout=OF_ELEMENTS,
-        is_elementwise=True,
-    )
+    "relax.nn.silu",
+    _infer_like_floats,
+    mixed_precision=FOLLOWS,
+    legalize=te_rule(_silu, "silu"),
+    layout=OF_ELEMENTS,
+    is_elementwise=True,
 )
 
 
@@ -170,17 +158,12 @@ def _softmax_rule(name: str) -> Rewrite:
 
 
 declare(
-    Operator(
-        "relax.nn.softmax",
-        _infer_softmax,
-        legalize=_softmax_rule("softmax"),
-        approximate=_softmax_rule("fast_softmax"),
-        layout=ALONG_AXIS,
-    ),
-    Operator(
-        "relax.nn.log_softmax",
-        _infer_softmax,
-        legalize=_softmax_rule("log_softmax"),
-        layout=ALONG_AXIS,
-    ),
+    "relax.nn.softmax",
+    _infer_softmax,
+    legalize=_softmax_rule("softmax"),
+    approximate=_softmax_rule("fast_softmax"),
+    layout=ALONG_AXIS,
+)
+declare(
+    "relax.nn.log_softmax", _infer_softmax, legalize=_softmax_rule("log_softmax"), layout=ALONG_AXIS
 )

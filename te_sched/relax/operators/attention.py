@@ -21,7 +21,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import ALWAYS, Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.registry import ALWAYS, Rewrite, declare, make_call
 from te_sched.relax.operators.sizes import check_equal
 
 
@@ -93,7 +93,7 @@ def _infer_attention(call: GraphCall, builder: BlockBuilder) -> StructInfo:
             raise argument_error(call, place, "a tensor of 4 dimensions, of which sizes are known")
     dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
     q, k, v = (shape_of(one) or () for one in infos)
-    for what, one, other in (
+    for what, size, other in (
         ("the batches of query and key", q[0], k[0]),
         ("the batches of query and value", q[0], v[0]),
         ("the sequences of key and value", k[1], v[1]),
@@ -101,7 +101,7 @@ def _infer_attention(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         ("the heads of query and key", q[2], k[2]),
         ("the heads of query and value", q[2], v[2]),
     ):
-        check_equal(call, builder, one, other, what)
+        check_equal(call, builder, size, other, what)
     if str(call.op) == "relax.nn.attention_bias":
         _check_bias(call, builder, (q[0], q[2], q[1], k[1]))
     return TensorStructInfo((*q[:3], v[3]), dtype, vdevice)
@@ -197,15 +197,11 @@ def _masked_softmax(scores: te.Tensor, last: Expr | int) -> te.Tensor:
     return result
 
 
+declare("relax.nn.attention", _infer_attention, mixed_precision=ALWAYS, legalize=_rule("attention"))
 declare(
-    Operator(
-        "relax.nn.attention", _infer_attention, mixed_precision=ALWAYS, legalize=_rule("attention")
-    ),
-    Operator(
-        "relax.nn.attention_bias",
-        _infer_attention,
-        mixed_precision=ALWAYS,
-        legalize=_rule("attention_bias"),
-    ),
-    Operator("relax.nn.attention_var_len", _infer_attention, mixed_precision=ALWAYS),
+    "relax.nn.attention_bias",
+    _infer_attention,
+    mixed_precision=ALWAYS,
+    legalize=_rule("attention_bias"),
 )
+declare("relax.nn.attention_var_len", _infer_attention, mixed_precision=ALWAYS)

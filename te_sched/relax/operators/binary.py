@@ -27,7 +27,6 @@ from te_sched.relax.operators.legalization import (
 from te_sched.relax.operators.registry import (
     FOLLOWS,
     Infer,
-    Operator,
     Rewrite,
     declare,
     make_call,
@@ -66,15 +65,13 @@ def _binary(
     full = f"relax.{name}"
     legalize = broadcast_rule(te_func or topi_function(name), name)
     declare(
-        Operator(
-            full,
-            infer,
-            mixed_precision=FOLLOWS,
-            legalize=legalize,
-            exact=exact and for_floats(_rule_of_elements(exact, name), legalize),
-            layout=OF_BROADCAST,
-            is_elementwise=is_elementwise,
-        )
+        full,
+        infer,
+        mixed_precision=FOLLOWS,
+        legalize=legalize,
+        exact=exact and for_floats(_rule_of_elements(exact, name), legalize),
+        layout=OF_BROADCAST,
+        is_elementwise=is_elementwise,
     )
 
     def call_operator(x1: Value, x2: Value) -> GraphCall:

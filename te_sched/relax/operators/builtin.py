@@ -10,7 +10,7 @@ from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Shape, Value
 from te_sched.relax.operators.inference import allocated, as_dtype, as_number, as_string
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import as_shape
 
 
@@ -41,9 +41,7 @@ def _refuse(call: GraphCall) -> GraphCall:
     )
 
 
-declare(
-    Operator("relax.builtin.alloc_tensor", _infer_alloc_tensor, lower=_refuse),
-)
+declare("relax.builtin.alloc_tensor", _infer_alloc_tensor, lower=_refuse)
 
 
 def stop_lift_params(x: Value) -> GraphCall:
@@ -56,6 +54,4 @@ def _infer_same(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return info
 
 
-declare(
-    Operator("relax.builtin.stop_lift_params", _infer_same),
-)
+declare("relax.builtin.stop_lift_params", _infer_same)

@@ -33,7 +33,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Argument, Arguments, Value
-from te_sched.relax.operators.registry import LowerCall, Operator, declare
+from te_sched.relax.operators.registry import LowerCall, declare
 from te_sched.relax.operators.sizes import given_sizes
 from te_sched.relax.struct_info import BaseCheckResult, derive_call, struct_info_base_check
 from te_sched.signatures import is_sequence
@@ -95,11 +95,9 @@ def _infer_given(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return call.sinfo_args[0]
 
 
-declare(
-    Operator("relax.call_tir", _infer_given),
-    Operator("relax.call_tir_with_grad", _infer_given),
-    Operator("relax.call_dps_packed", _infer_given, calls_program=True),
-)
+declare("relax.call_tir", _infer_given)
+declare("relax.call_tir_with_grad", _infer_given)
+declare("relax.call_dps_packed", _infer_given, calls_program=True)
 
 
 def call_tir_inplace(
@@ -148,9 +146,7 @@ def _infer_inplace(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return info
 
 
-declare(
-    Operator("relax.call_tir_inplace", _infer_inplace),
-)
+declare("relax.call_tir_inplace", _infer_inplace)
 
 
 # Functions that return their results
@@ -192,10 +188,8 @@ def _infer_packed(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return derive_call(GraphCall(function, tuple(args), None, call.sinfo_args), known, builder)
 
 
-declare(
-    Operator("relax.call_pure_packed", _infer_packed, calls_program=True),
-    Operator("relax.call_inplace_packed", _infer_packed, calls_program=True),
-)
+declare("relax.call_pure_packed", _infer_packed, calls_program=True)
+declare("relax.call_inplace_packed", _infer_packed, calls_program=True)
 
 
 def machine_call(name: str) -> LowerCall:
@@ -259,15 +253,11 @@ def _infer_object(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return ObjectStructInfo()
 
 
-declare(
-    Operator("relax.make_closure", _infer_object, lower=_lower_make_closure),
-    Operator(
-        "relax.invoke_closure", _infer_of_arguments, is_pure=False, lower=_lower_invoke_closure
-    ),
-    Operator("relax.invoke_pure_closure", _infer_of_arguments, calls_program=True),
-    Operator("relax.call_builtin_with_ctx", _infer_of_arguments, is_pure=False),
-    Operator("relax.null_value", _infer_object),
-)
+declare("relax.make_closure", _infer_object, lower=_lower_make_closure)
+declare("relax.invoke_closure", _infer_of_arguments, is_pure=False, lower=_lower_invoke_closure)
+declare("relax.invoke_pure_closure", _infer_of_arguments, calls_program=True)
+declare("relax.call_builtin_with_ctx", _infer_of_arguments, is_pure=False)
+declare("relax.null_value", _infer_object)
 
 
 # Arguments

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from te_sched import te
 from te_sched.errors import GraphError, warn
 from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, size_text
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import common_dtype, common_vdevice, shape_of, tensors_of
 from te_sched.relax.operators.layouts import Layout
-from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import ALWAYS, Operator, Rewrite, declare, make_call, named
+from te_sched.relax.operators.legalization import numbers_of, topi
+from te_sched.relax.operators.registry import ALWAYS, Rewrite, declare, make_call, named
 from te_sched.relax.operators.sizes import as_padding, as_sizes, check_at_least, check_equal
 from te_sched.relax.operators.spatial_layouts import (
     check_layout,
@@ -55,13 +56,11 @@ def _convolution(rank: int, example: str = "") -> _Convolution:
     stride: Numbers = 1 if rank == 1 else (1,) * rank
     width: Numbers = 0 if rank == 1 else (0,) * rank
     declare(
-        Operator(
-            full,
-            lambda call, builder: _infer_conv(call, builder, rank),
-            mixed_precision=ALWAYS,
-            legalize=_convolution_rule(rank),
-            layout=_LAYOUT,
-        )
+        full,
+        lambda call, builder: _infer_conv(call, builder, rank),
+        mixed_precision=ALWAYS,
+        legalize=_convolution_rule(rank),
+        layout=_LAYOUT,
     )
 
     def call_operator(
@@ -126,7 +125,7 @@ class _Arguments:
         """A result of which the sizes are not known."""
         return TensorStructInfo(None, self.dtype, self.vdevice, rank_of(self.out_layout))
 
-    def sized(self, sizes: Sequence[Any]) -> TensorStructInfo:
+    def sized(self, sizes: Sequence[Expr]) -> TensorStructInfo:
         """The result, of sizes in the order N, C, spatial dimensions."""
         simple = [self.builder.analyzer.simplify(one) for one in sizes]
         found = to_layout(self.builder, simple, self.whole, self.out_layout)
@@ -166,11 +165,6 @@ def _check_divides(
     builder.require("equal", rest, 0, f"the rest of {what} in {groups} groups of {call.op}")
 
 
-def _numbers(values: Iterable[Any]) -> list[Any]:
-    """An attribute of sizes as a list of numbers of Python."""
-    return [getattr(size, "value", size) for size in values]
-
-
 def _convolution_rule(rank: int) -> Rewrite:
     """The rule of a convolution; others than from a layout to itself are left to libraries."""
 
@@ -182,9 +176,9 @@ def _convolution_rule(rank: int) -> Rewrite:
         return builder.call_te(
             topi.nn.conv,
             *call.args,
-            stride=_numbers(attrs.strides),
-            padding=_numbers(attrs.padding),
-            dilation=_numbers(attrs.dilation),
+            stride=numbers_of(attrs.strides),
+            padding=numbers_of(attrs.padding),
+            dilation=numbers_of(attrs.dilation),
             groups=attrs.groups,
             data_layout=attrs.data_layout,
             kernel_layout=attrs.kernel_layout,
@@ -237,12 +231,10 @@ def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvoluti
     stride: Numbers = 1 if rank == 1 else (1,) * rank
     width: Numbers = 0 if rank == 1 else (0,) * rank
     declare(
-        Operator(
-            f"relax.nn.{name}",
-            lambda call, builder: _infer_transposed(call, builder, rank),
-            legalize=_transposed_rule(rank),
-            layout=layout,
-        )
+        f"relax.nn.{name}",
+        lambda call, builder: _infer_transposed(call, builder, rank),
+        legalize=_transposed_rule(rank),
+        layout=layout,
     )
 
     def call_operator(
@@ -310,12 +302,12 @@ def _transposed_rule(rank: int) -> Rewrite:
     def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
         attrs = call.attrs
         layouts_of_call = (attrs.data_layout, attrs.kernel_layout)
-        dilation = _numbers(attrs.dilation)
+        dilation = numbers_of(attrs.dilation)
         if layouts_of_call != layouts or attrs.out_layout != layouts[0]:
             warn(f"{call.op} has no rule for layouts {layouts_of_call}")
             return call
-        sizes = (_numbers(attrs.strides), _numbers(attrs.padding))
-        extra = _numbers(attrs.output_padding)
+        sizes = (numbers_of(attrs.strides), numbers_of(attrs.padding))
+        extra = numbers_of(attrs.output_padding)
         dtype = call.struct_info.dtype  # type: ignore[attr-defined]
         te_name = f"{name}_nc{letters.lower()}"
 

@@ -17,7 +17,7 @@ from te_sched.relax.operators.arguments import Shape, Value
 from te_sched.relax.operators.inference import argument_error, like, number, tensor_of
 from te_sched.relax.operators.layouts import OF_ELEMENTS
 from te_sched.relax.operators.legalization import scalar_or_expr, topi
-from te_sched.relax.operators.registry import FOLLOWS, Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
 from te_sched.relax.operators.sizes import as_shape
 
 # One value
@@ -52,7 +52,7 @@ def _full_rule(name: str, value: float | None = None) -> Rewrite:
     return legalize
 
 
-declare(Operator("relax.full", _infer_full, mixed_precision=FOLLOWS, legalize=_full_rule("full")))
+declare("relax.full", _infer_full, mixed_precision=FOLLOWS, legalize=_full_rule("full"))
 
 
 def full_like(x: Value, fill_value: Value, dtype: str | None = None) -> GraphCall:
@@ -67,13 +67,11 @@ def _infer_full_like(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 declare(
-    Operator(
-        "relax.full_like",
-        _infer_full_like,
-        mixed_precision=FOLLOWS,
-        legalize=_full_rule("full"),
-        reads_shape=True,
-    )
+    "relax.full_like",
+    _infer_full_like,
+    mixed_precision=FOLLOWS,
+    legalize=_full_rule("full"),
+    reads_shape=True,
 )
 
 
@@ -92,12 +90,8 @@ def _infer_ones(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TensorStructInfo(call.args[0], call.attrs.dtype)
 
 
-declare(
-    Operator("relax.ones", _infer_ones, mixed_precision=FOLLOWS, legalize=_full_rule("ones", 1.0)),
-    Operator(
-        "relax.zeros", _infer_ones, mixed_precision=FOLLOWS, legalize=_full_rule("zeros", 0.0)
-    ),
-)
+declare("relax.ones", _infer_ones, mixed_precision=FOLLOWS, legalize=_full_rule("ones", 1.0))
+declare("relax.zeros", _infer_ones, mixed_precision=FOLLOWS, legalize=_full_rule("zeros", 0.0))
 
 
 def ones_like(x: Value, dtype: str | None = None) -> GraphCall:
@@ -115,10 +109,8 @@ def _infer_like(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return like(info, call.attrs.dtype or info.dtype)
 
 
-declare(
-    Operator("relax.ones_like", _infer_like, legalize=_full_rule("ones", 1.0), reads_shape=True),
-    Operator("relax.zeros_like", _infer_like, legalize=_full_rule("zeros", 0.0), reads_shape=True),
-)
+declare("relax.ones_like", _infer_like, legalize=_full_rule("ones", 1.0), reads_shape=True)
+declare("relax.zeros_like", _infer_like, legalize=_full_rule("zeros", 0.0), reads_shape=True)
 
 # Sequences and diagonals
 
@@ -199,7 +191,7 @@ def _sequence(shape: Any, start: Any, step: Any, dtype: str) -> Any:
     return topi.utils.tensor_of(shape, element, "T_arange")
 
 
-declare(Operator("relax.arange", _infer_arange, mixed_precision=FOLLOWS, legalize=_legalize_arange))
+declare("relax.arange", _infer_arange, mixed_precision=FOLLOWS, legalize=_legalize_arange)
 
 
 def eye(n: Value, m: Value | None = None, k: Value = 0, dtype: str = "float32") -> GraphCall:
@@ -239,10 +231,8 @@ def _legalize_eye(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
-declare(
-    Operator("relax.eye", _infer_eye, mixed_precision=FOLLOWS, legalize=_legalize_eye),
-    Operator("relax.eye_like", _infer_eye_like, legalize=_legalize_eye, reads_shape=True),
-)
+declare("relax.eye", _infer_eye, mixed_precision=FOLLOWS, legalize=_legalize_eye)
+declare("relax.eye_like", _infer_eye_like, legalize=_legalize_eye, reads_shape=True)
 
 # Triangles
 
@@ -272,10 +262,8 @@ def _triangle_rule(is_upper: bool, name: str) -> Rewrite:
     return legalize
 
 
-declare(
-    Operator("relax.tril", _infer_triangle, legalize=_triangle_rule(False, "tril")),
-    Operator("relax.triu", _infer_triangle, legalize=_triangle_rule(True, "triu")),
-)
+declare("relax.tril", _infer_triangle, legalize=_triangle_rule(False, "tril"))
+declare("relax.triu", _infer_triangle, legalize=_triangle_rule(True, "triu"))
 
 # Conversions
 
@@ -302,15 +290,13 @@ def _infer_astype(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 declare(
-    Operator(
-        "relax.astype",
-        _infer_astype,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_astype,
-        layout=OF_ELEMENTS,
-    ),
-    Operator("relax.wrap_param", _infer_astype),
+    "relax.astype",
+    _infer_astype,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_astype,
+    layout=OF_ELEMENTS,
 )
+declare("relax.wrap_param", _infer_astype)
 
 # Arguments
 
@@ -320,8 +306,8 @@ def _check_shape(call: GraphCall) -> None:
         raise argument_error(call, 0, "a shape")
 
 
-def _fill(given: Any) -> Any:
-    return const(given) if isinstance(given, bool | int | float) else given
+def _fill(value: Value) -> Value:
+    return const(value) if isinstance(value, bool | int | float) else value
 
 
 def _fill_info(call: GraphCall) -> TensorStructInfo:
@@ -339,7 +325,7 @@ def _number_of(call: GraphCall, place: int) -> Any:
     return info.value
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     dtype = getattr(getattr(value, "struct_info_", value), "dtype", "")
     return isinstance(value, int) or (isinstance(dtype, str) and dtype.startswith(("int", "uint")))
 

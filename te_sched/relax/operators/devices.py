@@ -11,7 +11,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.calls import call_packed
 from te_sched.relax.operators.inference import as_number, tensor_of
-from te_sched.relax.operators.registry import Operator, declare
+from te_sched.relax.operators.registry import declare
 from te_sched.runtime.device import Device, device
 
 
@@ -33,9 +33,7 @@ def _lower_to_vdevice(call: GraphCall) -> GraphCall:
     return call_packed("vm.builtin.to_device", call.args[0], *numbers, sinfo_args=call.struct_info)
 
 
-declare(
-    Operator("relax.to_vdevice", _infer_to_vdevice, lower=_lower_to_vdevice),
-)
+declare("relax.to_vdevice", _infer_to_vdevice, lower=_lower_to_vdevice)
 
 
 def hint_on_device(data: Value, dst_vdevice: Any) -> GraphCall:
@@ -53,6 +51,4 @@ def _infer_hint(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return tensor_of(call, 0)
 
 
-declare(
-    Operator("relax.hint_on_device", _infer_hint),
-)
+declare("relax.hint_on_device", _infer_hint)

@@ -11,7 +11,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.message_formats import check_format
 from te_sched.relax.operators.arguments import Argument, Value
 from te_sched.relax.operators.inference import argument_error
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.signatures import is_sequence
 
 
@@ -40,9 +40,7 @@ def _infer_assert(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TupleStructInfo(())
 
 
-declare(
-    Operator("relax.assert_op", _infer_assert, is_pure=False, packed="relax.run.assert_op"),
-)
+declare("relax.assert_op", _infer_assert, is_pure=False, packed="relax.run.assert_op")
 
 
 def print(*values: Argument, format: Any = "") -> GraphCall:
@@ -55,9 +53,7 @@ def _infer_print(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TupleStructInfo(())
 
 
-declare(
-    Operator("relax.print", _infer_print, is_pure=False, packed="relax.run.print"),
-)
+declare("relax.print", _infer_print, is_pure=False, packed="relax.run.print")
 
 
 def _message(format: Any, count: int) -> GraphExpr:

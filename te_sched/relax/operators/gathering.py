@@ -24,7 +24,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import (
     axis_of,
     check_at_least,
@@ -92,7 +92,7 @@ def _legalize_take(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.take, data, indices, axis, 0, "fast")
 
 
-declare(Operator("relax.take", _infer_take, legalize=_legalize_take))
+declare("relax.take", _infer_take, legalize=_legalize_take)
 
 
 def gather_elements(data: Value, indices: Value, axis: int = 0) -> GraphCall:
@@ -122,9 +122,7 @@ def _legalize_gather_elements(builder: BlockBuilder, call: GraphCall) -> GraphEx
     return builder.call_te(topi.gather, call.args[0], call.attrs.axis, call.args[1])
 
 
-declare(
-    Operator("relax.gather_elements", _infer_gather_elements, legalize=_legalize_gather_elements)
-)
+declare("relax.gather_elements", _infer_gather_elements, legalize=_legalize_gather_elements)
 
 
 def gather_nd(data: Value, indices: Value, batch_dims: int = 0) -> GraphCall:
@@ -174,7 +172,7 @@ def _last_axis_first(indices: te.Tensor) -> te.Tensor:
     return topi.transpose(indices, [axes[-1], *axes[:-1]])
 
 
-declare(Operator("relax.gather_nd", _infer_gather_nd, legalize=_legalize_gather_nd))
+declare("relax.gather_nd", _infer_gather_nd, legalize=_legalize_gather_nd)
 
 
 def scatter_elements(
@@ -214,9 +212,7 @@ def _legalize_scatter_elements(builder: BlockBuilder, call: GraphCall) -> GraphE
     return builder.call_te(topi.scatter_elements, *call.args, attrs.axis, attrs.reduction)
 
 
-declare(
-    Operator("relax.scatter_elements", _infer_scatter_elements, legalize=_legalize_scatter_elements)
-)
+declare("relax.scatter_elements", _infer_scatter_elements, legalize=_legalize_scatter_elements)
 
 
 def scatter_nd(data: Value, indices: Value, updates: Value, reduction: str = "update") -> GraphCall:
@@ -254,7 +250,7 @@ def _te_scatter_nd(
     return topi.scatter_nd(data, _last_axis_first(indices), updates, reduction)
 
 
-declare(Operator("relax.scatter_nd", _infer_scatter_nd, legalize=_legalize_scatter_nd))
+declare("relax.scatter_nd", _infer_scatter_nd, legalize=_legalize_scatter_nd)
 
 
 def one_hot(
@@ -304,4 +300,4 @@ def _legalize_one_hot(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
-declare(Operator("relax.one_hot", _infer_one_hot, legalize=_legalize_one_hot))
+declare("relax.one_hot", _infer_one_hot, legalize=_legalize_one_hot)

@@ -14,10 +14,10 @@ from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import argument_error, tensor_of
-from te_sched.relax.operators.legalization import topi
+from te_sched.relax.operators.legalization import numbers_of, topi
 from te_sched.relax.operators.loss import ones_of_classes
 from te_sched.relax.operators.pooling import pool_attrs
-from te_sched.relax.operators.registry import Operator, Rewrite, declare, make_call, named
+from te_sched.relax.operators.registry import Rewrite, declare, make_call, named
 from te_sched.relax.operators.sizes import as_sizes
 
 
@@ -52,11 +52,9 @@ def _value(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return value
 
 
-declare(
-    Operator("relax.grad.no_grad", _infer_no_grad, legalize=_value),
-    Operator("relax.grad.start_checkpoint", _infer_checkpoint, legalize=_value),
-    Operator("relax.grad.end_checkpoint", _infer_checkpoint, legalize=_value),
-)
+declare("relax.grad.no_grad", _infer_no_grad, legalize=_value)
+declare("relax.grad.start_checkpoint", _infer_checkpoint, legalize=_value)
+declare("relax.grad.end_checkpoint", _infer_checkpoint, legalize=_value)
 
 
 def _infer_like_input(call: GraphCall, builder: BlockBuilder) -> StructInfo:
@@ -137,11 +135,7 @@ def _of_predictions(
     return te.compute(predictions.shape, element, name="pred_grad")
 
 
-declare(
-    Operator(
-        "relax.grad.nll_loss_backward", _infer_like_input, legalize=_legalize_nll_loss_backward
-    )
-)
+declare("relax.grad.nll_loss_backward", _infer_like_input, legalize=_legalize_nll_loss_backward)
 
 # Pools
 
@@ -167,7 +161,7 @@ if TYPE_CHECKING:
 def _pool_gradient(kind: str) -> _PoolGradient:
     """The function that makes calls of the gradient of a pool, which it declares."""
     name = f"{kind}_pool2d_backward"
-    declare(Operator(f"relax.grad.{name}", _infer_like_input, legalize=_pool_gradient_rule(kind)))
+    declare(f"relax.grad.{name}", _infer_like_input, legalize=_pool_gradient_rule(kind))
 
     def call_operator(
         output_grad: Value,
@@ -199,9 +193,9 @@ def _pool_gradient_rule(kind: str) -> Rewrite:
             return topi.nn.pool_grad(
                 grad,
                 data,
-                [size.value for size in attrs.pool_size],
-                [stride.value for stride in attrs.strides],
-                [width.value for width in attrs.padding],
+                numbers_of(attrs.pool_size),
+                numbers_of(attrs.strides),
+                numbers_of(attrs.padding),
                 kind,
                 attrs.ceil_mode,
                 attrs.count_include_pad,
@@ -277,4 +271,4 @@ def _taken(grad: te.Tensor, x: te.Tensor, indices: te.Tensor, axis: int | None) 
     )
 
 
-declare(Operator("relax.grad.take_backward", _infer_like_input, legalize=_legalize_take_backward))
+declare("relax.grad.take_backward", _infer_like_input, legalize=_legalize_take_backward)

@@ -14,7 +14,7 @@ from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import argument_error, as_float, shape_of, tensor_of
 from te_sched.relax.operators.layouts import Layout, Order, Plan, layout_in_order
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import FOLLOWS, Operator, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
 from te_sched.signatures import is_sequence
 
 
@@ -134,11 +134,9 @@ def _layout_of_resize2d(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.image.resize2d",
-        _infer_resize2d,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_resize2d,
-        layout=Layout(_layout_of_resize2d, arguments=("layout",), result="layout"),
-    )
+    "relax.image.resize2d",
+    _infer_resize2d,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_resize2d,
+    layout=Layout(_layout_of_resize2d, arguments=("layout",), result="layout"),
 )

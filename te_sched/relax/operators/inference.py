@@ -24,10 +24,12 @@ from te_sched.ir.struct_info import (
     ShapeStructInfo,
     StructInfo,
     TensorStructInfo,
+    VDevice,
     size_text,
 )
 from te_sched.ir.visitor import replace
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.operators.arguments import Value
 from te_sched.signatures import is_index, is_real
 
 
@@ -62,7 +64,7 @@ def argument_error(call: GraphCall, place: int, expected: str) -> GraphTypeError
     )
 
 
-def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
+def shape_of(info: TensorStructInfo) -> tuple[Expr, ...] | None:
     """The sizes of a tensor, if they are known."""
     return info.shape.values if isinstance(info.shape, ShapeExpr) else None
 
@@ -98,15 +100,15 @@ def different_dtypes(call: GraphCall, infos: Sequence[Any]) -> GraphTypeError:
     )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, PrimValue) or (isinstance(value, Constant) and value.data.shape == ())
 
 
 def broadcast_sizes(
-    call: GraphCall, builder: BlockBuilder, a: Any, b: Any
-) -> tuple[Any, ...] | None:
+    call: GraphCall, builder: BlockBuilder, a: Sequence[Expr], b: Sequence[Expr]
+) -> tuple[Expr, ...] | None:
     """The sizes to which two shapes are broadcast; None if that is not known."""
-    found: list[Any] = []
+    found: list[Expr] = []
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     rest = len(longer) - len(shorter)
     for one, other in zip(longer[rest:], shorter, strict=True):
@@ -126,13 +128,13 @@ def broadcast_sizes(
     return (*longer[:rest], *found)
 
 
-def _never_fit(builder: BlockBuilder, one: Any, other: Any) -> bool:
+def _never_fit(builder: BlockBuilder, one: Expr, other: Expr) -> bool:
     """Whether two sizes differ, and neither can be 1."""
-    pairs = [(one, other), (one, 1), (other, 1)]
-    return all(builder.analyzer.can_prove(ops.not_equal(*pair)) for pair in pairs)
+    unequal = (ops.not_equal(one, other), ops.not_equal(one, 1), ops.not_equal(other, 1))
+    return all(builder.analyzer.can_prove(condition) for condition in unequal)
 
 
-def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
+def allocated(call: GraphCall, shape: GraphExpr, dtype: object) -> TensorStructInfo:
     """The struct info of a new tensor of a shape, which is an expression."""
     info = shape.struct_info
     if not isinstance(info, ShapeStructInfo):
@@ -158,19 +160,20 @@ def broadcast(
     first = tensors[0].shape
     if first is not None and all(one.shape is first for one in tensors):
         return TensorStructInfo(first, dtype, vdevice)
-    if all(shape_of(one) is not None for one in tensors):
-        sizes: Any = ()
-        for one in tensors:
-            sizes = None if sizes is None else broadcast_sizes(call, builder, sizes, shape_of(one))
+    shapes = [shape for shape in map(shape_of, tensors) if shape is not None]
+    if len(shapes) == len(tensors):
+        sizes: tuple[Expr, ...] | None = ()
+        for shape in shapes:
+            sizes = None if sizes is None else broadcast_sizes(call, builder, sizes, shape)
         if sizes is not None:
             return TensorStructInfo(ShapeExpr(sizes), dtype, vdevice)
     ranks = [one.ndim for one in tensors]
     return TensorStructInfo(None, dtype, vdevice, -1 if -1 in ranks else max(ranks))
 
 
-def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> Any:
+def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> VDevice | None:
     """The device that tensors share; those without one fit every device."""
-    found: Any = None
+    found: VDevice | None = None
     for one in infos:
         if one.vdevice is None:
             continue
@@ -205,7 +208,7 @@ def like(info: TensorStructInfo, dtype: str | None = None) -> TensorStructInfo:
     )
 
 
-def number(value: Any) -> Any:
+def number(value: Value) -> Any:
     """A number as an expression of the graph; the inference checks expressions that are given."""
     return as_expr(value)
 

@@ -12,13 +12,13 @@ from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import argument_error, number, shape_of, tensor_of
-from te_sched.relax.operators.registry import Infer, Operator, declare, make_call, named
+from te_sched.relax.operators.registry import Infer, declare, make_call, named
 
 
 def _field(name: str, infer: Infer, summary: str) -> Callable[[Value], GraphCall]:
     """The function that makes calls of an operator that reads a field of a tensor."""
     full = f"relax.inspect.{name}"
-    declare(Operator(full, infer, packed=full))
+    declare(full, infer, packed=full)
 
     def call_operator(tensor: Value) -> GraphCall:
         return make_call(full, [tensor])
@@ -90,9 +90,7 @@ def _infer_shape_i(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return PrimStructInfo(value=sizes[axis])
 
 
-declare(
-    Operator("relax.inspect.tensor_shape_i", _infer_shape_i, packed="relax.inspect.tensor_shape_i"),
-)
+declare("relax.inspect.tensor_shape_i", _infer_shape_i, packed="relax.inspect.tensor_shape_i")
 
 
 def tensor_stride_i(tensor: Value, axis: Numbers) -> GraphCall:
@@ -105,11 +103,7 @@ def _infer_stride_i(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return PrimStructInfo("int64")
 
 
-declare(
-    Operator(
-        "relax.inspect.tensor_stride_i", _infer_stride_i, packed="relax.inspect.tensor_stride_i"
-    ),
-)
+declare("relax.inspect.tensor_stride_i", _infer_stride_i, packed="relax.inspect.tensor_stride_i")
 
 
 def _checked_axis(call: GraphCall) -> tuple[TensorStructInfo, int | None]:

@@ -21,7 +21,7 @@ from te_sched.relax.operators.inference import (
 )
 from te_sched.relax.operators.layouts import ALONG_AXIS, Layout, Order, Plan
 from te_sched.relax.operators.legalization import fields_of_tuple, topi
-from te_sched.relax.operators.registry import FOLLOWS, Operator, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
 from te_sched.relax.operators.sizes import (
     axis_of,
     check_equal,
@@ -113,13 +113,11 @@ def _layout_of_concat(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.concat",
-        _infer_concat,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_concat,
-        layout=Layout(_layout_of_concat),
-    )
+    "relax.concat",
+    _infer_concat,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_concat,
+    layout=Layout(_layout_of_concat),
 )
 
 
@@ -163,7 +161,7 @@ def _infer_split(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TupleStructInfo(tuple(found))
 
 
-def _extents_of(size: Any, parts: IntImm) -> list[Any]:
+def _extents_of(size: Any, parts: IntImm) -> list[Expr]:
     """The sizes of equal parts, of which the last one is what remains."""
     count = parts.value
     one = ops.ceildiv(size, parts)
@@ -238,13 +236,11 @@ def _layout_of_split(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.split",
-        _infer_split,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_split,
-        layout=Layout(_layout_of_split),
-    )
+    "relax.split",
+    _infer_split,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_split,
+    layout=Layout(_layout_of_split),
 )
 
 # Repetition and order
@@ -289,7 +285,7 @@ def _te_repeat(data: te.Tensor, repeats: int, axis: int | None) -> te.Tensor:
     return topi.repeat(data, repeats, axis)
 
 
-declare(Operator("relax.repeat", _infer_repeat, legalize=_legalize_repeat))
+declare("relax.repeat", _infer_repeat, legalize=_legalize_repeat)
 
 
 def tile(data: Value, repeats: Numbers) -> GraphCall:
@@ -318,7 +314,7 @@ def _legalize_tile(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.tile, call.args[0], list(call.attrs.repeats))
 
 
-declare(Operator("relax.tile", _infer_tile, legalize=_legalize_tile))
+declare("relax.tile", _infer_tile, legalize=_legalize_tile)
 
 
 def flip(data: Value, axis: int) -> GraphCall:
@@ -337,4 +333,4 @@ def _legalize_flip(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.flip, call.args[0], call.attrs.axis)
 
 
-declare(Operator("relax.flip", _infer_flip, legalize=_legalize_flip, layout=ALONG_AXIS))
+declare("relax.flip", _infer_flip, legalize=_legalize_flip, layout=ALONG_AXIS)

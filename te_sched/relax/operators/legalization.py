@@ -8,7 +8,7 @@ operator. Must not know any operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from te_sched.ir import dtypes, ops
@@ -80,6 +80,11 @@ def scalar_or_expr(expr: Any, python_native: bool = False) -> Any:
         value = expr.data.numpy().item()
         return value if python_native else ops.const(value, str(expr.data.dtype))
     return expr
+
+
+def numbers_of(sizes: Iterable[Any]) -> list[Any]:
+    """An attribute of sizes as a list, with numbers of Python for constants."""
+    return [getattr(size, "value", size) for size in sizes]
 
 
 def fields_of_tuple(builder: BlockBuilder, tensors: GraphExpr) -> list[GraphExpr]:

@@ -24,7 +24,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import fields_of_tuple, topi
-from te_sched.relax.operators.registry import ALWAYS, Operator, declare, make_call
+from te_sched.relax.operators.registry import ALWAYS, declare, make_call
 from te_sched.relax.operators.reshaping import permute_dims
 from te_sched.relax.operators.sizes import check_equal, fields_of
 
@@ -130,7 +130,7 @@ def _indices(batch: Any, sizes: list[Any], batches: list[Any]) -> list[Any]:
     ]
 
 
-declare(Operator("relax.matmul", _infer_matmul, mixed_precision=ALWAYS, legalize=_legalize_matmul))
+declare("relax.matmul", _infer_matmul, mixed_precision=ALWAYS, legalize=_legalize_matmul)
 
 
 def linear(
@@ -234,4 +234,4 @@ def _without_ellipses(subscripts: str, operands: list[Any]) -> str:
     return f"{','.join(parts[:-1])}->{parts[-1]}"
 
 
-declare(Operator("relax.einsum", _infer_einsum, legalize=_legalize_einsum))
+declare("relax.einsum", _infer_einsum, legalize=_legalize_einsum)

@@ -8,7 +8,7 @@ from te_sched import te
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall, GraphExpr
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, VDevice
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.inference import (
@@ -20,7 +20,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import te_rule, topi
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import check_equal, known_sizes
 
 
@@ -49,11 +49,9 @@ def _cross_entropy(x: te.Tensor, y: te.Tensor) -> te.Tensor:
 
 
 declare(
-    Operator(
-        "relax.nn.cross_entropy_with_logits",
-        _infer_cross_entropy,
-        legalize=te_rule(_cross_entropy, "cross_entropy_with_logits"),
-    )
+    "relax.nn.cross_entropy_with_logits",
+    _infer_cross_entropy,
+    legalize=te_rule(_cross_entropy, "cross_entropy_with_logits"),
 )
 
 
@@ -123,7 +121,7 @@ def _checked_classes(
 
 
 def _each_loss(
-    predictions: TensorStructInfo, targets: TensorStructInfo, dtype: str, vdevice: Any
+    predictions: TensorStructInfo, targets: TensorStructInfo, dtype: str, vdevice: VDevice | None
 ) -> TensorStructInfo:
     """The struct info of one loss for each target."""
     sizes = shape_of(predictions)
@@ -153,4 +151,4 @@ def ones_of_classes(predictions: te.Tensor) -> te.Tensor:
     return topi.full((count,), predictions.dtype, 1.0)
 
 
-declare(Operator("relax.nn.nll_loss", _infer_nll_loss, legalize=_legalize_nll_loss))
+declare("relax.nn.nll_loss", _infer_nll_loss, legalize=_legalize_nll_loss)

@@ -10,7 +10,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Arguments, Shape, Value
 from te_sched.relax.operators.calls import call_packed
 from te_sched.relax.operators.inference import allocated, as_dtype, as_number, as_string
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import as_shape
 from te_sched.signatures import is_sequence
 
@@ -34,9 +34,7 @@ def _infer_object(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return ObjectStructInfo()
 
 
-declare(
-    Operator("relax.vm.alloc_storage", _infer_object, is_pure=False),
-)
+declare("relax.vm.alloc_storage", _infer_object, is_pure=False)
 
 
 def alloc_tensor(storage: Value, offset: Any, shape: Shape, dtype: Any) -> GraphCall:
@@ -50,9 +48,7 @@ def _infer_tensor(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return allocated(call, call.args[2], call.args[3])
 
 
-declare(
-    Operator("relax.vm.alloc_tensor", _infer_tensor, is_pure=False),
-)
+declare("relax.vm.alloc_tensor", _infer_tensor, is_pure=False)
 
 
 def call_tir_dyn(func: Any, args: Arguments) -> GraphCall:
@@ -76,7 +72,5 @@ def _infer_nothing(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TupleStructInfo(())
 
 
-declare(
-    Operator("relax.vm.call_tir_dyn", _infer_nothing, is_pure=False, lower=_lower_call_tir_dyn),
-    Operator("relax.vm.kill_object", _infer_nothing, is_pure=False),
-)
+declare("relax.vm.call_tir_dyn", _infer_nothing, is_pure=False, lower=_lower_call_tir_dyn)
+declare("relax.vm.kill_object", _infer_nothing, is_pure=False)

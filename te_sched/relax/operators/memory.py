@@ -31,7 +31,7 @@ from te_sched.relax.operators.inference import (
     shape_of,
     tensor_of,
 )
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import as_shape
 from te_sched.runtime.registry import bring
 
@@ -93,25 +93,21 @@ def _infer_nothing(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TupleStructInfo(())
 
 
+declare("relax.memory.alloc_storage", _infer_object, lower=_lower_alloc_storage)
 declare(
-    Operator("relax.memory.alloc_storage", _infer_object, lower=_lower_alloc_storage),
-    Operator(
-        "relax.memory.alloc_tensor",
-        _infer_tensor,
-        lower=lambda call: machine.alloc_tensor(*call.args),
-    ),
-    Operator(
-        "relax.memory.kill_storage",
-        _infer_nothing,
-        is_pure=False,
-        lower=lambda call: machine.kill_object(call.args[0]),
-    ),
-    Operator(
-        "relax.memory.kill_tensor",
-        _infer_nothing,
-        is_pure=False,
-        lower=lambda call: machine.kill_object(call.args[0]),
-    ),
+    "relax.memory.alloc_tensor", _infer_tensor, lower=lambda call: machine.alloc_tensor(*call.args)
+)
+declare(
+    "relax.memory.kill_storage",
+    _infer_nothing,
+    is_pure=False,
+    lower=lambda call: machine.kill_object(call.args[0]),
+)
+declare(
+    "relax.memory.kill_tensor",
+    _infer_nothing,
+    is_pure=False,
+    lower=lambda call: machine.kill_object(call.args[0]),
 )
 
 
@@ -222,7 +218,7 @@ def _lower_view(call: GraphCall) -> GraphCall:
     return GraphCall(ExternFunc("runtime.TVMArrayCreateView", info), (data, *args))
 
 
-declare(Operator("relax.memory.view", _infer_view, lower=_lower_view, is_alias=True))
+declare("relax.memory.view", _infer_view, lower=_lower_view, is_alias=True)
 
 
 def ensure_zero_offset(data: Value) -> GraphCall:
@@ -235,10 +231,8 @@ def _infer_same(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 declare(
-    Operator(
-        "relax.memory.ensure_zero_offset",
-        _infer_same,
-        lower=machine_call("vm.builtin.ensure_zero_offset"),
-        is_alias=True,
-    ),
+    "relax.memory.ensure_zero_offset",
+    _infer_same,
+    lower=machine_call("vm.builtin.ensure_zero_offset"),
+    is_alias=True,
 )

@@ -18,7 +18,7 @@ from te_sched.relax.operators.inference import argument_error, tensor_of, tensor
 from te_sched.relax.operators.layouts import Layout, Order, Plan, axes_in_order
 from te_sched.relax.operators.legalization import topi
 from te_sched.relax.operators.reductions import mean, variance
-from te_sched.relax.operators.registry import FOLLOWS, Operator, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
 from te_sched.relax.operators.reshaping import expand_dims
 from te_sched.relax.operators.sizes import (
     as_axes,
@@ -153,14 +153,12 @@ def _number(value: float, like: Any) -> Constant:
 
 
 declare(
-    Operator(
-        "relax.nn.batch_norm",
-        _infer_batch_norm,
-        legalize=_legalize_batch_norm,
-        layout=Layout(_layout_of_batch_norm),
-        inference=_batch_norm,
-        training=_batch_norm_of_training,
-    )
+    "relax.nn.batch_norm",
+    _infer_batch_norm,
+    legalize=_legalize_batch_norm,
+    layout=Layout(_layout_of_batch_norm),
+    inference=_batch_norm,
+    training=_batch_norm_of_training,
 )
 
 
@@ -215,9 +213,9 @@ def _sizes_fit(
     known = [one for one in shapes if one is not None]
     fits = True
     for shape in known[1:]:
-        for one, other in zip(known[0], shape, strict=True):
-            check_equal(call, builder, one, other, "the sizes of the tensor and its parameters")
-            fits = fits and builder.analyzer.can_prove_equal(one, other)
+        for size, other in zip(known[0], shape, strict=True):
+            check_equal(call, builder, size, other, "the sizes of the tensor and its parameters")
+            fits = fits and builder.analyzer.can_prove_equal(size, other)
     return fits
 
 
@@ -241,14 +239,12 @@ def _layer_norm_of_training(builder: BlockBuilder, call: GraphCall) -> GraphExpr
 
 
 declare(
-    Operator(
-        "relax.nn.layer_norm",
-        _infer_layer_norm,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_layer_norm,
-        layout=Layout(_layout_of_layer_norm, numbers_axes=True),
-        training=_layer_norm_of_training,
-    )
+    "relax.nn.layer_norm",
+    _infer_layer_norm,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_layer_norm,
+    layout=Layout(_layout_of_layer_norm, numbers_axes=True),
+    training=_layer_norm_of_training,
 )
 
 
@@ -315,12 +311,7 @@ def _legalize_group_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
 
 
 declare(
-    Operator(
-        "relax.nn.group_norm",
-        _infer_group_norm,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_group_norm,
-    )
+    "relax.nn.group_norm", _infer_group_norm, mixed_precision=FOLLOWS, legalize=_legalize_group_norm
 )
 
 
@@ -340,11 +331,7 @@ def _legalize_rms_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.nn.rms_norm, *call.args, list(attrs.axes), attrs.epsilon)
 
 
-declare(
-    Operator(
-        "relax.nn.rms_norm", _infer_rms_norm, mixed_precision=FOLLOWS, legalize=_legalize_rms_norm
-    )
-)
+declare("relax.nn.rms_norm", _infer_rms_norm, mixed_precision=FOLLOWS, legalize=_legalize_rms_norm)
 
 
 def dropout(data: Value, rate: float = 0.5) -> GraphCall:
@@ -368,11 +355,9 @@ def _layout_of_dropout(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.nn.dropout",
-        _infer_dropout,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_dropout,
-        layout=Layout(_layout_of_dropout),
-    )
+    "relax.nn.dropout",
+    _infer_dropout,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_dropout,
+    layout=Layout(_layout_of_dropout),
 )

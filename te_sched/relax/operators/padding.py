@@ -16,7 +16,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import shape_of, tensor_of
 from te_sched.relax.operators.legalization import scalar_or_expr, topi
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import given_sizes, sized, unknown
 from te_sched.signatures import is_sequence
 
@@ -102,4 +102,4 @@ def _pad_repeated(
     return topi.utils.tensor_of(sizes, element, "T_pad")
 
 
-declare(Operator("relax.nn.pad", _infer_pad, legalize=_legalize_pad))
+declare("relax.nn.pad", _infer_pad, legalize=_legalize_pad)

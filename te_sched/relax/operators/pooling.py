@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from te_sched import te
@@ -15,8 +15,14 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import shape_of, tensor_of
 from te_sched.relax.operators.layouts import Layout, Order, Plan, layout_in_order
-from te_sched.relax.operators.legalization import TEFunc, for_floats, topi, topi_function
-from te_sched.relax.operators.registry import FOLLOWS, Operator, Rewrite, declare, make_call, named
+from te_sched.relax.operators.legalization import (
+    TEFunc,
+    for_floats,
+    numbers_of,
+    topi,
+    topi_function,
+)
+from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call, named
 from te_sched.relax.operators.sizes import as_padding, as_sizes, check_at_least, given_sizes
 from te_sched.relax.operators.spatial_layouts import (
     check_layout,
@@ -81,16 +87,12 @@ def _pool(kind: str, rank: int, words: str, parameters: str) -> _Pool:
     widths = (0, 0) if rank == 1 else (0,) * rank
     legalize = _pool_rule(topi_function(f"nn.pool{rank}d"), kind, name)
     declare(
-        Operator(
-            f"relax.nn.{name}",
-            lambda call, builder: _infer_pool(call, builder, rank),
-            mixed_precision=FOLLOWS,
-            legalize=legalize,
-            exact=for_floats(_pool_rule(_exact_max, kind, name), legalize)
-            if kind == "max"
-            else None,
-            layout=_LAYOUT if rank == 2 else None,
-        )
+        f"relax.nn.{name}",
+        lambda call, builder: _infer_pool(call, builder, rank),
+        mixed_precision=FOLLOWS,
+        legalize=legalize,
+        exact=for_floats(_pool_rule(_exact_max, kind, name), legalize) if kind == "max" else None,
+        layout=_LAYOUT if rank == 2 else None,
     )
 
     def call_operator(
@@ -160,11 +162,6 @@ def _layout_of_pool(call: GraphCall, orders: list[Order]) -> Plan | None:
 _LAYOUT = Layout(_layout_of_pool, arguments=("layout",))
 
 
-def _numbers(values: Iterable[Any]) -> list[Any]:
-    """An attribute of sizes as a list of numbers of Python."""
-    return [getattr(size, "value", size) for size in values]
-
-
 def _pool_rule(te_func: TEFunc, kind: str, name: str) -> Rewrite:
     """The rule of a pool of windows."""
 
@@ -176,10 +173,10 @@ def _pool_rule(te_func: TEFunc, kind: str, name: str) -> Rewrite:
         return builder.call_te(
             te_func,
             call.args[0],
-            kernel=_numbers(attrs.pool_size),
-            stride=_numbers(attrs.strides),
-            dilation=_numbers(attrs.dilation),
-            padding=_numbers(attrs.padding),
+            kernel=numbers_of(attrs.pool_size),
+            stride=numbers_of(attrs.strides),
+            dilation=numbers_of(attrs.dilation),
+            padding=numbers_of(attrs.padding),
             pool_type=kind,
             ceil_mode=attrs.ceil_mode,
             layout=attrs.layout,
@@ -237,13 +234,11 @@ def _adaptive(rank: int, summary: str, te_name: str) -> _AdaptivePool:
     """The function that makes calls of a pool of parts, which it declares."""
     name = f"adaptive_avg_pool{rank}d"
     declare(
-        Operator(
-            f"relax.nn.{name}",
-            lambda call, builder: _infer_adaptive(call, builder, rank),
-            mixed_precision=FOLLOWS,
-            legalize=_adaptive_rule(te_name, rank),
-            layout=_LAYOUT if rank == 2 else None,
-        )
+        f"relax.nn.{name}",
+        lambda call, builder: _infer_adaptive(call, builder, rank),
+        mixed_precision=FOLLOWS,
+        legalize=_adaptive_rule(te_name, rank),
+        layout=_LAYOUT if rank == 2 else None,
     )
 
     def call_operator(

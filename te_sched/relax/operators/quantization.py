@@ -21,7 +21,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import TEFunc, scalar_or_expr, topi
-from te_sched.relax.operators.registry import Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.registry import Rewrite, declare, make_call
 from te_sched.relax.operators.sizes import axis_of, check_equal
 
 _FLOAT8 = ("e4m3_float8", "e5m2_float8")
@@ -162,7 +162,5 @@ def _rule(te_func: TEFunc, name: str) -> Rewrite:
     return legalize
 
 
-declare(
-    Operator("relax.quantize", _infer_quantize, legalize=_rule(_quantize, "quantize")),
-    Operator("relax.dequantize", _infer_dequantize, legalize=_rule(_dequantize, "dequantize")),
-)
+declare("relax.quantize", _infer_quantize, legalize=_rule(_quantize, "quantize"))
+declare("relax.dequantize", _infer_dequantize, legalize=_rule(_dequantize, "dequantize"))

@@ -15,7 +15,7 @@ from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import as_int, like, shape_of, tensor_of
 from te_sched.relax.operators.layouts import Layout, Order, Plan, axes_in_order, renumbered
 from te_sched.relax.operators.legalization import TEFunc, topi, topi_function
-from te_sched.relax.operators.registry import Operator, Rewrite, declare, make_call, named
+from te_sched.relax.operators.registry import Rewrite, declare, make_call, named
 from te_sched.relax.operators.sizes import as_axes, axes_of, axis_of, product
 
 Axes = list[int] | None
@@ -89,12 +89,10 @@ def _reduction(name: str, words: str, te_func: TEFunc) -> _Reduction:
     """The function that makes calls of a reduction, which it declares."""
     full = f"relax.{name}"
     declare(
-        Operator(
-            full,
-            _infer_reduction,
-            legalize=reduction_rule(te_func, name),
-            layout=Layout(_layout_of_reduction, numbers_axes=True),
-        )
+        full,
+        _infer_reduction,
+        legalize=reduction_rule(te_func, name),
+        layout=Layout(_layout_of_reduction, numbers_axes=True),
     )
 
     def call_operator(x: Value, axis: Numbers | None = None, keepdims: bool = False) -> GraphCall:
@@ -206,7 +204,5 @@ def _scan_rule(name: str) -> Rewrite:
     return legalize
 
 
-declare(
-    Operator("relax.cumsum", _infer_scan, legalize=_scan_rule("cumsum")),
-    Operator("relax.cumprod", _infer_scan, legalize=_scan_rule("cumprod")),
-)
+declare("relax.cumsum", _infer_scan, legalize=_scan_rule("cumsum"))
+declare("relax.cumprod", _infer_scan, legalize=_scan_rule("cumprod"))

@@ -8,7 +8,7 @@ legalized, laid out, computed with float16. Those of TVM's columns are readable 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.graph import GraphCall, GraphExpr, OpAttrs
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Infer = Callable[[GraphCall, "BlockBuilder"], StructInfo]
 Rewrite = Callable[["BlockBuilder", GraphCall], GraphExpr]
 LowerCall = Callable[[GraphCall], GraphCall]
+
+_Columns = ParamSpec("_Columns")
 
 # The policies of an operator in mixed precision: it is computed with float16, or with the dtype of
 # its arguments; an operator without a policy has the dtypes that are written.
@@ -86,9 +88,10 @@ _OF_TVM = {
 OPERATORS: dict[str, Operator] = {}
 
 
-def declare(*operators: Operator) -> None:
-    """Add operators to those of graphs."""
-    for operator in operators:
+def _declaring(kind: Callable[_Columns, Operator]) -> Callable[_Columns, None]:
+    def declare(*args: _Columns.args, **columns: _Columns.kwargs) -> None:
+        """Add an operator of some columns to those of graphs."""
+        operator = kind(*args, **columns)
         OPERATORS[operator.name] = operator
         attributes = ATTRIBUTES.setdefault(operator.name, {})
         attributes["FPurity"] = operator.is_pure
@@ -96,6 +99,11 @@ def declare(*operators: Operator) -> None:
             value = getattr(operator, field)
             if value is not None and value is not False:  # else it says nothing
                 attributes[column] = value
+
+    return declare
+
+
+declare = _declaring(Operator)
 
 
 def find_operator(op: object) -> Operator | None:

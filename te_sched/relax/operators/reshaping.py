@@ -27,7 +27,7 @@ from te_sched.relax.operators.inference import (
 )
 from te_sched.relax.operators.layouts import Layout, Order, Plan, axes_in_order, renumbered
 from te_sched.relax.operators.legalization import TEFunc, topi, topi_function
-from te_sched.relax.operators.registry import FOLLOWS, Operator, Rewrite, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
 from te_sched.relax.operators.sizes import (
     as_axes,
     as_shape,
@@ -78,12 +78,10 @@ def _check_broadcast(call: GraphCall, builder: BlockBuilder, sizes: Any, target:
 
 
 declare(
-    Operator(
-        "relax.broadcast_to",
-        _infer_broadcast_to,
-        mixed_precision=FOLLOWS,
-        legalize=_shape_rule(topi_function("broadcast_to"), "broadcast_to"),
-    )
+    "relax.broadcast_to",
+    _infer_broadcast_to,
+    mixed_precision=FOLLOWS,
+    legalize=_shape_rule(topi_function("broadcast_to"), "broadcast_to"),
 )
 
 # Reshapes
@@ -139,7 +137,7 @@ def _resolved(x: Any, shape: Any) -> Any:
     return ShapeExpr(tuple(values))
 
 
-def _quotient(sizes: Sequence[Any], others: Sequence[Any]) -> Expr:
+def _quotient(sizes: Sequence[Expr], others: Sequence[Expr]) -> Expr:
     """A product by another one; equal factors are cancelled."""
     upper, lower = _factors(sizes), []
     for one in _factors(others):
@@ -151,7 +149,7 @@ def _quotient(sizes: Sequence[Any], others: Sequence[Any]) -> Expr:
     return ops.floordiv(product(upper), product(lower))
 
 
-def _factors(sizes: Sequence[Any]) -> list[Any]:
+def _factors(sizes: Sequence[Expr]) -> list[Expr]:
     found: list[Any] = []
     for one in sizes:
         found += _factors([one.a, one.b]) if isinstance(one, Mul) else [one]
@@ -162,7 +160,7 @@ def _factors(sizes: Sequence[Any]) -> list[Any]:
     return symbols if number == 1 else [ops.const(number, "int64"), *symbols]
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: object, other: object) -> bool:
     return one is other or (
         isinstance(one, IntImm) and isinstance(other, IntImm) and one.value == other.value
     )
@@ -186,14 +184,12 @@ def _infer_reshape(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 declare(
-    Operator(
-        "relax.reshape",
-        _infer_reshape,
-        mixed_precision=FOLLOWS,
-        legalize=_shape_rule(topi_function("reshape"), "reshape"),
-        lower=machine_call("vm.builtin.reshape"),
-        is_alias=True,
-    )
+    "relax.reshape",
+    _infer_reshape,
+    mixed_precision=FOLLOWS,
+    legalize=_shape_rule(topi_function("reshape"), "reshape"),
+    lower=machine_call("vm.builtin.reshape"),
+    is_alias=True,
 )
 
 
@@ -215,12 +211,10 @@ def _infer_flatten(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 declare(
-    Operator(
-        "relax.flatten",
-        _infer_flatten,
-        mixed_precision=FOLLOWS,
-        legalize=_shape_rule(topi_function("reshape"), "reshape"),
-    )
+    "relax.flatten",
+    _infer_flatten,
+    mixed_precision=FOLLOWS,
+    legalize=_shape_rule(topi_function("reshape"), "reshape"),
 )
 
 
@@ -271,13 +265,11 @@ def _layout_of_expand_dims(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.expand_dims",
-        _infer_expand_dims,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_expand_dims,
-        layout=Layout(_layout_of_expand_dims),
-    )
+    "relax.expand_dims",
+    _infer_expand_dims,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_expand_dims,
+    layout=Layout(_layout_of_expand_dims),
 )
 
 
@@ -332,13 +324,11 @@ def _layout_of_squeeze(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.squeeze",
-        _infer_squeeze,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_squeeze,
-        layout=Layout(_layout_of_squeeze),
-    )
+    "relax.squeeze",
+    _infer_squeeze,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_squeeze,
+    layout=Layout(_layout_of_squeeze),
 )
 
 # Orders of dimensions and elements
@@ -383,13 +373,11 @@ def _layout_of_permute_dims(call: GraphCall, orders: list[Order]) -> Plan | None
 
 
 declare(
-    Operator(
-        "relax.permute_dims",
-        _infer_permute_dims,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_permute_dims,
-        layout=Layout(_layout_of_permute_dims, numbers_axes=True),
-    )
+    "relax.permute_dims",
+    _infer_permute_dims,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_permute_dims,
+    layout=Layout(_layout_of_permute_dims, numbers_axes=True),
 )
 
 
@@ -494,12 +482,10 @@ def _legalize_layout_transform(builder: BlockBuilder, call: GraphCall) -> GraphE
 
 
 declare(
-    Operator(
-        "relax.layout_transform",
-        _infer_layout_transform,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_layout_transform,
-    )
+    "relax.layout_transform",
+    _infer_layout_transform,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_layout_transform,
 )
 
 # Sums over broadcast dimensions
@@ -553,7 +539,5 @@ def _legalize_collapse_sum(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
-declare(
-    Operator("relax.collapse_sum_like", _infer_collapse_sum_like, legalize=_legalize_collapse_sum),
-    Operator("relax.collapse_sum_to", _infer_collapse_sum_to, legalize=_legalize_collapse_sum),
-)
+declare("relax.collapse_sum_like", _infer_collapse_sum_like, legalize=_legalize_collapse_sum)
+declare("relax.collapse_sum_to", _infer_collapse_sum_to, legalize=_legalize_collapse_sum)

@@ -16,7 +16,7 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import check_equal
 
 
@@ -88,6 +88,4 @@ def _first_above(
     )
 
 
-declare(
-    Operator("relax.multinomial_from_uniform", _infer_multinomial, legalize=_legalize_multinomial)
-)
+declare("relax.multinomial_from_uniform", _infer_multinomial, legalize=_legalize_multinomial)

@@ -22,7 +22,7 @@ from te_sched.relax.operators.inference import (
 )
 from te_sched.relax.operators.legalization import TEFunc, te_rule, topi, topi_function
 from te_sched.relax.operators.reductions import Axes, reduced, reduction_rule
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 
 
 def where(condition: Value, x1: Value, x2: Value) -> GraphCall:
@@ -37,7 +37,7 @@ def _infer_where(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return broadcast(call, builder, infos, common_dtype(call, infos[1:]))
 
 
-declare(Operator("relax.where", _infer_where, legalize=te_rule(topi_function("where"), "where")))
+declare("relax.where", _infer_where, legalize=te_rule(topi_function("where"), "where"))
 
 
 def masked_fill(x: Value, mask: Value, value: Value) -> GraphCall:
@@ -111,16 +111,14 @@ def _exact_place(name: str) -> TEFunc:
 
 # Those of `topi` begin with place -1, which stays where all integers are the least or the largest.
 declare(
-    Operator(
-        "relax.argmax",
-        _infer_place,
-        legalize=reduction_rule(_or_first(topi_function("argmax")), "argmax"),
-        exact=reduction_rule(_exact_place("max"), "argmax"),
-    ),
-    Operator(
-        "relax.argmin",
-        _infer_place,
-        legalize=reduction_rule(_or_first(topi_function("argmin")), "argmin"),
-        exact=reduction_rule(_exact_place("min"), "argmin"),
-    ),
+    "relax.argmax",
+    _infer_place,
+    legalize=reduction_rule(_or_first(topi_function("argmax")), "argmax"),
+    exact=reduction_rule(_exact_place("max"), "argmax"),
+)
+declare(
+    "relax.argmin",
+    _infer_place,
+    legalize=reduction_rule(_or_first(topi_function("argmin")), "argmin"),
+    exact=reduction_rule(_exact_place("min"), "argmin"),
 )

@@ -11,7 +11,7 @@ from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import argument_error, number, tensor_of
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import axis_of
 
 
@@ -54,7 +54,7 @@ def _infer_unique(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return results[0] if len(results) == 1 else TupleStructInfo(tuple(results))
 
 
-declare(Operator("relax.unique", _infer_unique, packed="relax.run.unique"))
+declare("relax.unique", _infer_unique, packed="relax.run.unique")
 
 
 def nonzero(x: Value) -> GraphCall:
@@ -66,7 +66,7 @@ def _infer_nonzero(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return TensorStructInfo(None, "int64", tensor_of(call, 0).vdevice, 2)
 
 
-declare(Operator("relax.nonzero", _infer_nonzero, packed="relax.run.nonzero"))
+declare("relax.nonzero", _infer_nonzero, packed="relax.run.nonzero")
 
 
 def _flag(given: Any) -> Any:

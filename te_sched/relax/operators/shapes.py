@@ -11,7 +11,7 @@ from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.calls import call_pure_packed, machine_call
 from te_sched.relax.operators.inference import argument_error, tensor_of
 from te_sched.relax.operators.inference import shape_of as known_shape
-from te_sched.relax.operators.registry import Operator, declare
+from te_sched.relax.operators.registry import declare
 
 
 def shape_of(expr: Value) -> GraphCall:
@@ -24,9 +24,7 @@ def _infer_shape_of(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return ShapeStructInfo(known_shape(info), info.ndim)
 
 
-declare(
-    Operator("relax.shape_of", _infer_shape_of, lower=machine_call("vm.builtin.shape_of")),
-)
+declare("relax.shape_of", _infer_shape_of, lower=machine_call("vm.builtin.shape_of"))
 
 
 def tensor_to_shape(expr: Value) -> GraphCall:
@@ -39,8 +37,8 @@ def _infer_tensor_to_shape(call: GraphCall, builder: BlockBuilder) -> StructInfo
     if info.ndim not in (-1, 1) or info.dtype not in ("", "int64"):
         raise argument_error(call, 0, "a tensor of int64 with one dimension")
     sizes = known_shape(info)
-    is_known = sizes is not None and isinstance(sizes[0], IntImm)
-    return ShapeStructInfo(None, sizes[0].value if is_known and sizes is not None else -1)
+    rank = sizes[0] if sizes is not None else None
+    return ShapeStructInfo(None, rank.value if isinstance(rank, IntImm) else -1)
 
 
 def _match_sizes(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -58,12 +56,10 @@ def _match_sizes(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
 
 
 declare(
-    Operator(
-        "relax.tensor_to_shape",
-        _infer_tensor_to_shape,
-        inference=_match_sizes,
-        lower=machine_call("vm.builtin.tensor_to_shape"),
-    )
+    "relax.tensor_to_shape",
+    _infer_tensor_to_shape,
+    inference=_match_sizes,
+    lower=machine_call("vm.builtin.tensor_to_shape"),
 )
 
 
@@ -84,10 +80,8 @@ def _infer_shape_to_tensor(call: GraphCall, builder: BlockBuilder) -> StructInfo
 
 
 declare(
-    Operator(
-        "relax.shape_to_tensor",
-        _infer_shape_to_tensor,
-        packed="relax.run.shape_to_tensor",
-        lower=machine_call("vm.builtin.shape_to_tensor"),
-    ),
+    "relax.shape_to_tensor",
+    _infer_shape_to_tensor,
+    packed="relax.run.shape_to_tensor",
+    lower=machine_call("vm.builtin.shape_to_tensor"),
 )

@@ -6,12 +6,12 @@ A result has a shape if the sizes of the argument are known, otherwise a rank if
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsInt
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphCall
+from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import (
     ShapeExpr,
     ShapeStructInfo,
@@ -59,7 +59,7 @@ def as_padding(padding: Any, count: int) -> tuple[Expr, ...]:
     return values if len(values) == 2 * count else values * 2
 
 
-def known_sizes(info: TensorStructInfo) -> tuple[Any, ...] | None:
+def known_sizes(info: TensorStructInfo) -> tuple[Expr, ...] | None:
     """The sizes of a tensor, also those that are known of a variable that is its shape."""
     shape = info.shape
     if isinstance(shape, ShapeExpr):
@@ -99,12 +99,14 @@ def sized(
     return TensorStructInfo(ShapeExpr(tuple(sizes)), kind, info.vdevice)
 
 
-def shaped(info: TensorStructInfo, shape: Any, dtype: str | None = None) -> TensorStructInfo:
+def shaped(
+    info: TensorStructInfo, shape: GraphExpr | None, dtype: str | None = None
+) -> TensorStructInfo:
     """A tensor like another one, of another shape: an expression of the graph, or None."""
     return TensorStructInfo(shape, info.dtype if dtype is None else dtype, info.vdevice)
 
 
-def axis_of(call: GraphCall, axis: Any, ndim: int) -> int:
+def axis_of(call: GraphCall, axis: SupportsInt, ndim: int) -> int:
     """An axis of `ndim` dimensions as a number that is not negative; GraphError out of range."""
     if not -ndim <= int(axis) < ndim:
         raise GraphError(
@@ -115,7 +117,7 @@ def axis_of(call: GraphCall, axis: Any, ndim: int) -> int:
     return int(axis) % ndim
 
 
-def axes_of(call: GraphCall, axes: Sequence[Any], ndim: int) -> list[int]:
+def axes_of(call: GraphCall, axes: Sequence[SupportsInt], ndim: int) -> list[int]:
     """Distinct axes as numbers that are not negative; GraphError out of range or if one repeats."""
     found = [axis_of(call, one, ndim) for one in axes]
     if len(set(found)) != len(found):
@@ -127,7 +129,7 @@ def axes_of(call: GraphCall, axes: Sequence[Any], ndim: int) -> list[int]:
     return found
 
 
-def product(sizes: Sequence[Any]) -> Expr:
+def product(sizes: Sequence[Expr]) -> Expr:
     """The number of elements."""
     found: Expr = ops.const(1, "int64")
     for one in sizes:
@@ -138,8 +140,8 @@ def product(sizes: Sequence[Any]) -> Expr:
 def check_equal(
     call: GraphCall,
     builder: BlockBuilder,
-    one: Any,
-    other: Any,
+    one: Expr,
+    other: Expr,
     what: str,
     help: str = "give arguments of which the shapes fit",
 ) -> None:

@@ -31,7 +31,7 @@ from te_sched.relax.operators.inference import (
 )
 from te_sched.relax.operators.layouts import Layout, Order, Plan
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import FOLLOWS, Operator, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
 from te_sched.relax.operators.sizes import axes_of, known_sizes
 from te_sched.signatures import is_sequence
 
@@ -146,13 +146,11 @@ def _layout_of_slice(call: GraphCall, orders: list[Order]) -> Plan | None:
 
 
 declare(
-    Operator(
-        "relax.strided_slice",
-        _infer_strided_slice,
-        mixed_precision=FOLLOWS,
-        legalize=_legalize_strided_slice,
-        layout=Layout(_layout_of_slice),
-    )
+    "relax.strided_slice",
+    _infer_strided_slice,
+    mixed_precision=FOLLOWS,
+    legalize=_legalize_strided_slice,
+    layout=Layout(_layout_of_slice),
 )
 
 
@@ -245,10 +243,8 @@ def _slice_elements(data: Any, begin: Any, end: Any, strides: Any, sizes: Any) -
 
 
 declare(
-    Operator(
-        "relax.dynamic_strided_slice",
-        _infer_dynamic_strided_slice,
-        legalize=_legalize_dynamic_strided_slice,
-        is_data_dependent=True,
-    )
+    "relax.dynamic_strided_slice",
+    _infer_dynamic_strided_slice,
+    legalize=_legalize_dynamic_strided_slice,
+    is_data_dependent=True,
 )

@@ -13,7 +13,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.inference import as_int, like, shape_of, tensor_of
 from te_sched.relax.operators.legalization import topi
-from te_sched.relax.operators.registry import Operator, declare, make_call
+from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import axis_of
 
 
@@ -35,7 +35,7 @@ def _legalize_sort(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.sort, call.args[0], call.attrs.axis, not call.attrs.descending)
 
 
-declare(Operator("relax.sort", _infer_sort, legalize=_legalize_sort))
+declare("relax.sort", _infer_sort, legalize=_legalize_sort)
 
 
 def argsort(
@@ -64,7 +64,7 @@ def _legalize_argsort(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
-declare(Operator("relax.argsort", _infer_argsort, legalize=_legalize_argsort))
+declare("relax.argsort", _infer_argsort, legalize=_legalize_argsort)
 
 
 def topk(
@@ -133,7 +133,7 @@ def _legalize_topk(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
-declare(Operator("relax.topk", _infer_topk, legalize=_legalize_topk))
+declare("relax.topk", _infer_topk, legalize=_legalize_topk)
 
 
 def _flag(value: Any, name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import ops
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.lazy_loading import lazy_function
@@ -55,7 +56,7 @@ def check_rank_of_layout(call: GraphCall, place: int, info: TensorStructInfo, la
         raise argument_error(call, place, f"a tensor of the layout {layout}")
 
 
-def to_layout(builder: BlockBuilder, sizes: Sequence[Any], source: str, target: str) -> list[Any]:
+def to_layout(builder: BlockBuilder, sizes: Sequence[Expr], source: str, target: str) -> list[Any]:
     """Sizes in another layout."""
     if source == target:
         return list(sizes)

@@ -11,7 +11,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
 from te_sched.relax.operators.inference import common_dtype, common_vdevice, shape_of, tensors_of
 from te_sched.relax.operators.legalization import te_rule, topi
-from te_sched.relax.operators.registry import FOLLOWS, Operator, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
 
 
 def ewise_fma(x1: Value, x2: Value, x3: Value) -> GraphCall:
@@ -57,10 +57,8 @@ def _fma(x: te.Tensor, y: te.Tensor, z: te.Tensor) -> te.Tensor:
 
 
 declare(
-    Operator(
-        "relax.ewise_fma",
-        _infer_ewise_fma,
-        mixed_precision=FOLLOWS,
-        legalize=te_rule(_fma, "ewise_fma"),
-    )
+    "relax.ewise_fma",
+    _infer_ewise_fma,
+    mixed_precision=FOLLOWS,
+    legalize=te_rule(_fma, "ewise_fma"),
 )

@@ -16,7 +16,6 @@ from te_sched.relax.operators.legalization import TEFunc, te_rule, topi, topi_fu
 from te_sched.relax.operators.registry import (
     FOLLOWS,
     Infer,
-    Operator,
     Rewrite,
     declare,
     make_call,
@@ -51,14 +50,12 @@ def _unary(
     """
     full = f"relax.{name}"
     declare(
-        Operator(
-            full,
-            infer,
-            mixed_precision=FOLLOWS,
-            legalize=te_rule(te_func or topi_function(name), kernel or f"tir_{name}"),
-            approximate=None if approximate is None else _approximate(approximate),
-            layout=OF_ELEMENTS,
-        )
+        full,
+        infer,
+        mixed_precision=FOLLOWS,
+        legalize=te_rule(te_func or topi_function(name), kernel or f"tir_{name}"),
+        approximate=None if approximate is None else _approximate(approximate),
+        layout=OF_ELEMENTS,
     )
 
     def call_operator(x: Value) -> GraphCall:
@@ -131,11 +128,4 @@ def _legalize_clip(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(topi.clip, call.args[0], *constants, primfunc_name_hint="tir_clip")
 
 
-declare(
-    Operator(
-        "relax.clip",
-        _infer_clip,
-        legalize=_legalize_clip,
-        layout=OF_ELEMENTS,
-    )
-)
+declare("relax.clip", _infer_clip, legalize=_legalize_clip, layout=OF_ELEMENTS)

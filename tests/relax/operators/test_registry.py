@@ -14,7 +14,6 @@ from te_sched.relax.operators import registry
 from te_sched.relax.operators.registry import (
     FOLLOWS,
     OPERATORS,
-    Operator,
     declare,
     find_operator,
     legalization_of,
@@ -44,7 +43,7 @@ def _restored() -> Iterator[None]:
 
 
 def test_columns_are_readable_by_the_names_of_tvm() -> None:
-    declare(Operator("relax.demo", _infer, legalize=_rule, mixed_precision=FOLLOWS))
+    declare("relax.demo", _infer, legalize=_rule, mixed_precision=FOLLOWS)
     op = Op.get("relax.demo")
     assert op.get_attr("FInferStructInfo") is _infer
     assert op.get_attr("FLegalize") is _rule
