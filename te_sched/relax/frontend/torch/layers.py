@@ -876,15 +876,7 @@ def _interpolate(
 ) -> GraphExpr:
     shape = imp.shape(x)
     count = len(shape) - 2
-    factors: Sequence[float | None] = [None] * count
-    sizes: list[Size]
-    if size is not None:
-        sizes = _several(size, count)
-    elif scale_factor is not None:
-        factors = scales = _several(scale_factor, count)
-        sizes = [_scaled(old, scale) for old, scale in zip(shape[2:], scales, strict=True)]
-    else:
-        raise GraphError("interpolation has neither size nor scale_factor", "", "give one of them")
+    sizes, factors = _target_sizes(shape[2:], size, scale_factor)
     if antialias or mode not in _MODES:
         what = "with antialias" if antialias else f"with mode {repr_of(mode)}"
         raise GraphError(
@@ -934,6 +926,20 @@ _MODES = {
     **{"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"},
     **{"nearest-exact": "nearest_neighbor", "linear": "linear", "trilinear": "linear"},
 }
+
+
+def _target_sizes(
+    extents: Sequence[Size], size: Sizes | None, scale_factor: Factors
+) -> tuple[list[Size], Sequence[float | None]]:
+    """The sizes of the result of an interpolation, and the factors that were given."""
+    count = len(extents)
+    if size is not None:
+        sizes: list[Size] = _several(size, count)
+        return sizes, [None] * count
+    if scale_factor is None:
+        raise GraphError("interpolation has neither size nor scale_factor", "", "give one of them")
+    factors: list[float] = _several(scale_factor, count)
+    return [_scaled(*pair) for pair in zip(extents, factors, strict=True)], factors
 
 
 def _scaled(size: Size, factor: float) -> Size:
