@@ -95,12 +95,12 @@ def executed(name: str, text: str, path: Path) -> ModuleType:
     return module
 
 
-def programs(*families: str) -> list[Program]:
+def programs(*families: str, root: Path = HERE) -> list[Program]:
     """The programs of some families (by default all), ordered by name."""
     return [
         Program(family, name, path)
         for family in families or FAMILIES
-        for path in sorted([*(HERE / family).glob("*.py"), *(HERE / family).glob("*.txt")])
+        for path in sorted([*(root / family).glob("*.py"), *(root / family).glob("*.txt")])
         for name in ([path.stem] if path.suffix == ".py" else texts_in(path))
     ]
 
