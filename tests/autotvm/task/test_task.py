@@ -13,9 +13,6 @@ import te_sched
 from te_sched import autotvm, target, te
 from te_sched.autotvm.task import topi_integration
 from te_sched.autotvm.task.dispatcher import (
-    ApplyConfig,
-    DispatchContext,
-    FallbackContext,
     clear_fallback_cache,
 )
 from te_sched.autotvm.task.task import (
@@ -27,6 +24,7 @@ from te_sched.autotvm.task.task import (
     serialize_args,
 )
 from te_sched.errors import DeclarationError, TeSchedError
+from tests.autotvm.task.scaled import scaled
 from tests.autotvm.templates import expected_product, product, task_of
 
 
@@ -89,46 +87,6 @@ def test_a_template_has_a_fallback_outside_of_contexts(
     assert found[2] is not found[1]
 
 
-def test_the_innermost_context_decides() -> None:
-    task = task_of(8)
-    one, other = task.config_space.get(3), task.config_space.get(5)
-    with ApplyConfig(one) as outer:
-        with ApplyConfig(other) as inner:
-            assert autotvm.get_config() is other
-            inner.update(None, (), one)
-            assert autotvm.get_config() is one
-        assert DispatchContext.current is outer
-    assert isinstance(DispatchContext.current, FallbackContext)
-
-
-def test_a_context_without_an_answer_asks_those_around_it() -> None:
-    class Empty(DispatchContext):
-        def _query_inside(self, target: Any, workload: Any) -> None:
-            return None
-
-    config = task_of(8).config_space.get(3)
-    with ApplyConfig(config), Empty():
-        assert autotvm.get_config() is config
-    with Empty():
-        assert autotvm.get_config().is_fallback
-
-
-def test_a_fallback_is_updated() -> None:
-    config, context = task_of(8).config_space.get(3), FallbackContext()
-    context.update(None, ("a",), config)
-    assert context.query(None, ("a",)) is config
-
-
-def test_a_context_must_answer() -> None:
-    with pytest.raises(DeclarationError, match="DispatchContext has no method _query_inside"):
-        DispatchContext().query(None, ())
-    with pytest.raises(DeclarationError, match="DispatchContext has no method update"):
-        DispatchContext().update(None, (), autotvm.ConfigSpace())
-
-
-# Arguments.
-
-
 def test_arguments_are_serialized_and_declared_again() -> None:
     A = te.placeholder((2, 3), name="A", dtype="int8")
     args = [A, [1, (2, "x")], None, 2.5, te.const(3, "int32"), np.int64(4)]
@@ -139,51 +97,10 @@ def test_arguments_are_serialized_and_declared_again() -> None:
     assert args_to_workload([1]) == (1,)
 
 
-# Templates in two functions.
-
-
-@topi_integration.register_topi_compute("tests/scaled.topi")
-def scaled(cfg: Any, data: te.Tensor) -> te.Tensor:
-    return te.compute(data.shape, lambda i: data[i] * 2.0, name="scaled")
-
-
-@topi_integration.register_topi_schedule("tests/scaled.topi")
-def schedule_scaled(cfg: Any, outs: list[te.Tensor]) -> Any:
-    s = te.create_schedule([one.op for one in outs])
-    axis = outs[0].op.axis[0]
-    cfg.define_split("tile", axis, num_outputs=2)
-    cfg["tile"].apply(s, outs[0], axis)
-    return s
-
-
-def test_an_operator_and_its_schedule_share_a_configuration() -> None:
-    A = te.placeholder((8,), name="A")
-    task = create("tests/scaled.topi", (A,), "llvm")
-    assert len(task.config_space) == 4
-    workload = ("tests/scaled.topi", ("TENSOR", (8,), "float32"))
-    assert task.workload == workload
-    B = scaled(A)
-    assert topi_integration.get_workload([te.compute((8,), lambda i: B[i] + 1.0)]) == workload
-    with ApplyConfig(task.config_space.get(2)):
-        s = schedule_scaled([B])
-    a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
-    te_sched.build(s, [A, B])(a, b)
-    np.testing.assert_array_equal(b, a * 2)
-
-
-def test_a_schedule_rejects_operators_of_other_tasks() -> None:
-    A = te.placeholder((8,), name="A")
-    with pytest.raises(TeSchedError, match=r"do not come from task tests/scaled\.topi"):
-        schedule_scaled([te.compute((8,), lambda i: A[i], name="B")])
-
-
 def test_a_task_rejects_a_half_of_a_template() -> None:
     topi_integration.register_topi_compute("tests/half.topi", scaled.__wrapped__)
     with pytest.raises(TeSchedError, match="has no template of its own, and not both"):
         create("tests/half.topi", (te.placeholder((8,), name="A"),), "llvm")
-
-
-# Refusals.
 
 
 def test_a_name_is_registered_once() -> None:

@@ -12,22 +12,11 @@ import pytest
 from te_sched import autotvm
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner import DropletTuner, GATuner, GridSearchTuner, RandomTuner, Tuner
-from te_sched.autotvm.tuner.droplet_tuner import p_value
 from te_sched.errors import DeclarationError
 from tests.autotvm.templates import MadeUpRunner, NoBuilder, made_up, task_of
+from tests.autotvm.tuner.chosen import chosen
 
 TUNERS = [RandomTuner, GridSearchTuner, GATuner, DropletTuner]
-
-
-def chosen(tuner: Tuner, n_trial: int = 1000, **options: Any) -> list[int]:
-    indices: list[int] = []
-    tuner.tune(
-        n_trial,
-        options.pop("measure", made_up()),
-        callbacks=[lambda _, inputs, __: indices.extend(one.config.index for one in inputs)],
-        **options,
-    )
-    return indices
 
 
 @pytest.mark.parametrize("kind", [RandomTuner, GridSearchTuner, GATuner])
@@ -61,66 +50,6 @@ def test_the_best_is_kept(kind: Callable[..., Tuner]) -> None:
     assert tuner.best_config.index == best
     assert tuner.best_flops == 1024 / (1.0 + abs(best - 10))
     assert tuner.best_measure_pair[1].costs == (1.0 + abs(best - 10),)
-
-
-def test_a_grid_begins_with_the_first_legal_index_of_its_range() -> None:
-    task = task_of(8)
-    task.config_space.multi_filter(lambda one: one["tile_x"].size[1] >= 2)
-    tuner = GridSearchTuner(task, range_idx=(2, 6))
-    assert (tuner.index, tuner.visited_max) == (4, 3)
-    assert chosen(tuner) == [4, 5, 6]
-    assert not tuner.has_next()
-
-
-def test_a_random_tuner_stays_in_its_range() -> None:
-    assert sorted(chosen(RandomTuner(task_of(8), range_idx=(3, 6)))) == [3, 4, 5, 6]
-
-
-def test_generations_prefer_what_is_fast() -> None:
-    random.seed(1)
-    task = task_of(4096)  # 169 configurations
-
-    def cost(index: int) -> float:
-        y, x = task.config_space.point2knob(index)
-        return 1.0 + abs(y - 6) + abs(x - 3)
-
-    tuner = GATuner(task, pop_size=12)
-    found = chosen(tuner, 60, measure=made_up(cost))
-    assert tuner.best_config.index in found
-    assert cost(tuner.best_config.index) <= 3.0
-
-
-def test_a_generation_that_failed_is_followed_by_another() -> None:
-    class Failing(MadeUpRunner):
-        def run(self, measure_inputs: Any, build_results: Any) -> Any:
-            results = super().run(measure_inputs, build_results)
-            return [one._replace(error_no=4, costs=(ValueError("no"),)) for one in results]
-
-    tuner = GATuner(task_of(64), pop_size=8)
-    option = autotvm.measure_option(NoBuilder(1, 4), Failing())
-    assert len(set(chosen(tuner, 20, measure=option))) == 20
-    assert tuner.best_config is None
-
-
-def test_a_droplet_descends_to_a_minimum() -> None:
-    task = task_of(4096)
-
-    def cost(index: int) -> float:
-        y, x = task.config_space.point2knob(index)
-        return 1.0 + abs(y - 9) + abs(x - 4)
-
-    tuner = DropletTuner(task, start_position=[1, 1])
-    found = chosen(tuner, measure=made_up(cost))
-    assert cost(tuner.best_config.index) == 1.0
-    assert found[0] == task.config_space.knob2point([1, 1])
-    assert len(found) == len(set(found))
-
-
-def test_differences_within_noise_are_no_improvement() -> None:
-    assert p_value([1.0, 2.0, 3.0], [1.1, 2.1, 3.1]) > 0.5
-    assert p_value([1.0, 1.0], [2.0, 2.0]) == 0.0
-    assert p_value([1.0], [2.0]) == 0.0
-    assert p_value([1.0, 1.1, 0.9], [9.0, 9.1, 8.9]) < 1e-6
 
 
 def test_tuning_stops_early_without_improvement() -> None:
@@ -214,4 +143,4 @@ def test_a_search_of_which_nothing_runs_warns_once() -> None:
     with pytest.warns(UserWarning, match=match) as caught:
         chosen(RandomTuner(task_of(64)), 8, measure=option)
     assert len(caught) == 1
-    assert caught[0].filename == __file__
+    assert caught[0].filename == chosen.__code__.co_filename
