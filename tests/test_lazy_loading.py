@@ -10,7 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.lazy_loading import lazy_function, load, set_lazy_names
+from te_sched.lazy_loading import lazy_function, lazy_module, load, set_lazy_names
 from te_sched.notebook_display import Shown, register_methods
 
 
@@ -25,6 +25,13 @@ def output_of(code):
 def test_places_are_modules_and_their_attributes():
     assert load("te_sched.te") is te
     assert load("te_sched.te:compute") is te.compute
+
+
+def test_modules_are_loaded_when_an_attribute_is_read():
+    absent = lazy_module("te_sched.absent_module_of_this_test")
+    with pytest.raises(ModuleNotFoundError):
+        _ = absent.name
+    assert lazy_module("te_sched.te").compute is te.compute
 
 
 def test_names_are_loaded_once():
