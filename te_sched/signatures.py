@@ -16,7 +16,17 @@ from inspect import Parameter, signature, unwrap
 from itertools import repeat, takewhile
 from os import PathLike
 from types import FunctionType, ModuleType, NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    ParamSpec,
+    TypeGuard,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +91,7 @@ def has_truth(value: Any) -> bool:
     return True
 
 
-def is_sequence(value: Any) -> bool:
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a list, a tuple, or a one-dimensional array; not a str."""
     if type(value).__module__ == "numpy":
         return getattr(value, "ndim", 0) == 1

@@ -44,6 +44,12 @@ from te_sched.signatures import is_sequence
 SIZE_RELATIONS = "te_sched.size_relations"
 
 
+# What a variable is bound to: an expression, or the name of a function of the module.
+GraphValue = GraphExpr | GlobalVar
+# What stands in a graph: values, and the operators that calls name.
+GraphTerm = GraphValue | Op
+
+
 class OpAttrs(dict[str, Any]):
     """The attributes of a call of an operator, in their order: `call.attrs.axis`.
 
@@ -126,7 +132,7 @@ class Constant(GraphExpr):
 class Tuple(GraphExpr):
     """Several values as one."""
 
-    fields: tuple[GraphExpr | GlobalVar, ...] = role(Role.CHILD)
+    fields: tuple[GraphExpr, ...] = role(Role.CHILD)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
@@ -135,7 +141,7 @@ class Tuple(GraphExpr):
         if self.struct_info_ is None and None not in infos:
             _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
 
-    def __getitem__(self, index: int) -> GraphExpr | GlobalVar:
+    def __getitem__(self, index: int) -> GraphExpr:
         if index >= len(self.fields) or index < -len(self.fields):
             raise ElementError(
                 f"a tuple of {counted(len(self.fields), 'value')} has no element {index}",
@@ -148,7 +154,7 @@ class Tuple(GraphExpr):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def __iter__(self) -> Iterator[GraphExpr | GlobalVar]:
+    def __iter__(self) -> Iterator[GraphExpr]:
         return iter(self.fields)
 
 
@@ -212,6 +218,8 @@ class GraphCall(GraphExpr):
 class If(GraphExpr):
     """One of two sequences, by a condition."""
 
+    _internal_members = ("branches",)
+
     cond: GraphExpr = role(Role.CHILD)
     true_branch: GraphExpr = role(Role.CHILD)
     false_branch: GraphExpr = role(Role.CHILD)
@@ -221,12 +229,18 @@ class If(GraphExpr):
         _set(self, "true_branch", as_sequence(self.true_branch))
         _set(self, "false_branch", as_sequence(self.false_branch))
 
+    @property
+    def branches(self) -> tuple[SeqExpr, SeqExpr]:
+        """Both branches, which are sequences."""
+        return self.true_branch, self.false_branch  # type: ignore[return-value]
+
 
 class Binding(Node):
     """Base class of bindings."""
 
     __slots__ = ()
     var: GraphVar
+    value: GraphValue
 
 
 @node_of("relax")
@@ -234,7 +248,7 @@ class VarBinding(Binding):
     """A variable and its value."""
 
     var: GraphVar = role(Role.DEFINITION)
-    value: GraphExpr | GlobalVar = role(Role.CHILD)
+    value: GraphValue = role(Role.CHILD)
 
 
 @node_of("relax")
@@ -242,7 +256,7 @@ class MatchCast(Binding):
     """A value that has a struct info when it runs; defines the variables in its sizes."""
 
     var: GraphVar = role(Role.DEFINITION)
-    value: GraphExpr | GlobalVar = role(Role.CHILD)
+    value: GraphValue = role(Role.CHILD)
     struct_info: StructInfo = role(Role.DEFINITION)
 
     def __post_init__(self) -> None:

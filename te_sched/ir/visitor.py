@@ -24,6 +24,7 @@ from te_sched.ir.roles import CHILDREN, EVERY_ROLE, Role, roles_of
 from te_sched.ir.stmt import GlobalVar
 
 _N = TypeVar("_N", bound=Node)
+_Part = TypeVar("_Part", bound=Node | GlobalVar)
 _Method = Callable[[Any, Any], Any]
 
 NODE_CLASSES: tuple[type[Node], ...] = tuple(
@@ -161,8 +162,8 @@ class Mapper:
     @overload
     def visit(self, node: S.Stmt) -> S.Stmt: ...
     @overload
-    def visit(self, node: _N) -> _N: ...
-    def visit(self, node: Node) -> Any:
+    def visit(self, node: _Part) -> _Part: ...
+    def visit(self, node: Node | GlobalVar) -> Any:
         """The mapped node."""
         return self._methods[type(node)](self, node)
 

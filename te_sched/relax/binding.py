@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, GraphTypeError, did_you_mean, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
@@ -14,14 +13,20 @@ from te_sched.ir.struct_info import ShapeExpr
 from te_sched.ir.visitor import substitute
 from te_sched.relax.analysis.symbolic import free_symbolic_vars, used_symbolic_vars
 from te_sched.relax.constant import const
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.core.sizes import bind_sizes
+from te_sched.relax.core.substitution import Substitution
 from te_sched.relax.size_relations import map_relations
-from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 from te_sched.signatures import checked_as
+
+# Arrays, numbers and expressions, by the name of a variable or by the variable.
+Values = Mapping[Any, object]
+# Sizes, by the name of their variable or by the variable.
+Sizes = Mapping[Any, Expr | int]
 
 
 @checked_as(GraphTypeError)
-def bind_params(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
+def bind_params(func: GraphFunction, binding_map: Values) -> GraphFunction:
     """A function without the parameters that are given.
 
     Variables of sizes get the values that the shapes of the given arrays tell.
@@ -40,7 +45,7 @@ def bind_params(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFun
     by_name: dict[str, list[GraphVar]] = {}
     for param in func.params:
         by_name.setdefault(param.name_hint, []).append(param)
-    values: dict[GraphVar, Any] = {}
+    values: dict[GraphVar, GraphExpr] = {}
     for key, given in binding_map.items():
         param = _parameter(func, key, by_name)
         if param in values:
@@ -64,7 +69,7 @@ def bind_params(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFun
     return _bound(func, values, sizes)
 
 
-def _parameter(func: GraphFunction, key: Any, by_name: Mapping[str, list[GraphVar]]) -> GraphVar:
+def _parameter(func: GraphFunction, key: object, by_name: Mapping[str, list[GraphVar]]) -> GraphVar:
     """The parameter with a name, or that is a variable."""
     if isinstance(key, GraphVar) and key in func.params:
         return key
@@ -83,16 +88,17 @@ def _parameter(func: GraphFunction, key: Any, by_name: Mapping[str, list[GraphVa
     return found[0]
 
 
-def _value(given: Any) -> Any:
+def _value(given: object) -> GraphExpr:
     if isinstance(given, GraphExpr | ShapeExpr):
         return given
     if isinstance(given, Expr | int | float | list | tuple):
-        return as_expr(given)
+        value: GraphExpr = as_expr(given)
+        return value
     return const(given)
 
 
 @checked_as(GraphTypeError)
-def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
+def bind_symbolic_vars(func: GraphFunction, binding_map: Sizes) -> GraphFunction:
     """A function with other sizes, or known ones, in place of variables.
 
     Parameters
@@ -125,7 +131,7 @@ def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> G
 
 
 @checked_as(GraphTypeError)
-def symbolic_vars_of(func: GraphFunction, binding_map: Mapping[Any, Any]) -> dict[Var, Expr]:
+def symbolic_vars_of(func: GraphFunction, binding_map: Sizes) -> dict[Var, Expr]:
     """The variables of sizes of a function that a mapping gives a value, and the values."""
     found: dict[Var, Expr] = {}
     known = used_symbolic_vars(func)
@@ -149,9 +155,9 @@ def symbolic_vars_of(func: GraphFunction, binding_map: Mapping[Any, Any]) -> dic
 
 
 def _bound(
-    func: GraphFunction, values: Mapping[GraphVar, Any], sizes: Mapping[Var, Expr]
+    func: GraphFunction, values: Mapping[GraphVar, GraphExpr], sizes: Mapping[Var, Expr]
 ) -> GraphFunction:
-    mutator = _Binder(values, sizes)
+    mutator = Substitution(values, sizes)
     left = [one for one in func.params if one not in values]
     params = [mutator.visit_var_def(one) for one in left]
     assert func.body is not None
@@ -160,26 +166,6 @@ def _bound(
     return GraphFunction(
         tuple(params), body, None, func.is_pure, attrs, written_name=func.written_name
     )
-
-
-class _Binder(PyExprMutator):
-    """Puts values in the place of variables, and of variables of sizes."""
-
-    def __init__(self, values: Mapping[GraphVar, Any], sizes: Mapping[Var, Expr]) -> None:
-        super().__init__()
-        self._values, self._sizes = values, dict(sizes)
-        self._analyzer = Analyzer()
-
-    def visit_var_(self, op: GraphVar) -> Any:
-        """The value of a variable."""
-        return self._values[op] if op in self._values else super().visit_var_(op)
-
-    visit_dataflow_var_ = visit_var_
-
-    def visit_prim_expr(self, expr: Any) -> Any:
-        """The size with the values of its variables."""
-        new = substitute(expr, self._sizes)
-        return expr if new is expr else self._analyzer.simplify(new)
 
 
 GraphFunction.bind_params = bind_params  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ rewriter.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError, GraphTypeError
@@ -19,6 +19,7 @@ from te_sched.ir.graph import (
     SeqExpr,
     VarBinding,
 )
+from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import GlobalVar, IRModule
@@ -28,6 +29,8 @@ from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_vars, used_vars
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.signatures import checked_methods
+
+_Defined = TypeVar("_Defined")
 
 
 class _Replaced(Mapper):
@@ -41,7 +44,7 @@ class _Replaced(Mapper):
     def visit_GraphVar(self, node: GraphVar) -> GraphVar:
         return self.new if node is self.old else node
 
-    def define(self, var: Any) -> Any:
+    def define(self, var: _Defined) -> _Defined:
         """Variables of sizes are kept."""
         return var
 
@@ -89,7 +92,7 @@ class DataflowBlockRewrite(PublicObject):
         """Append a binding to the block."""
         self._exchange((*self._block.bindings, binding))
 
-    def add(self, expr: Any, name: str | None = None, is_dfvar: bool = False) -> None:
+    def add(self, expr: object, name: str | None = None, is_dfvar: bool = False) -> None:
         """Append a binding of an expression to a new variable.
 
         Parameters
@@ -98,6 +101,7 @@ class DataflowBlockRewrite(PublicObject):
         is_dfvar : whether it is visible in the block alone.
         """
         value = BlockBuilder().normalize(expr)
+        assert not isinstance(value, Op)
         hint = name or self._names.take("lv" if is_dfvar else "gv")
         kind = DataflowVar if is_dfvar else GraphVar
         self.add_binding(VarBinding(kind(hint, value.struct_info_), value))
@@ -124,14 +128,14 @@ class DataflowBlockRewrite(PublicObject):
 
     def _after_block(self) -> SeqExpr:
         """The function without the block."""
-        body: Any = self._function.body
+        body = self._function.body
         others = tuple([one for one in body.blocks if one is not self._block])
         return SeqExpr(others, body.body)
 
     def remove_all_unused(self) -> None:
         """Remove the bindings that nothing uses, one after the other."""
         self._function = remove_all_unused(self._function)
-        body: Any = self._function.body
+        body = self._function.body
         own = {one.var for one in self._block.bindings}
         kept = (one for one in body.blocks if any(part.var in own for part in one.bindings))
         self._block = next(kept, DataflowBlock(()))
@@ -139,17 +143,17 @@ class DataflowBlockRewrite(PublicObject):
     def replace_all_uses(self, old_var: GraphVar, new_var: GraphVar) -> None:
         """Use another variable instead of one, in the whole function."""
         mapper = _Replaced(old_var, new_var)
-        bindings = [replace(one, value=mapper.visit(one.value)) for one in self._block.bindings]  # type: ignore[attr-defined]
+        bindings = [replace(one, value=mapper.visit(one.value)) for one in self._block.bindings]
         self._exchange(tuple(bindings))
-        body: Any = self._function.body
+        body = self._function.body
         blocks = [one if one is self._block else mapper.visit(one) for one in body.blocks]
         changed = replace(body, blocks=tuple(blocks), body=mapper.visit(body.body))
         self._function = replace(self._function, body=changed)
 
-    def _exchange(self, bindings: tuple[Any, ...]) -> None:
+    def _exchange(self, bindings: tuple[Binding, ...]) -> None:
         """The block has other bindings; a block without any is left out of the function."""
         new = DataflowBlock(bindings)
-        body: Any = self._function.body
+        body = self._function.body
         blocks = [new if one is self._block else one for one in body.blocks]
         kept = tuple([one for one in blocks if one.bindings])
         self._function = replace(self._function, body=replace(body, blocks=kept))

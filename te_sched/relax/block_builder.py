@@ -16,17 +16,17 @@ the same structure, are one function. Must not know operators, but for calling f
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
-from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.expr import ExprLike, IntImm, Node, Var
 from te_sched.ir.graph import (
     INFERENCES,
     Binding,
@@ -40,6 +40,8 @@ from te_sched.ir.graph import (
     GraphExpr,
     GraphFunction,
     GraphString,
+    GraphTerm,
+    GraphValue,
     GraphVar,
     If,
     MatchCast,
@@ -55,9 +57,10 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule
+from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import (
     FuncStructInfo,
+    GraphExprLike,
     ObjectStructInfo,
     ShapeExpr,
     StructInfo,
@@ -72,7 +75,7 @@ from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators.registry import OPERATORS, operator_of
-from te_sched.relax.size_relations import SizeRelations
+from te_sched.relax.size_relations import Kind, SizeRelations
 from te_sched.relax.struct_info import derive_call, struct_info_lca
 from te_sched.signatures import checked_methods
 
@@ -89,6 +92,7 @@ LEAVES = (
 )
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Term = TypeVar("_Term", bound=GraphTerm)
 _STATE = threading.local()  # .builders: those with an open function in this thread
 
 
@@ -99,7 +103,8 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
     @walks_deeply("write an expression of a graph", GraphError)
     @wraps(method)
     def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        builder: Any = args[0]
+        builder = args[0]
+        assert isinstance(builder, BlockBuilder)
         blocks = builder._blocks
         block = blocks[-1] if blocks else None
         count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
@@ -142,9 +147,11 @@ class BlockBuilder(PublicClass, PublicObject):
             self._globals.take(str(name))
         self._same: dict[int, list[GlobalVar]] = {}  # functions by structural hash
         self._unhashed = [GlobalVar(name) for name in self._module.functions]
-        self._infos: dict[str, tuple[BaseFunc, Any]] = {}  # what is known of functions
+        self._infos: dict[
+            str, tuple[BaseFunc, StructInfo | None]
+        ] = {}  # what is known of functions
         self._blocks: list[_OpenBlock] = []
-        self._bindings: dict[GraphVar, Any] = {}
+        self._bindings: dict[GraphVar, GraphValue] = {}
         self._scopes: list[set[Var] | None] = []
         self._function: _OpenFunction | None = None
         self.relations: SizeRelations | None = None  # collects those that are not proved
@@ -160,9 +167,9 @@ class BlockBuilder(PublicClass, PublicObject):
     @contextmanager
     def function(
         self,
-        name: Any,
+        name: Any,  # perhaps the parameters, as programs of 2022 write
         params: Any = None,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Attributes | None = None,
         private: bool = False,
         pure: bool = True,
     ) -> Iterator[None]:
@@ -203,7 +210,7 @@ class BlockBuilder(PublicClass, PublicObject):
             self._function, self._blocks = outside
             del self._scopes[depth:]
 
-    def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
+    def emit_func_output(self, output: GraphExprLike | BaseFunc, params: Any = None) -> GlobalVar:
         """Finish the function that is open.
 
         Parameters
@@ -288,13 +295,13 @@ class BlockBuilder(PublicClass, PublicObject):
     # Bindings
 
     @_all_or_nothing
-    def emit(self, expr: Any, name_hint: str = "") -> GraphVar:
+    def emit(self, expr: GraphExprLike | BaseFunc, name_hint: str = "") -> GraphVar:
         """Bind the value of an expression to a variable, which is returned."""
         value = as_expr(expr)
         value = self._bound_argument(value) or self._normalized(value)
         return self._emit(value, name_hint, is_output=False)
 
-    def _emit(self, expr: Any, name_hint: str, is_output: bool) -> GraphVar:
+    def _emit(self, expr: GraphValue, name_hint: str, is_output: bool) -> GraphVar:
         block = self._block()
         is_inside = block.is_dataflow and not is_output
         hint = name_hint or ("lv" if is_inside else "gv")
@@ -304,7 +311,7 @@ class BlockBuilder(PublicClass, PublicObject):
         self._bindings[var] = expr
         return var
 
-    def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphCall:
+    def call_te(self, func: Callable[..., object], *args: object, **kwargs: object) -> GraphCall:
         """A call of a function of tensor expressions, which is added to the module.
 
         `primfunc_name_hint` names the function, `primfunc_attrs` are added to it; other arguments
@@ -312,22 +319,25 @@ class BlockBuilder(PublicClass, PublicObject):
         """
         return call_te(self.add_func, self.settings, func, *args, **kwargs)
 
-    def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphVar:
+    def emit_te(
+        self, func: Callable[..., object], *args: object, name_hint: str = "", **kwargs: object
+    ) -> GraphVar:
         """Bind the result of `call_te` to a variable, which is returned."""
-        name_hint = kwargs.pop("name_hint", "")
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
 
-    def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> GraphVar:
+    def match_cast(
+        self, value: GraphExprLike | BaseFunc, struct_info: StructInfo, name_hint: str = ""
+    ) -> GraphVar:
         """Bind a value that has a struct info when it runs, which defines variables of sizes."""
-        value = self.normalize(as_expr(value))
+        normalized: GraphValue = self.normalize(as_expr(value))
         info = as_struct_info(struct_info)
         block = self._block()
         kind = DataflowVar if block.is_dataflow else GraphVar
         var = kind(self._names.take(name_hint or ("lv" if block.is_dataflow else "gv")), info)
-        self.emit_normalized(MatchCast(var, value, info))
+        self.emit_normalized(MatchCast(var, normalized, info))
         return var
 
-    def emit_output(self, output: Any, name_hint: str = "") -> GraphVar:
+    def emit_output(self, output: GraphExprLike | BaseFunc, name_hint: str = "") -> GraphVar:
         """Bind a value to a variable that is visible outside of the dataflow block."""
         if not self._block().is_dataflow:
             raise GraphError(
@@ -347,7 +357,7 @@ class BlockBuilder(PublicClass, PublicObject):
         elif isinstance(binding, MatchCast):
             self._define(_sizes_in([binding]))
 
-    def lookup_binding(self, var: GraphVar) -> Any:
+    def lookup_binding(self, var: GraphVar) -> GraphValue | None:
         """The value that a variable was bound to; None for parameters."""
         return self._bindings.get(var)
 
@@ -373,7 +383,7 @@ class BlockBuilder(PublicClass, PublicObject):
         """Whether the innermost open block is a dataflow block."""
         return self._block().is_dataflow
 
-    def begin_scope(self, params: Any = None) -> None:
+    def begin_scope(self, params: Sequence[GraphVar] | None = None) -> None:
         """Open a scope of variables of sizes: those of parameters, and those around."""
         known = set() if params is None else _sizes_in(params)
         around = self._scopes[-1] if self._scopes and params is None else None
@@ -390,7 +400,9 @@ class BlockBuilder(PublicClass, PublicObject):
         self._scopes.pop()
 
     @contextmanager
-    def subroutine_scope(self, params: Any, is_dataflow: bool) -> Iterator[list[BindingBlock]]:
+    def subroutine_scope(
+        self, params: Sequence[GraphVar], is_dataflow: bool
+    ) -> Iterator[list[BindingBlock]]:
         """A block of another function than the open one; it is in the list at the end."""
         found: list[BindingBlock] = []
         depth = len(self._blocks)
@@ -403,7 +415,7 @@ class BlockBuilder(PublicClass, PublicObject):
             del self._blocks[depth:]
             self.end_scope()
 
-    def require(self, kind: Any, size: Any, other: Any, subject: str) -> None:
+    def require(self, kind: Kind, size: ExprLike, other: ExprLike, subject: str) -> None:
         """Note that inference needs a relation of sizes, which is checked when a function runs if
         it is not proved: see `SizeRelation`.
         """
@@ -486,23 +498,49 @@ class BlockBuilder(PublicClass, PublicObject):
 
     # Normal form
 
+    @overload
+    def normalize(self, expr: GraphFunction) -> GraphFunction: ...
+    @overload
+    def normalize(self, expr: SeqExpr) -> SeqExpr: ...
+    @overload
+    def normalize(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def normalize(self, expr: GraphValue) -> GraphValue: ...
+    @overload
+    def normalize(self, expr: object) -> GraphTerm: ...
     @_all_or_nothing
-    def normalize(self, expr: Any) -> Any:
+    def normalize(self, expr: object) -> object:
         """The expression in normal form, with its struct info; it may be nested deeply.
 
         With an error, the open block is as it was.
         """
         return self._normalized(expr)
 
+    @overload
+    def normalize_argument(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def normalize_argument(self, expr: GraphValue) -> GraphValue: ...
+    @overload
+    def normalize_argument(self, expr: object) -> GraphTerm: ...
     @_all_or_nothing
-    def normalize_argument(self, expr: Any) -> Any:
+    def normalize_argument(self, expr: object) -> object:
         """An argument in normal form: bound to a variable unless it is a leaf.
 
         An expression that is an argument once more in a block is the same variable.
         """
         return self._normalized_argument(expr)
 
-    def _normalized(self, expr: Any) -> Any:
+    @overload
+    def _normalized(self, expr: GraphFunction) -> GraphFunction: ...
+    @overload
+    def _normalized(self, expr: SeqExpr) -> SeqExpr: ...
+    @overload
+    def _normalized(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def _normalized(self, expr: GraphValue) -> GraphValue: ...
+    @overload
+    def _normalized(self, expr: object) -> GraphTerm: ...
+    def _normalized(self, expr: object) -> object:
         method = _NORMALIZERS.get(type(expr))
         if method is None:
             if isinstance(expr, GlobalVar):
@@ -516,7 +554,13 @@ class BlockBuilder(PublicClass, PublicObject):
             )
         return method(self, expr)
 
-    def _normalized_argument(self, expr: Any) -> Any:
+    @overload
+    def _normalized_argument(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def _normalized_argument(self, expr: GraphValue) -> GraphValue: ...
+    @overload
+    def _normalized_argument(self, expr: object) -> GraphTerm: ...
+    def _normalized_argument(self, expr: object) -> object:
         found = self._bound_argument(expr)
         if found is not None:
             return found
@@ -527,22 +571,22 @@ class BlockBuilder(PublicClass, PublicObject):
         self._blocks[-1].arguments[id(expr)] = (expr, var)
         return var
 
-    def _bound_argument(self, expr: Any) -> GraphVar | None:
+    def _bound_argument(self, expr: object) -> GraphVar | None:
         """The variable that an expression was bound to as an argument in the open block."""
         blocks = self._blocks
         known = blocks[-1].arguments.get(id(expr)) if blocks else None
         return None if known is None else known[1]
 
-    def _arguments(self, given: Any) -> tuple[Any, ...]:
-        return tuple([self._normalized_argument(one) for one in given])
+    def _arguments(self, values: Sequence[GraphExpr]) -> tuple[GraphExpr, ...]:
+        return tuple([self._normalized_argument(value) for value in values])
 
-    def _normalize_variable(self, expr: GraphVar) -> Any:
+    def _normalize_variable(self, expr: GraphVar) -> GraphExpr:
         """A variable, or an empty tuple in place of one without a value."""
         known = expr.struct_info_
         is_void = isinstance(known, TupleStructInfo) and not known.fields
         return Tuple((), known) if is_void else expr
 
-    def _normalize_tuple(self, expr: Tuple) -> Any:
+    def _normalize_tuple(self, expr: Tuple) -> Tuple:
         fields = self._arguments(expr.fields)
         if any(new is not old for new, old in zip(fields, expr.fields, strict=True)):
             expr = Tuple(fields)
@@ -550,17 +594,19 @@ class BlockBuilder(PublicClass, PublicObject):
             update_struct_info(expr, TupleStructInfo(tuple([_known_of(one) for one in fields])))
         return expr
 
-    def _normalize_item(self, expr: TupleGetItem) -> Any:
+    def _normalize_item(self, expr: TupleGetItem) -> TupleGetItem:
         value = self._normalized_argument(expr.tuple_value)
         if value is not expr.tuple_value:
             expr = TupleGetItem(value, expr.index)
         if expr.struct_info_ is None:
             known = value.struct_info
-            is_tuple = isinstance(known, TupleStructInfo)
-            update_struct_info(expr, known.fields[expr.index] if is_tuple else ObjectStructInfo())
+            if isinstance(known, TupleStructInfo):
+                update_struct_info(expr, known.fields[expr.index])
+            else:
+                update_struct_info(expr, ObjectStructInfo())
         return expr
 
-    def _normalize_call(self, call: GraphCall) -> Any:
+    def _normalize_call(self, call: GraphCall) -> GraphTerm:
         written = call
         op = call.op if isinstance(call.op, Op) else self._normalized_argument(call.op)
         args = self._arguments(call.args)
@@ -572,7 +618,7 @@ class BlockBuilder(PublicClass, PublicObject):
             operator = operator_of(op)
             rewrite = op.get_attr("FNormalize")
             if rewrite is not None:
-                new = rewrite(self, call)
+                new: GraphTerm = rewrite(self, call)
                 if new is not call:
                     return self._normalized(new)
             if call.struct_info_ is None:
@@ -586,19 +632,19 @@ class BlockBuilder(PublicClass, PublicObject):
             update_struct_info(call, derive_call(call, known, self))
         return call
 
-    def _normalize_if(self, expr: If) -> Any:
+    def _normalize_if(self, expr: If) -> If:
         cond = self._normalized_argument(expr.cond)
         _check_condition(cond)
         branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
         old = (expr.cond, expr.true_branch, expr.false_branch)
         if any(new is not one for new, one in zip((cond, *branches), old, strict=True)):
-            expr = If(cond, *branches)
+            expr = If(cond, branches[0], branches[1])
         if expr.struct_info_ is None:
             known = [one.struct_info for one in branches]
             update_struct_info(expr, struct_info_lca(known[0], known[1], self.analyzer))
         return expr
 
-    def _scoped(self, expr: Any) -> Any:
+    def _scoped(self, expr: GraphExpr) -> SeqExpr:
         """A body in a scope of its own: a sequence in normal form."""
         self.begin_scope()
         self._begin_binding_block()
@@ -618,7 +664,7 @@ class BlockBuilder(PublicClass, PublicObject):
             return self._normalized(SeqExpr((block, *found.blocks), found.body))
         return self._normalized(SeqExpr((block,), found))
 
-    def _normalize_sequence(self, expr: SeqExpr) -> Any:
+    def _normalize_sequence(self, expr: SeqExpr) -> SeqExpr:
         blocks: list[BindingBlock] = []
         for block in expr.blocks:
             blocks += self._normalize_block(block)
@@ -639,7 +685,9 @@ class BlockBuilder(PublicClass, PublicObject):
             update_struct_info(expr, self._outside(body.struct_info_, blocks))
         return expr
 
-    def _outside(self, info: Any, blocks: Sequence[BindingBlock]) -> Any:
+    def _outside(
+        self, info: StructInfo | None, blocks: Sequence[BindingBlock]
+    ) -> StructInfo | None:
         """A struct info without the variables of sizes that blocks define, and without variables
         of the graph.
         """
@@ -665,11 +713,11 @@ class BlockBuilder(PublicClass, PublicObject):
         found: list[BindingBlock] = []
         try:
             for binding in block.bindings:
-                value: Any = self._normalized(binding.value)  # type: ignore[attr-defined]
+                value = self._normalized(binding.value)
                 if isinstance(value, SeqExpr):
                     self._splice(value, found, is_dataflow)
                     value = value.body
-                if value is binding.value:  # type: ignore[attr-defined]
+                if value is binding.value:
                     self.emit_normalized(binding)
                 elif isinstance(binding, MatchCast):
                     self.emit_normalized(MatchCast(binding.var, value, binding.struct_info))
@@ -701,7 +749,7 @@ class BlockBuilder(PublicClass, PublicObject):
             found.append(inner)
             self._blocks.append(_OpenBlock(is_dataflow))
 
-    def _normalize_function(self, func: GraphFunction) -> Any:
+    def _normalize_function(self, func: GraphFunction) -> GraphFunction:
         if func.body is None:
             return func
         self.begin_scope(func.params)
@@ -729,7 +777,7 @@ class _OpenBlock:
     def __init__(self, is_dataflow: bool) -> None:
         self.is_dataflow = is_dataflow
         self.bindings: list[Binding] = []
-        self.arguments: dict[int, tuple[Any, GraphVar]] = {}  # expressions by identity, bound
+        self.arguments: dict[int, tuple[object, GraphVar]] = {}  # expressions by identity, bound
 
     def cut(self, bindings: int, arguments: int) -> None:
         """Remove all but the first bindings and arguments."""
@@ -742,7 +790,7 @@ class _OpenFunction:
     """A function that is being written."""
 
     def __init__(
-        self, name: str, params: list[GraphVar] | None, attrs: dict[str, Any], is_pure: bool
+        self, name: str, params: list[GraphVar] | None, attrs: dict[str, object], is_pure: bool
     ) -> None:
         self.name, self.params, self.attrs, self.is_pure = name, params, attrs, is_pure
         self.blocks: list[BindingBlock] = []
@@ -759,7 +807,7 @@ def _parameters(params: Any) -> list[GraphVar]:
     return given
 
 
-def _sizes_in(nodes: Any) -> set[Var]:
+def _sizes_in(nodes: Iterable[Node]) -> set[Var]:
     """The variables in the sizes of parameters, or of matched struct infos."""
     infos = [
         getattr(one, "struct_info_", None) or getattr(one, "struct_info", None) for one in nodes
@@ -792,9 +840,9 @@ def _check_outputs(sequence: SeqExpr) -> None:
                 )
 
 
-def _check_condition(cond: Any) -> None:
+def _check_condition(cond: GraphExpr) -> None:
     """Refuse a tensor of several elements."""
-    known = getattr(cond, "struct_info_", None)
+    known = cond.struct_info_
     if not isinstance(known, TensorStructInfo) or not isinstance(known.shape, ShapeExpr):
         return
     if any(isinstance(size, IntImm) and size.value != 1 for size in known.shape.values):
@@ -805,12 +853,12 @@ def _check_condition(cond: Any) -> None:
         )
 
 
-def _known_of(expr: Any) -> StructInfo:
-    found: StructInfo | None = getattr(expr, "struct_info_", None)
-    return ObjectStructInfo() if found is None else found
+def _known_of(expr: GraphTerm) -> StructInfo:
+    info = None if isinstance(expr, Op) else expr.struct_info_
+    return ObjectStructInfo() if info is None else info
 
 
-_NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {
+_NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], GraphTerm]] = {
     GraphVar: BlockBuilder._normalize_variable,
     DataflowVar: BlockBuilder._normalize_variable,
     Tuple: BlockBuilder._normalize_tuple,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from te_sched import nd
@@ -15,7 +13,7 @@ from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 
 
-def const(value: Any, dtype: Any = None) -> Constant:
+def const(value: object, dtype: object = None) -> Constant:
     """A constant.
 
     Parameters

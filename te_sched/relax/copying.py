@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
-from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, GraphTypeError
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     DataflowBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphVar,
     MatchCast,
@@ -19,11 +20,13 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.visitor import replace, substitute
+from te_sched.ir.visitor import replace
 from te_sched.relax.analysis.symbolic import defined_symbolic_vars
+from te_sched.relax.core.sizes import bind_sizes
+from te_sched.relax.core.substitution import Substitution
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.size_relations import map_relations
-from te_sched.relax.struct_info import bind_sizes, is_base_of
+from te_sched.relax.struct_info import is_base_of
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 from te_sched.signatures import checked_as
 
@@ -38,7 +41,7 @@ def copy_with_new_vars(
     >>> copy_with_new_vars(relax.Function([x], x)).params[0] is x
     False
     """
-    copier = _Copier({}, sizes or {})
+    copier = _Copier(None, sizes)
     copier.renew_sizes(func)
     params = [copier.visit_var_def(one) for one in func.params]
     body = copier.visit_with_new_scope(func.body, params)
@@ -49,24 +52,13 @@ def copy_with_new_vars(
     )
 
 
-class _Copier(PyExprMutator):
+class _Copier(Substitution):
     """Copies a body with new variables; some are given values."""
-
-    def __init__(self, values: Mapping[GraphVar, Any], sizes: Mapping[Var, Expr]) -> None:
-        super().__init__()
-        self._values, self._sizes = values, dict(sizes)
-        self._analyzer = Analyzer()
 
     def renew_sizes(self, func: GraphFunction) -> None:
         """Give the variables of sizes of a function new ones, unless they have a value."""
-        for one in defined_symbolic_vars(func):
-            self._sizes.setdefault(one, Var(one.name, one.dtype))
-
-    def visit_var_(self, op: GraphVar) -> Any:
-        """The value of a variable, or its copy."""
-        return self._values[op] if op in self._values else super().visit_var_(op)
-
-    visit_dataflow_var_ = visit_var_
+        for size in defined_symbolic_vars(func):
+            self.sizes.setdefault(size, Var(size.name, size.dtype))
 
     def visit_var_def_(self, var: GraphVar) -> GraphVar:
         """A new variable."""
@@ -77,15 +69,13 @@ class _Copier(PyExprMutator):
 
     visit_dataflow_var_def_ = visit_var_def_
 
-    def visit_prim_expr(self, expr: Any) -> Any:
-        """The size with the values of its variables."""
-        new = substitute(expr, self._sizes)
-        return expr if new is expr else self._analyzer.simplify(new)
+
+_Name = TypeVar("_Name", bound=str)
 
 
 @checked_as(GraphTypeError)
 def inline_functions(
-    func: GraphFunction, function_map: Mapping[Any, GraphFunction]
+    func: GraphFunction, function_map: Mapping[_Name, GraphFunction]
 ) -> GraphFunction:
     """A function in which the calls of some functions are replaced by their bodies.
 
@@ -125,7 +115,7 @@ class _GraphInliner(PyExprMutator):
         self._functions, self._around = functions, tuple(around)
         self.has_inlined = False
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The sequence with the blocks of functions between its own."""
         blocks = [new for block in op.blocks for new in self._inlined(block)]
         body = self.visit_expr(op.body)
@@ -142,10 +132,11 @@ class _GraphInliner(PyExprMutator):
         found: list[BindingBlock] = []
         self._begin(block)
         for binding in block.bindings:
-            if self._callee(binding) is None:
+            call = binding.value
+            if self._callee(binding) is None or not isinstance(call, GraphCall):
                 self.visit_binding(binding)
                 continue
-            body = self._body(self.visit_expr_post_order(binding.value))  # type: ignore[attr-defined]
+            body = self._body(self.visit_expr_post_order(call))
             for inner in body.blocks:
                 if isinstance(inner, DataflowBlock) == isinstance(block, DataflowBlock):
                     for one in inner.bindings:
@@ -162,12 +153,11 @@ class _GraphInliner(PyExprMutator):
         else:
             self.builder_._begin_binding_block()
 
-    def _callee(self, binding: Any) -> GraphFunction | None:
+    def _callee(self, binding: Binding) -> GraphFunction | None:
         value = binding.value
-        is_call = isinstance(binding, VarBinding) and isinstance(value, GraphCall)
-        if not is_call or not isinstance(value.op, GlobalVar):
+        if not isinstance(binding, VarBinding) or not isinstance(value, GraphCall):
             return None
-        return self._functions.get(str(value.op))
+        return self._functions.get(str(value.op)) if isinstance(value.op, GlobalVar) else None
 
     def _body(self, call: GraphCall) -> SeqExpr:
         """The body of the function that is called, with the arguments in place of parameters."""
@@ -183,7 +173,7 @@ class _GraphInliner(PyExprMutator):
         sizes: dict[Var, Expr] = {}
         for param, arg in zip(func.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, sizes)
-        values: dict[GraphVar, Any] = {}
+        values: dict[GraphVar, GraphExpr] = {}
         copier = _Copier(values, sizes)
         copier.renew_sizes(func)
         casts: list[MatchCast] = []

@@ -23,6 +23,7 @@ from te_sched.ir.graph import (
     GraphCall,
     GraphExpr,
     GraphString,
+    GraphValue,
     GraphVar,
     PrimValue,
     Tuple,
@@ -37,6 +38,7 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    VDevice,
 )
 from te_sched.ir.visitor import variables_of
 from te_sched.lowering.prim_func import function_of_tensors
@@ -48,17 +50,18 @@ AddFunction = Callable[[PrimFunc, str], GlobalVar]
 def call_te(
     add_function: AddFunction,
     settings: Lowering,
-    func: Callable[..., Any],
-    *args: Any,
-    **kwargs: Any,
+    func: Callable[..., object],
+    *args: object,
+    **kwargs: object,
 ) -> GraphCall:
     """A call of the function that `func` makes of its arguments; `settings` are those of the
     simplifier.
     """
-    name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "func")
+    hint: Any = kwargs.pop("primfunc_name_hint", None)
+    name: str = hint or getattr(func, "__name__", "func")
     prim_func, inputs, infos, sizes = _function_and_inputs(settings, func, *args, **kwargs)
     var = add_function(prim_func, name)
-    given: list[Any] = [var, Tuple(tuple(inputs))]
+    given: list[GraphValue] = [var, Tuple(tuple(inputs))]
     if sizes:
         given.append(ShapeExpr(tuple(sizes)))
     info = infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos))
@@ -66,16 +69,16 @@ def call_te(
 
 
 def gen_call_tir_inputs(
-    func: Callable[..., Any], *args: Any, **kwargs: Any
-) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:
+    func: Callable[..., object], *args: object, **kwargs: object
+) -> tuple[PrimFunc, list[GraphExpr], list[StructInfo], list[Expr]]:
     """The function, its tensors, the struct infos of the results, and the sizes it is given."""
     return _function_and_inputs(AS_TVM, func, *args, **kwargs)
 
 
 @walks_deeply("call a function of tensor expressions", GraphError)
 def _function_and_inputs(
-    settings: Lowering, func: Callable[..., Any], *args: Any, **kwargs: Any
-) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:
+    settings: Lowering, func: Callable[..., object], *args: object, **kwargs: object
+) -> tuple[PrimFunc, list[GraphExpr], list[StructInfo], list[Expr]]:
     attrs = kwargs.pop("primfunc_attrs", None)
     translation = _Translation()
     translated = [translation.value(one) for one in args]
@@ -85,14 +88,15 @@ def _function_and_inputs(
     except TypeError:
         raise_unbound(func, getattr(func, "__name__", repr_of(func)), translated, named)
         raise
-    outputs = list(made) if isinstance(made, list | tuple) else [made]
-    for one in outputs:
+    outputs: list[te.Tensor] = []
+    for one in made if isinstance(made, list | tuple) else [made]:
         if not isinstance(one, te.Tensor):
             raise GraphError(
                 f"{getattr(func, '__name__', func)} returns {repr_of(one)}, expected tensors",
                 f"it is {kind_of(one)}",
                 "return a tensor of te.compute, or a list of them",
             )
+        outputs.append(one)
     translation.bind(outputs)
     unbound = translation.unbound()
     parameters = [*translation.tensors, *outputs, *unbound]
@@ -106,7 +110,7 @@ def _function_and_inputs(
     return prim_func, translation.inputs, infos, list(unbound)
 
 
-def _info_of(tensor: Any, vdevice: Any) -> TensorStructInfo:
+def _info_of(tensor: te.Tensor, vdevice: VDevice | None) -> TensorStructInfo:
     shape = [ops.cast("int64", one) for one in tensor.shape]
     return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype, vdevice)
 
@@ -115,13 +119,13 @@ class _Translation:
     """Values of the graph as values of tensor expressions."""
 
     def __init__(self) -> None:
-        self.tensors: list[Any] = []
-        self.inputs: list[Any] = []
+        self.tensors: list[te.Tensor | Var] = []
+        self.inputs: list[GraphExpr] = []
         self.sizes: dict[Var, None] = {}  # the variables in sizes, in their order
         self.bound: set[Var] = set()  # those that are an extent of a tensor
-        self.vdevice: Any = None  # that of the first tensor that has one
+        self.vdevice: VDevice | None = None  # that of the first tensor that has one
 
-    def value(self, given: Any) -> Any:
+    def value(self, given: object) -> object:
         """A value that the function is called with."""
         if isinstance(given, GraphExpr | ShapeExpr):
             return self._of_graph(given)
@@ -133,14 +137,14 @@ class _Translation:
             return {key: self.value(one) for key, one in given.items()}
         if hasattr(given, "__array__") and not isinstance(given, Operand) and np.ndim(given) > 0:
             raise GraphError(
-                f"an array of shape {tuple(given.shape)} is passed to a function of tensor "
+                f"an array of shape {np.shape(given)} is passed to a function of tensor "
                 "expressions",
                 f"it is {kind_of(given)}, not a value of the graph",
                 "make it a constant of the graph: relax.const(array)",
             )
         return given
 
-    def _of_graph(self, given: Any) -> Any:
+    def _of_graph(self, given: GraphExpr) -> object:
         if isinstance(given, ShapeExpr):
             return [self._size(one) for one in given.values]
         if isinstance(given, PrimValue):
@@ -148,28 +152,30 @@ class _Translation:
         if isinstance(given, GraphString | DataTypeImm):
             return given.value
         if isinstance(given, Tuple):
-            return [self._of_graph(one) for one in given.fields]
+            return [self._of_graph(field) for field in given.fields]
         info = given.struct_info
         if isinstance(info, TensorStructInfo):
             return self._tensor(given, info)
         if isinstance(info, ShapeStructInfo) and info.values is not None:
             return [self._size(one) for one in info.values]
-        if isinstance(info, PrimStructInfo):
-            return self._number(given, info) if info.value is None else self._size(info.value)
+        if isinstance(info, PrimStructInfo) and info.value is not None:
+            return self._size(info.value)
+        if isinstance(info, PrimStructInfo) and isinstance(given, GraphVar):
+            return self._number(given, info)
         raise GraphError(
             f"{repr_of(given)} is passed to a function of tensor expressions",
             f"it is {info}",
             "pass tensors and shapes of known sizes, and numbers",
         )
 
-    def _number(self, given: Any, info: PrimStructInfo) -> Var:
+    def _number(self, given: GraphVar, info: PrimStructInfo) -> Var:
         """A number of which the value is not known, as a parameter of the function."""
         made = Var(given.name_hint, info.dtype)
         self.tensors.append(made)
         self.inputs.append(given)
         return made
 
-    def _tensor(self, given: Any, info: TensorStructInfo) -> Any:
+    def _tensor(self, given: GraphExpr, info: TensorStructInfo) -> te.Tensor:
         if not isinstance(info.shape, ShapeExpr) or not info.dtype:
             is_shaped = isinstance(info.shape, ShapeExpr)
             raise GraphError(
@@ -178,8 +184,8 @@ class _Translation:
                 "declare it: R.Tensor((n, m), dtype); or match it first: "
                 "builder.match_cast(value, relax.TensorStructInfo([n, m], dtype))",
             )
-        is_named = isinstance(given, GraphVar)
-        name = given.name_hint if is_named else chr(ord("A") + len(self.tensors) % 26)
+        letter = chr(ord("A") + len(self.tensors) % 26)
+        name = given.name_hint if isinstance(given, GraphVar) else letter
         shape = [self._size(one) for one in info.shape.values]
         self.bound |= {one for one in shape if type(one) is Var}
         made = te.placeholder(shape, name=name, dtype=info.dtype)
@@ -192,7 +198,7 @@ class _Translation:
         self.sizes.update(dict.fromkeys(variables_of(given)))
         return given
 
-    def bind(self, outputs: list[Any]) -> None:
+    def bind(self, outputs: list[te.Tensor]) -> None:
         """Note the variables that are an extent of a result: its shape is passed with it."""
         self.bound |= {one for tensor in outputs for one in tensor.shape if type(one) is Var}
 

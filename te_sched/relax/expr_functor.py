@@ -13,15 +13,17 @@ normalized; an expression of which nothing changed stays the same object. Must n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     Constant,
     DataflowBlock,
@@ -29,8 +31,11 @@ from te_sched.ir.graph import (
     DataTypeImm,
     ExternFunc,
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphString,
+    GraphTerm,
+    GraphValue,
     GraphVar,
     If,
     MatchCast,
@@ -46,8 +51,9 @@ from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.public_members import PublicObject, refuse_attribute
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import map_sizes
 from te_sched.relax.size_relations import map_relations
-from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 from te_sched.signatures import check_function
 
 _Class = TypeVar("_Class", bound=type[Any])
@@ -87,7 +93,7 @@ def mutator(cls: _Class) -> _Class:
 class ExprFunctor(PublicObject):
     """Dispatches on the class of an expression: `visit_call_`, `visit_var_`, ..."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         for name, method in vars(cls).items():
             if name.startswith("visit_") and name[-1] == "_" and isinstance(method, FunctionType):
@@ -95,11 +101,11 @@ class ExprFunctor(PublicObject):
                 check_function(own, 1, f"{cls.__name__}.{name}", f"def {name}(self, op): ...")
 
     @_deeply
-    def visit_expr(self, expr: Any) -> Any:
+    def visit_expr(self, expr: GraphTerm) -> object:
         """Visit an expression by the method of its class."""
         return self._method(expr)(expr)
 
-    def _method(self, expr: Any) -> Callable[[Any], Any]:
+    def _method(self, expr: GraphTerm) -> Callable[[GraphTerm], object]:
         name = _METHODS.get(type(expr))
         if name is None:
             raise GraphError(
@@ -107,22 +113,22 @@ class ExprFunctor(PublicObject):
                 f"it is {kind_of(expr)}",
                 "give functions, calls, variables, ...",
             )
-        method: Callable[[Any], Any] = getattr(self, name)
+        method: Callable[[GraphTerm], object] = getattr(self, name)
         return method
 
-    def visit_binding(self, binding: Any) -> Any:
+    def visit_binding(self, binding: Binding) -> object:
         """Visit a binding."""
         if isinstance(binding, MatchCast):
             return self.visit_match_cast_(binding)  # type: ignore[attr-defined]
         return self.visit_var_binding_(binding)  # type: ignore[attr-defined]
 
-    def visit_binding_block(self, block: BindingBlock) -> Any:
+    def visit_binding_block(self, block: BindingBlock) -> object:
         """Visit a block."""
         if isinstance(block, DataflowBlock):
             return self.visit_dataflow_block_(block)  # type: ignore[attr-defined]
         return self.visit_binding_block_(block)  # type: ignore[attr-defined]
 
-    def visit_var_def(self, var: GraphVar) -> Any:
+    def visit_var_def(self, var: GraphVar) -> object:
         """Visit a variable where it is defined."""
         if isinstance(var, DataflowVar):
             return self.visit_dataflow_var_def_(var)  # type: ignore[attr-defined]
@@ -142,11 +148,28 @@ class PyExprVisitor(ExprFunctor):
     relax.add
     """
 
-    def visit_leaf(self, expr: Any) -> None:
-        """An expression without children."""
+    def visit_constant_(self, op: Constant, /) -> None:
+        """A constant."""
 
-    visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
-    visit_string_imm_ = visit_data_type_imm_ = visit_var_ = visit_dataflow_var_ = visit_leaf
+    def visit_global_var_(self, op: GlobalVar, /) -> None:
+        """The name of a function."""
+
+    def visit_extern_func_(self, op: ExternFunc, /) -> None:
+        """A function of a library."""
+
+    def visit_op_(self, op: Op, /) -> None:
+        """An operator that is called."""
+
+    def visit_string_imm_(self, op: GraphString, /) -> None:
+        """A string."""
+
+    def visit_data_type_imm_(self, op: DataTypeImm, /) -> None:
+        """A dtype."""
+
+    def visit_var_(self, op: GraphVar, /) -> None:
+        """A use of a variable."""
+
+    visit_dataflow_var_ = visit_var_
 
     def visit_shape_expr_(self, op: ShapeExpr, /) -> None:
         """A shape: its sizes."""
@@ -157,7 +180,7 @@ class PyExprVisitor(ExprFunctor):
         """A number."""
         self.visit_prim_expr(op.value)
 
-    def visit_prim_expr(self, expr: Any) -> None:
+    def visit_prim_expr(self, expr: Expr) -> None:
         """A size or number."""
 
     def visit_tuple_(self, op: Tuple, /) -> None:
@@ -233,7 +256,7 @@ class PyExprMutator(ExprFunctor):
         self.builder_ = BlockBuilder(mod)
         self._renamed: dict[GraphVar, GraphVar] = {}
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name in ("builder_", "_renamed"):
             raise GraphError(
                 f"mutator {type(self).__name__} has no builder",
@@ -244,90 +267,107 @@ class PyExprMutator(ExprFunctor):
 
     # Expressions
 
+    @overload
+    def visit_expr(self, expr: GraphFunction) -> GraphFunction: ...
+    @overload
+    def visit_expr(self, expr: SeqExpr) -> SeqExpr: ...
+    @overload
+    def visit_expr(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def visit_expr(self, expr: GraphValue) -> GraphValue: ...
+    @overload
+    def visit_expr(self, expr: GraphTerm) -> GraphTerm: ...
     @_deeply
-    def visit_expr(self, expr: Any) -> Any:
+    def visit_expr(self, expr: GraphTerm) -> object:
         """The rewritten expression, normalized."""
         return self.builder_.normalize(self._method(expr)(expr))
 
-    def visit_expr_post_order(self, expr: Any) -> Any:
+    @overload
+    def visit_expr_post_order(self, expr: GraphCall) -> GraphCall: ...
+    @overload
+    def visit_expr_post_order(self, expr: GraphFunction) -> GraphFunction: ...
+    @overload
+    def visit_expr_post_order(self, expr: GraphExpr) -> GraphExpr: ...
+    @overload
+    def visit_expr_post_order(self, expr: GraphValue) -> GraphValue: ...
+    def visit_expr_post_order(self, expr: GraphTerm) -> object:
         """The expression with rewritten children, normalized."""
         name = _METHODS[type(expr)]
         return self.builder_.normalize(getattr(PyExprMutator, name)(self, expr))
 
-    def visit_leaf(self, expr: Any) -> Any:
-        """An expression without children."""
-        return expr
+    def visit_constant_(self, op: Constant, /) -> GraphExpr:
+        """A constant."""
+        return op
 
-    visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
-    visit_string_imm_ = visit_data_type_imm_ = visit_leaf
+    def visit_global_var_(self, op: GlobalVar, /) -> GraphValue:
+        """The name of a function."""
+        return op
 
-    def visit_var_(self, op: GraphVar, /) -> Any:
+    def visit_extern_func_(self, op: ExternFunc, /) -> GraphExpr:
+        """A function of a library."""
+        return op
+
+    def visit_op_(self, op: Op, /) -> GraphTerm:
+        """An operator that is called."""
+        return op
+
+    def visit_string_imm_(self, op: GraphString, /) -> GraphExpr:
+        """A string."""
+        return op
+
+    def visit_data_type_imm_(self, op: DataTypeImm, /) -> GraphExpr:
+        """A dtype."""
+        return op
+
+    def visit_var_(self, op: GraphVar, /) -> GraphExpr:
         """A use of a variable: its replacement, if it was renamed."""
         return self._renamed.get(op, op)
 
     visit_dataflow_var_ = visit_var_
 
-    def visit_prim_expr(self, expr: Any) -> Any:
+    def visit_prim_expr(self, expr: Expr) -> Expr:
         """A size or number."""
         return expr
 
-    def visit_shape_expr_(self, op: ShapeExpr, /) -> Any:
+    def visit_shape_expr_(self, op: ShapeExpr, /) -> GraphExpr:
         """A shape."""
         values = [self.visit_prim_expr(one) for one in op.values]
         return op if _same(values, op.values) else ShapeExpr(tuple(values))
 
-    def visit_prim_value_(self, op: PrimValue, /) -> Any:
+    def visit_prim_value_(self, op: PrimValue, /) -> GraphExpr:
         """A number."""
         value = self.visit_prim_expr(op.value)
         return op if value is op.value else PrimValue(value)
 
-    def visit_tuple_(self, op: Tuple, /) -> Any:
+    def visit_tuple_(self, op: Tuple, /) -> GraphExpr:
         """Several values."""
         fields = [self.visit_expr(one) for one in op.fields]
         return op if _same(fields, op.fields) else Tuple(tuple(fields))
 
-    def visit_tuple_getitem_(self, op: TupleGetItem, /) -> Any:
+    def visit_tuple_getitem_(self, op: TupleGetItem, /) -> GraphExpr:
         """A value of several."""
         value = self.visit_expr(op.tuple_value)
         return op if value is op.tuple_value else TupleGetItem(value, op.index)
 
-    def visit_call_(self, op: GraphCall, /) -> Any:
+    def visit_call_(self, op: GraphCall, /) -> GraphExpr:
         """A call: the function, then its arguments."""
-        function = self.visit_expr(op.op)
-        args = [self.visit_expr(one) for one in op.args]
-        infos = [self.visit_struct_info(one) for one in op.sinfo_args]
-        if function is op.op and _same(args, op.args) and _same(infos, op.sinfo_args):
-            return op
-        return GraphCall(function, tuple(args), op.attrs, tuple(infos))
+        return map_call(self, op)
 
-    def visit_if_(self, op: If, /) -> Any:
+    def visit_if_(self, op: If, /) -> GraphExpr:
         """A condition and both branches."""
         cond = self.visit_expr(op.cond)
         branches = [self.visit_with_new_scope(one) for one in (op.true_branch, op.false_branch)]
         if cond is op.cond and _same(branches, (op.true_branch, op.false_branch)):
             return op
-        return If(cond, *branches)
+        return If(cond, branches[0], branches[1])
 
-    def visit_function_(self, op: GraphFunction, /) -> Any:
+    def visit_function_(self, op: GraphFunction, /) -> GraphExpr:
         """Parameters and the body."""
-        params = [self.visit_var_def(one) for one in op.params]
-        if op.body is None:
-            return op
-        body = self.visit_with_new_scope(op.body, params)
-        if body is op.body and _same(params, op.params):
-            return op
-        known = op.ret_struct_info
-        ret = None if known is None else self.visit_struct_info(known)
-        if ret is not None and body.struct_info_ is not None:
-            found = struct_info_base_check(ret, body.struct_info_)
-            is_open = found in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
-            ret = ret if is_open else None  # what is known of the body is more, or contradicts
-        attrs = map_relations(op.attrs, self.visit_prim_expr)
-        return GraphFunction(
-            tuple(params), body, ret, op.is_pure, attrs, written_name=op.written_name
-        )
+        return map_function(self, op)
 
-    def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:
+    def visit_with_new_scope(
+        self, expr: GraphExpr, params: Sequence[GraphVar] | None = None
+    ) -> SeqExpr:
         """Rewrite a body in a scope of its own; a sequence."""
         self.builder_.begin_scope(params)
         try:
@@ -342,20 +382,15 @@ class PyExprMutator(ExprFunctor):
             self.builder_.end_scope()
         return found
 
-    def visit_seq_expr_(self, op: SeqExpr, /) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr, /) -> GraphExpr:
         """Blocks and the result; what the result emits is a block at the end."""
-        blocks = [self.visit_binding_block(one) for one in op.blocks]
-        self.builder_._begin_binding_block()
-        body = self.visit_expr(op.body)
-        last = self.builder_._end_block()
-        if last.bindings:
-            blocks.append(last)
-        kept = [one for one in blocks if one.bindings]
-        if body is op.body and _same(kept, op.blocks):
-            return op
-        return SeqExpr(tuple(kept), body)
+        return map_sequence(self, op)
 
     # Blocks and bindings
+
+    if TYPE_CHECKING:
+
+        def visit_binding_block(self, block: BindingBlock) -> BindingBlock: ...
 
     def visit_binding_block_(self, block: BindingBlock, /) -> BindingBlock:
         """The block with rewritten bindings."""
@@ -382,7 +417,7 @@ class PyExprMutator(ExprFunctor):
         """Rewrite the value, then emit the binding."""
         self.reemit_binding(binding, self.visit_expr(binding.value))
 
-    def reemit_binding(self, binding: VarBinding, value: Any) -> None:
+    def reemit_binding(self, binding: VarBinding, value: GraphValue) -> None:
         """Emit a binding with another value."""
         var = self.visit_var_def(binding.var)
         if value is binding.value and var is binding.var:
@@ -404,7 +439,8 @@ class PyExprMutator(ExprFunctor):
 
     def visit_var_def(self, var: GraphVar) -> GraphVar:
         """The variable that is defined instead of this one, in the uses too."""
-        made: GraphVar = super().visit_var_def(var)
+        is_inside = isinstance(var, DataflowVar)
+        made = self.visit_dataflow_var_def_(var) if is_inside else self.visit_var_def_(var)
         if made is not var:
             self._renamed[var] = made
         return made
@@ -422,30 +458,26 @@ class PyExprMutator(ExprFunctor):
 
     visit_dataflow_var_def_ = visit_var_def_
 
-    def _retyped(self, old: GraphVar, var: GraphVar, info: Any) -> GraphVar:
+    def _retyped(self, old: GraphVar, var: GraphVar, info: StructInfo | None) -> GraphVar:
         made = type(var)(var.name_hint, info)
         self._renamed[old] = made
         return made
 
     def visit_struct_info(self, info: StructInfo) -> StructInfo:
         """The struct info of a variable or a call, with the sizes rewritten."""
-        found: StructInfo = map_sizes(info, self._visit_size)
-        return found
-
-    def _visit_size(self, size: Any) -> Any:
-        return self.visit_expr(size) if isinstance(size, GraphVar) else self.visit_prim_expr(size)
+        return map_sizes(info, self.visit_prim_expr, self.visit_expr)
 
     # The builder
 
-    def set_var_remap(self, vid: Any, var: GraphVar) -> None:
+    def set_var_remap(self, vid: GraphVar, var: GraphVar) -> None:
         """Use another variable instead of one, from here on."""
         self._renamed[vid] = var
 
-    def get_var_remap(self, vid: Any) -> GraphVar:
+    def get_var_remap(self, vid: GraphVar) -> GraphVar:
         """The variable that stands for one."""
         return self._renamed[vid]
 
-    def lookup_binding(self, var: GraphVar) -> Any:
+    def lookup_binding(self, var: GraphVar) -> GraphValue | None:
         """The value of a variable that was emitted; None for parameters."""
         return self.builder_.lookup_binding(var)
 
@@ -456,7 +488,49 @@ class PyExprMutator(ExprFunctor):
         return type(var)(var.name_hint, struct_info)
 
 
-def _same(new: Any, old: Any) -> bool:
+def map_call(mutator: PyExprMutator, op: GraphCall) -> GraphCall:
+    """The call with rewritten function, arguments and struct infos."""
+    function = mutator.visit_expr(op.op)
+    args = [mutator.visit_expr(one) for one in op.args]
+    infos = [mutator.visit_struct_info(one) for one in op.sinfo_args]
+    if function is op.op and _same(args, op.args) and _same(infos, op.sinfo_args):
+        return op
+    return GraphCall(function, tuple(args), op.attrs, tuple(infos))
+
+
+def map_function(mutator: PyExprMutator, op: GraphFunction) -> GraphFunction:
+    """The function with rewritten parameters and body."""
+    params = [mutator.visit_var_def(one) for one in op.params]
+    if op.body is None:
+        return op
+    body = mutator.visit_with_new_scope(op.body, params)
+    if body is op.body and _same(params, op.params):
+        return op
+    known = op.ret_struct_info
+    ret = None if known is None else mutator.visit_struct_info(known)
+    if ret is not None and body.struct_info_ is not None:
+        found = struct_info_base_check(ret, body.struct_info_)
+        is_open = found in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
+        ret = ret if is_open else None  # what is known of the body is more, or contradicts
+    attrs = map_relations(op.attrs, mutator.visit_prim_expr)
+    return GraphFunction(tuple(params), body, ret, op.is_pure, attrs, written_name=op.written_name)
+
+
+def map_sequence(mutator: PyExprMutator, op: SeqExpr) -> SeqExpr:
+    """The sequence with rewritten blocks and result, which may emit a block at the end."""
+    blocks = [mutator.visit_binding_block(one) for one in op.blocks]
+    mutator.builder_._begin_binding_block()
+    body = mutator.visit_expr(op.body)
+    last = mutator.builder_._end_block()
+    if last.bindings:
+        blocks.append(last)
+    kept = [one for one in blocks if one.bindings]
+    if body is op.body and _same(kept, op.blocks):
+        return op
+    return SeqExpr(tuple(kept), body)
+
+
+def _same(new: Sequence[object], old: Sequence[object]) -> bool:
     return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
 
 

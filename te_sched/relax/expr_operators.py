@@ -6,17 +6,17 @@ Each is a call of the operator of `relax.op` with its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from te_sched.errors import ElementError, OperandError, counted, kind_of, repr_of
 from te_sched.ir.graph import (
     GraphCall,
     GraphExpr,
+    GraphValue,
     TupleGetItem,
     as_expr,
 )
 from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
+from te_sched.ir.struct_info import GraphExprLike, TensorStructInfo, TupleStructInfo
 from te_sched.relax import op
 
 _BINARY = {
@@ -32,8 +32,8 @@ _BINARY = {
 _COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 
 
-def _binary(name: str) -> Callable[[Any, Any], GraphCall]:
-    def apply(self: Any, other: Any) -> GraphCall:
+def _binary(name: str) -> Callable[[GraphExpr, GraphExprLike], GraphCall]:
+    def apply(self: GraphExpr, other: GraphExprLike) -> GraphCall:
         found: GraphCall = getattr(op, name)(self, as_expr(other))
         return found
 
@@ -41,28 +41,28 @@ def _binary(name: str) -> Callable[[Any, Any], GraphCall]:
     return apply
 
 
-def _reflected(name: str) -> Callable[[Any, Any], GraphCall]:
-    def apply(self: Any, other: Any) -> GraphCall:
+def _reflected(name: str) -> Callable[[GraphExpr, GraphExprLike], GraphCall]:
+    def apply(self: GraphExpr, other: GraphExprLike) -> GraphCall:
         found: GraphCall = getattr(op, name)(as_expr(other), self)
         return found
 
     return apply
 
 
-def _negative(self: Any) -> Any:
-    return getattr(op, "negative")(self)  # noqa: B009
+def _negative(self: GraphExpr) -> GraphCall:
+    return op.negative(self)
 
 
-def _astype(self: Any, dtype: Any) -> Any:
+def _astype(self: GraphExpr, dtype: str) -> GraphCall:
     """The value with another dtype: a call of `relax.op.astype`."""
-    return getattr(op, "astype")(self, dtype)  # noqa: B009
+    return op.astype(self, dtype)
 
 
-def _called(self: Any, *args: Any, attrs: Any = None) -> GraphCall:
+def _called(self: GraphValue, *args: GraphExprLike, attrs: object = None) -> GraphCall:
     return GraphCall(self, tuple([as_expr(one) for one in args]), attrs)
 
 
-def _item(self: Any, index: int) -> TupleGetItem:
+def _item(self: GraphExpr, index: int) -> TupleGetItem:
     known = self.struct_info_
     if isinstance(known, TupleStructInfo):
         count = len(known.fields)
@@ -76,7 +76,7 @@ def _item(self: Any, index: int) -> TupleGetItem:
     return TupleGetItem(self, index)
 
 
-def _values(self: Any) -> Iterator[Any]:
+def _values(self: GraphExpr) -> Iterator[TupleGetItem]:
     """The values of a tuple; others are not counted, and `__getitem__` would never end."""
     known = self.struct_info_
     if not isinstance(known, TupleStructInfo):
@@ -91,7 +91,7 @@ def _values(self: Any) -> Iterator[Any]:
 class TensorDtype:
     """`x.dtype` of a tensor of a graph: its parts, when it runs."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: GraphExpr) -> None:
         self._tensor = tensor
 
     @property
@@ -113,23 +113,23 @@ class TensorDtype:
 class TensorSizes:
     """`x.shape` or `x.strides` of a tensor of a graph: `x.shape[0]` is a call, when it runs."""
 
-    def __init__(self, tensor: Any, function: Callable[[Any, Any], GraphCall]) -> None:
+    def __init__(self, tensor: GraphExpr, function: Callable[[GraphExpr, int], GraphCall]) -> None:
         self._tensor, self._function = tensor, function
 
-    def __getitem__(self, axis: Any) -> GraphCall:
+    def __getitem__(self, axis: int) -> GraphCall:
         return self._function(self._tensor, axis)
 
     __iter__ = None  # the number of sizes may be unknown
 
 
-def _tensor(self: Any) -> Any:
+def _tensor(self: GraphExpr) -> GraphExpr:
     """The expression, if it may be a tensor; AttributeError otherwise."""
     if isinstance(self.struct_info_, TensorStructInfo):
         return self
     raise AttributeError(f"{self.struct_info_} has no shape and dtype")
 
 
-_FIELDS: dict[str, Callable[[Any], Any]] = {
+_FIELDS: dict[str, Callable[[GraphExpr], object]] = {
     "dtype": lambda self: TensorDtype(_tensor(self)),
     "ndim": lambda self: op.inspect.tensor_ndim(_tensor(self)),
     "shape": lambda self: TensorSizes(_tensor(self), op.inspect.tensor_shape_i),

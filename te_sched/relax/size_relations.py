@@ -12,15 +12,15 @@ compared. `VMShapeLower` checks them when the function is entered. Must not know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr, ExprLike, Var
 from te_sched.ir.graph import SIZE_RELATIONS, GraphFunction
-from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.ir.visitor import walk
-from te_sched.relax.struct_info import sizes_of
+from te_sched.ir.stmt import Attributes
+from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.core.sizes import tensor_sizes, variables_in
 
 Kind = Literal["equal", "at least"]
 
@@ -60,7 +60,7 @@ class SizeRelations:
             if type(size) is Var:
                 self._analyzer.mark_nonnegative(size)
 
-    def require(self, kind: Kind, size: Any, other: Any, subject: str) -> None:
+    def require(self, kind: Kind, size: ExprLike, other: ExprLike, subject: str) -> None:
         """Add a relation unless it is proved."""
         one, two = [self._analyzer.simplify(ops.cast("int64", side)) for side in (size, other)]
         is_proved = (
@@ -72,21 +72,9 @@ class SizeRelations:
             self.items.append(SizeRelation(kind, one, two, subject))
 
 
-def tensor_sizes(info: Any) -> list[Expr]:
-    """The sizes of a tensor, or of the tensors of a tuple, as far as they are known."""
-    if isinstance(info, TupleStructInfo):
-        return [size for one in info.fields for size in tensor_sizes(one)]
-    return list(sizes_of(info) or ()) if isinstance(info, TensorStructInfo) else []
-
-
-def variables_in(node: Any) -> list[Var]:
-    """The variables of sizes in an expression or struct info, each use of them."""
-    return [one for one in walk(node) if type(one) is Var]
-
-
 def without_repeated(relations: Iterable[SizeRelation]) -> list[SizeRelation]:
     """Relations, each one once."""
-    different: dict[Any, SizeRelation] = {}
+    different: dict[tuple[object, ...], SizeRelation] = {}
     for one in relations:
         variables = [id(var) for side in (one.size, one.other) for var in variables_in(side)]
         different.setdefault((one.kind, str(one.size), str(one.other), *variables), one)
@@ -98,7 +86,7 @@ def relations_of(func: GraphFunction) -> list[SizeRelation]:
     return [SizeRelation(*one) for one in func.attrs.get(SIZE_RELATIONS, ())]
 
 
-def map_relations(attrs: Any, map_size: Callable[[Any], Any]) -> Any:
+def map_relations(attrs: Attributes, map_size: Callable[[Expr], Expr]) -> Attributes:
     """The attributes of a function with the sizes of its relations mapped, as those of its body."""
     relations = attrs.get(SIZE_RELATIONS)
     if not relations:

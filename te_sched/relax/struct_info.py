@@ -6,15 +6,16 @@ the struct info of the result. Must not know operators.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Annotated, Protocol
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, counted, kind_of, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import (
@@ -30,8 +31,18 @@ from te_sched.ir.struct_info import (
     erase_unknown,
 )
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import replace, substitute, walk
+from te_sched.ir.visitor import substitute
+from te_sched.relax.core.sizes import bind_sizes, map_sizes, variables_in, with_values
 from te_sched.runtime.registry import get_global_func
+
+
+class Inference(Protocol):
+    """What infers struct infos of calls: a BlockBuilder, whose analyzer proves sizes."""
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What is known of sizes."""
+        ...
 
 
 class BaseCheckResult(IntEnum):
@@ -53,16 +64,24 @@ def struct_info_base_check(
     >>> struct_info_base_check(wide, narrow).name, struct_info_base_check(narrow, wide).name
     ('PASS', 'FAIL_L1')
     """
-    check = _CHECKS.get(type(base))
-    if check is None:
+    if isinstance(base, ObjectStructInfo):
         return BaseCheckResult.PASS
-    if type(derived) is not type(base):
-        is_open = isinstance(derived, ObjectStructInfo)
-        return BaseCheckResult.FAIL_L1 if is_open else BaseCheckResult.FAIL_L0
-    found: BaseCheckResult = check(base, derived, analyzer or Analyzer())
-    return found
+    analyzer = analyzer or Analyzer()
+    if isinstance(base, TensorStructInfo) and isinstance(derived, TensorStructInfo):
+        return _check_tensor(base, derived, analyzer)
+    if isinstance(base, ShapeStructInfo) and isinstance(derived, ShapeStructInfo):
+        return _check_shape(base, derived, analyzer)
+    if isinstance(base, PrimStructInfo) and isinstance(derived, PrimStructInfo):
+        return _check_prim(base, derived, analyzer)
+    if isinstance(base, TupleStructInfo) and isinstance(derived, TupleStructInfo):
+        return _check_tuple(base, derived, analyzer)
+    if isinstance(base, FuncStructInfo) and isinstance(derived, FuncStructInfo):
+        return _check_function(base, derived, analyzer)
+    is_open = isinstance(derived, ObjectStructInfo)
+    return BaseCheckResult.FAIL_L1 if is_open else BaseCheckResult.FAIL_L0
 
 
+@walks_deeply("compare struct infos", GraphError)
 def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
     """Whether every value of `derived` is one of `base`."""
     return struct_info_base_check(base, derived) is BaseCheckResult.PASS
@@ -71,7 +90,7 @@ def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
 StructInfo.is_base_of = is_base_of  # type: ignore[attr-defined]
 
 
-def _check_prim(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _check_prim(base: PrimStructInfo, given: PrimStructInfo, analyzer: Analyzer) -> BaseCheckResult:
     if base.dtype != given.dtype:
         return BaseCheckResult.FAIL_L0
     if base.value is None:
@@ -81,7 +100,9 @@ def _check_prim(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     return _of_sizes([base.value], [given.value], analyzer)
 
 
-def _check_shape(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _check_shape(
+    base: ShapeStructInfo, given: ShapeStructInfo, analyzer: Analyzer
+) -> BaseCheckResult:
     if base.ndim == -1:
         return BaseCheckResult.PASS
     if given.ndim == -1:
@@ -95,7 +116,9 @@ def _check_shape(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     return _of_sizes(base.values, given.values, analyzer)
 
 
-def _check_tensor(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _check_tensor(
+    base: TensorStructInfo, given: TensorStructInfo, analyzer: Analyzer
+) -> BaseCheckResult:
     if base.dtype and base.dtype != given.dtype:
         return BaseCheckResult.FAIL_L1 if not given.dtype else BaseCheckResult.FAIL_L0
     if base.ndim != -1 and base.ndim != given.ndim:
@@ -111,7 +134,9 @@ def _check_tensor(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     return _of_sizes(base.shape.values, given.shape.values, analyzer)
 
 
-def _check_tuple(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _check_tuple(
+    base: TupleStructInfo, given: TupleStructInfo, analyzer: Analyzer
+) -> BaseCheckResult:
     if len(base.fields) != len(given.fields):
         return BaseCheckResult.FAIL_L0
     pairs = zip(base.fields, given.fields, strict=True)
@@ -119,7 +144,9 @@ def _check_tuple(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     return min(found, default=BaseCheckResult.PASS)
 
 
-def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _check_function(
+    base: FuncStructInfo, given: FuncStructInfo, analyzer: Analyzer
+) -> BaseCheckResult:
     if base.purity and not given.purity:
         return BaseCheckResult.FAIL_L0
     if base.params is None:
@@ -128,7 +155,7 @@ def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResul
         return BaseCheckResult.FAIL_L2
     if len(base.params) != len(given.params):
         return BaseCheckResult.FAIL_L0
-    values: dict[Var, Any] = {}
+    values: dict[Var, Expr] = {}
     for one, other in zip(given.params, base.params, strict=True):
         bind_sizes(one, other, values)
     params = [substitute(one, values) for one in given.params]
@@ -138,7 +165,7 @@ def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResul
     return min([*found, result])
 
 
-def _of_sizes(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+def _of_sizes(base: Sequence[Expr], given: Sequence[Expr], analyzer: Analyzer) -> BaseCheckResult:
     found = BaseCheckResult.PASS
     for one, other in zip(base, given, strict=True):
         if structural_equal(one, other) or analyzer.can_prove_equal(one, other):
@@ -149,77 +176,7 @@ def _of_sizes(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     return found
 
 
-_CHECKS: dict[type, Any] = {
-    PrimStructInfo: _check_prim,
-    ShapeStructInfo: _check_shape,
-    TensorStructInfo: _check_tensor,
-    TupleStructInfo: _check_tuple,
-    FuncStructInfo: _check_function,
-}
-
-
-def bind_sizes(param: StructInfo, given: StructInfo, values: dict[Var, Any]) -> None:
-    """Add the values of the variables in the sizes of a parameter, for what is passed to it."""
-    if isinstance(param, TupleStructInfo) and isinstance(given, TupleStructInfo):
-        for one, other in zip(param.fields, given.fields, strict=False):
-            bind_sizes(one, other, values)
-        return
-    sizes, others = sizes_of(param), sizes_of(given)
-    if sizes is None or others is None or len(sizes) != len(others):
-        return
-    for one, other in zip(sizes, others, strict=True):
-        if type(one) is Var:
-            values.setdefault(one, other)
-
-
-def bound_sizes(info: StructInfo) -> list[Var]:
-    """The variables whose values a parameter of this struct info gives: sizes that are one."""
-    if isinstance(info, TupleStructInfo):
-        return [var for one in info.fields for var in bound_sizes(one)]
-    return [one for one in sizes_of(info) or () if type(one) is Var]
-
-
-def sizes_of(info: StructInfo) -> tuple[Any, ...] | None:
-    """The sizes that are known of a value, or its number; None if they are not known."""
-    if isinstance(info, TensorStructInfo):
-        return info.shape.values if isinstance(info.shape, ShapeExpr) else None
-    if isinstance(info, ShapeStructInfo):
-        return info.values
-    if isinstance(info, PrimStructInfo) and info.value is not None:
-        return (info.value,)
-    return None
-
-
-def map_sizes(info: Any, map_size: Callable[[Any], Any]) -> Any:
-    """A struct info with each size, number and variable of a shape mapped; itself if none changed.
-
-    >>> from te_sched import relax
-    >>> map_sizes(relax.ShapeStructInfo([4, 3]), lambda size: size * 2)
-    R.Shape([8, 6])
-    """
-    if isinstance(info, TensorStructInfo) and info.shape is not None:
-        if not isinstance(info.shape, ShapeExpr):
-            return replace(info, shape=map_size(info.shape))
-        sizes = _mapped(info.shape.values, map_size)
-        return info if sizes is info.shape.values else replace(info, shape=ShapeExpr(sizes))
-    if isinstance(info, ShapeStructInfo) and info.values is not None:
-        return replace(info, values=_mapped(info.values, map_size))
-    if isinstance(info, PrimStructInfo) and info.value is not None:
-        return replace(info, value=map_size(info.value))
-    if isinstance(info, TupleStructInfo):
-        return replace(info, fields=_mapped(info.fields, lambda one: map_sizes(one, map_size)))
-    if isinstance(info, FuncStructInfo) and info.params is not None:
-        params = _mapped(info.params, lambda one: map_sizes(one, map_size))
-        return replace(info, params=params, ret=map_sizes(info.ret, map_size))
-    return info
-
-
-def _mapped(items: tuple[Any, ...], map_item: Callable[[Any], Any]) -> tuple[Any, ...]:
-    new = tuple([map_item(one) for one in items])
-    return items if all(a is b for a, b in zip(new, items, strict=True)) else new
-
-
-def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
+def derive_call(call: GraphCall, info: StructInfo, builder: Inference) -> StructInfo:
     """The struct info of a call of a function of which `info` is known."""
     if isinstance(call.op, ExternFunc) or not isinstance(info, FuncStructInfo):
         return _given(call, info, builder)
@@ -236,11 +193,11 @@ def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
             if _writes_results(info)
             else "give one argument for each parameter",
         )
-    values: dict[Var, Any] = {}
+    values: dict[Var, Expr] = {}
     for param, arg in zip(info.params, call.args, strict=True):
         bind_sizes(param, arg.struct_info, values)
     for place, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
-        expected = map_sizes(param, lambda size: _valued(size, values, analyzer))
+        expected = map_sizes(param, lambda size: with_values(size, values, analyzer))
         found = struct_info_base_check(expected, arg.struct_info, analyzer)
         if found in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
             raise GraphError(
@@ -248,11 +205,11 @@ def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
                 "the function does not take such values",
                 "give an argument of this struct info",
             )
-    own = {one for param in info.params for one in _own_variables(param)}
-    result: StructInfo = map_sizes(info.ret, lambda size: _valued(size, values, analyzer))
+    own = {one for param in info.params for one in variables_in(param)}
+    result = map_sizes(info.ret, lambda size: with_values(size, values, analyzer))
     missing = own - values.keys()
     if missing:
-        left = {one for one in _own_variables(result) if one not in missing}
+        left = {one for one in variables_in(result) if one not in missing}
         result = erase_unknown(result, left)
     return result
 
@@ -262,17 +219,7 @@ def _writes_results(info: FuncStructInfo) -> bool:
     return not info.purity and isinstance(info.ret, TupleStructInfo) and not info.ret.fields
 
 
-def _valued(size: Any, values: dict[Var, Any], analyzer: Analyzer) -> Any:
-    """A size with the values of its variables."""
-    new = substitute(size, values)
-    return size if new is size else analyzer.simplify(new)
-
-
-def _own_variables(info: Any) -> list[Var]:
-    return [one for one in walk(info) if type(one) is Var]
-
-
-def _given(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
+def _given(call: GraphCall, info: StructInfo, builder: Inference) -> StructInfo:
     """The struct info that the call itself gives, or that a registered function derives, of a
     function of which the parameters are not known.
     """
@@ -287,7 +234,7 @@ def _given(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
     return _derived(call, info.derive_func, builder)
 
 
-def _derived(call: GraphCall, name: str, builder: Any) -> StructInfo:
+def _derived(call: GraphCall, name: str, builder: Inference) -> StructInfo:
     derive = get_global_func(name, True)
     if derive is None:
         raise GraphError(
@@ -350,7 +297,7 @@ def struct_info_lca(
 
 
 def derive_call_ret_struct_info(
-    func_sinfo: FuncStructInfo, call: GraphCall, ctx: Any
+    func_sinfo: FuncStructInfo, call: GraphCall, ctx: Annotated[Inference, "a BlockBuilder"]
 ) -> StructInfo:
     """The struct info of a call of a function of which `func_sinfo` is known.
 
@@ -361,7 +308,7 @@ def derive_call_ret_struct_info(
     return derive_call(call, func_sinfo, ctx)
 
 
-def get_shape_of(expr: Any) -> Any:
+def get_shape_of(expr: object) -> GraphExpr:
     """The shape of a tensor: as far as it is known, else a call of `relax.op.shape_of`.
 
     >>> from te_sched import relax
@@ -373,8 +320,9 @@ def get_shape_of(expr: Any) -> Any:
         raise GraphError(
             f"{repr_of(expr)} has no shape", f"it is {info}", "give a tensor: R.Tensor"
         )
-    if info.shape is not None:
-        return info.shape
+    shape: GraphExpr | None = info.shape
+    if shape is not None:
+        return shape
     return GraphCall(Op.get("relax.shape_of"), (expr,))
 
 

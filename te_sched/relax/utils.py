@@ -5,20 +5,29 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import kind_of, repr_of
-from te_sched.ir.graph import GraphExpr, as_expr
+from te_sched.ir.graph import GraphExpr, GraphTerm, as_expr
 from te_sched.relax.copying import copy_with_new_vars as copy_with_new_vars
 from te_sched.signatures import is_sequence
 
 convert_to_expr = as_expr
 
+_T = TypeVar("_T")
+
+
+class _Decorator(Protocol):
+    """Makes a function of the same result, which converts its arguments."""
+
+    def __call__(self, function: Callable[..., _T], /) -> Callable[..., _T]: ...
+
+
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _list_of_expressions(value: Any) -> Any:
+def _list_of_expressions(value: Any) -> list[GraphTerm] | None:
     if value is None:
         return None
     if not is_sequence(value):
@@ -28,8 +37,9 @@ def _list_of_expressions(value: Any) -> Any:
     return [as_expr(one) for one in value]
 
 
-def _expression(value: Any) -> Any:
-    return None if value is None else as_expr(value)
+def _expression(value: Any) -> GraphTerm | None:
+    expr: GraphTerm | None = None if value is None else as_expr(value)
+    return expr
 
 
 class ArgsConverter:
@@ -44,15 +54,15 @@ class ArgsConverter:
     (R.prim_value(1), 1)
     """
 
-    def to_expr(self, *names: str) -> Callable[[Any], Any]:
+    def to_expr(self, *names: str) -> _Decorator:
         """Convert these arguments to expressions."""
         return self._decorator(dict.fromkeys(names, _expression))
 
-    def to_list_expr(self, *names: str) -> Callable[[Any], Any]:
+    def to_list_expr(self, *names: str) -> _Decorator:
         """Convert these arguments to lists of expressions; TypeError for other values."""
         return self._decorator(dict.fromkeys(names, _list_of_expressions))
 
-    def auto(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def auto(self, function: Callable[..., _T]) -> Callable[..., _T]:
         """Convert the arguments that are annotated as expressions, or as lists of them.
 
         >>> @args_converter.auto
@@ -64,15 +74,14 @@ class ArgsConverter:
         hints = get_type_hints(function)
         found = {name: _converter_of(hint) for name, hint in hints.items() if name != "return"}
         kept = {name: one for name, one in found.items() if one is not None}
-        converted: Callable[..., Any] = self._decorator(kept)(function)
-        return converted
+        return self._decorator(kept)(function)
 
-    def _decorator(self, converters: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
-        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def _decorator(self, converters: Mapping[str, Callable[[Any], object]]) -> _Decorator:
+        def decorate(function: Callable[..., _T]) -> Callable[..., _T]:
             signature = inspect.signature(function)
 
             @functools.wraps(function)
-            def wrapper(*args: Any, **kwargs: Any) -> Any:
+            def wrapper(*args: object, **kwargs: object) -> _T:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
                 for name, convert in converters.items():
@@ -92,7 +101,7 @@ class ArgsConverter:
         return decorate
 
 
-def _converter_of(hint: Any) -> Callable[[Any], Any] | None:
+def _converter_of(hint: object) -> Callable[[Any], object] | None:
     """What converts the values of an annotation; None for others than expressions."""
     parts = [one for one in get_args(hint) if one is not type(None)]
     if hint is GraphExpr:

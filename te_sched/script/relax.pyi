@@ -7,6 +7,7 @@ Any: no type checker has such types.
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from builtins import object as _object
 from builtins import str as _str
 from builtins import type as _type
 from collections.abc import Callable as _Callable
@@ -107,7 +108,7 @@ def collapse_sum_to(data: _Any, shape: _Any) -> _GraphExpr:
     """The sum over the dimensions along which a tensor of a shape was broadcast."""
 def concat(tensors: _Any, axis: _Any = 0) -> _GraphExpr:
     """Tensors one after another along an axis; None joins tensors of one dimension."""
-def const(value: _Any, dtype: _Any = None) -> _GraphExpr:
+def const(value: _object, dtype: _object = None) -> _GraphExpr:
     """A constant."""
 def cos(x: _Any) -> _GraphExpr:
     """The cosine"""

@@ -171,3 +171,11 @@ def test_rejects_arguments_that_may_not_fit():
     call = relax.Call(relax.Var("f", info), [unknown])
     with pytest.raises(GraphError, match=r"argument 0 of f is R\.Object, expected R\.Tensor"):
         relax.BlockBuilder().normalize(call)
+
+
+def test_deeply_nested_struct_infos_are_compared():
+    info: relax.StructInfo = relax.ObjectStructInfo()
+    other: relax.StructInfo = relax.ObjectStructInfo()
+    for _ in range(2000):
+        info, other = relax.TupleStructInfo([info]), relax.TupleStructInfo([other])
+    assert info.is_base_of(other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphFunction, GraphVar, MatchCast
+from te_sched.ir.stmt import GlobalVar
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
@@ -32,9 +33,10 @@ def computable_at_compile_time(func: GraphFunction) -> list[GraphVar]:
     for param in known:
         sizes |= set(definable_tir_vars_in_struct_info(param.struct_info))
     for binding in bindings_of(func):
-        value = binding.value  # type: ignore[attr-defined]
+        value = binding.value
         needed = {one for one in nodes_of(value, True) if type(one) is Var}
-        is_known = all(var in known for var in free_vars(value)) and needed <= sizes
+        unknown = [] if isinstance(value, GlobalVar) else set(free_vars(value)).difference(known)
+        is_known = not unknown and needed <= sizes
         if isinstance(binding, MatchCast) and is_known:
             used = set(tir_vars_in_struct_info(binding.struct_info))
             defined = set(definable_tir_vars_in_struct_info(binding.struct_info))

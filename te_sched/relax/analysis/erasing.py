@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.graph import GraphVar
+from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     StructInfo,
@@ -17,13 +16,13 @@ from te_sched.ir.struct_info import (
     erase_unknown,
 )
 from te_sched.ir.visitor import replace, substitute
-from te_sched.relax.struct_info import map_sizes
+from te_sched.relax.core.sizes import map_sizes
 
 
 def erase_to_well_defined(
     sinfo: StructInfo,
-    shape_var_map: Mapping[Var, Any] | None = None,
-    var_map: Mapping[GraphVar, Any] | None = None,
+    shape_var_map: Mapping[Var, Expr | int] | None = None,
+    var_map: Mapping[GraphVar, GraphExpr] | None = None,
 ) -> StructInfo:
     """A struct info with the values of variables; sizes with other variables are not known.
 
@@ -41,20 +40,18 @@ def erase_to_well_defined(
         var: ops.const(value, var.dtype) if isinstance(value, int) else value
         for var, value in (shape_var_map or {}).items()
     }
-    found: StructInfo = _erased(sinfo, sizes, dict(var_map or {}))
-    return found
+    return _erased(sinfo, sizes, var_map or {})
 
 
-def _erased(info: Any, sizes: dict[Var, Expr], shapes: dict[GraphVar, Any]) -> Any:
+def _erased(
+    info: StructInfo, sizes: dict[Var, Expr], shapes: Mapping[GraphVar, GraphExpr]
+) -> StructInfo:
     if isinstance(info, FuncStructInfo):
         return info
     if isinstance(info, TupleStructInfo):
         return replace(info, fields=tuple([_erased(one, sizes, shapes) for one in info.fields]))
     if isinstance(info, TensorStructInfo) and isinstance(info.shape, GraphVar):
-        shape = shapes.get(info.shape)
-        if shape is None:
-            return replace(info, shape=None)
-        return replace(info, shape=shape)
+        return replace(info, shape=shapes.get(info.shape))
     known = erase_unknown(info, sizes)
     analyzer = Analyzer()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import Literal
 
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.arith.index_map import inverse, substituted, with_types_of
@@ -37,8 +37,8 @@ from te_sched.tir.index_map import IndexMap as _make_index_map
 
 @checked
 def suggest_layout_transforms(
-    func: PrimFunc, write_buffer_transforms: Sequence[Any]
-) -> dict[Block, dict[Any, IndexMap]]:
+    func: PrimFunc, write_buffer_transforms: Sequence[object]
+) -> dict[Block, dict[Block | Buffer, IndexMap]]:
     """The layouts of blocks and buffers that fit given layouts of the results.
 
     Parameters
@@ -78,7 +78,7 @@ def suggest_layout_transforms(
     return {block: one for block, one in found.items() if one}
 
 
-def _layout_of(buffer: Buffer, given: Any) -> IndexMap:
+def _layout_of(buffer: Buffer, given: object) -> IndexMap:
     if callable(given):
         given = _make_index_map.from_func(given, index_dtype="int64")
     if not isinstance(given, IndexMap):
@@ -110,7 +110,7 @@ def _leaf_blocks(func: PrimFunc) -> list[Block]:
 def _outermost(body: Stmt) -> list[Block]:
     """The blocks in a statement that are not inside of others."""
     found: list[Block] = []
-    stack: list[Any] = [body]
+    stack: list[Stmt] = [body]
     while stack:
         one = stack.pop()
         if isinstance(one, Block):
@@ -127,15 +127,16 @@ class _Suggestions:
         self._layouts = dict(results)  # of buffers
         self._waiting = set(results)  # those that are not among the suggestions yet
 
-    def of(self, block: Block) -> dict[Any, IndexMap]:
+    def of(self, block: Block) -> dict[Block | Buffer, IndexMap]:
         """The suggestions for a block, the result of which has a known layout."""
         accesses = _Accesses(block)
         written = accesses.written()
         layout = None if written is None else self._layouts.get(written)
-        order = None if written is None else accesses.iterators(written, BufferStore)
-        if written is None or layout is None or order is None:
+        iterators = None if written is None else accesses.iterators(written, BufferStore)
+        if written is None or layout is None or iterators is None:
             return {}
-        if any(one is None for one in order) or len(set(order)) != len(order):
+        order = [one for one in iterators if one is not None]
+        if len(set(order)) != len(iterators):
             return {}
         new = substituted(layout, order)
         own = _carried(new, order, [one.var for one in block.iter_vars])
@@ -143,7 +144,7 @@ class _Suggestions:
             return {}
         if not _is_bijective(layout, _domains(written)):
             return {}
-        found: dict[Any, IndexMap] = {block: own}
+        found: dict[Block | Buffer, IndexMap] = {block: own}
         if written in self._waiting:
             found[written] = layout
             self._waiting.remove(written)
@@ -178,20 +179,27 @@ class _Accesses:
         found = [one.buffer for one in self._accesses if isinstance(one, BufferLoad)]
         return [one for one in dict.fromkeys(found) if one is not self.written()]
 
-    def iterators(self, buffer: Buffer, kind: type) -> list[Any] | None:
+    def iterators(
+        self, buffer: Buffer, kind: type[BufferLoad | BufferStore]
+    ) -> list[Var | None] | None:
         """The spatial iterator of each dimension of a buffer, None without one; None if they are
         not the same for all accesses, or an index is not a sum with one of them.
         """
-        found: list[Any] | None = None
+        found: list[Var | None] | None = None
         for access in self._accesses:
             if isinstance(access, kind) and access.buffer is buffer:
-                one = [self._iterator(index) for index in access.indices]
-                if any(part is False for part in one) or not _are_same(one, found or one):
+                iterators: list[Var | None] = []
+                for index in access.indices:
+                    iterator = self._iterator(index)
+                    if iterator is False:
+                        return None
+                    iterators.append(iterator)
+                if not _are_same(iterators, found or iterators):
                     return None
-                found = one
+                found = iterators
         return found
 
-    def _iterator(self, index: Expr) -> Any:
+    def _iterator(self, index: Expr) -> Var | Literal[False] | None:
         """The spatial iterator of an index; None without one, False if it is not a sum with one."""
         used = variables_of(index) & self._spatial
         if len(used) > 1 or not self._is_sum(index):
@@ -204,11 +212,13 @@ class _Accesses:
         return not detect_iter_map([index], self._domains, None, IterMapLevel.NO_CHECK).errors
 
 
-def _are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+def _are_same(a: Sequence[object], b: Sequence[object]) -> bool:
     return all(one is other for one, other in zip(a, b, strict=True))
 
 
-def _of_read(new: Sequence[Expr], order: Sequence[Var], read: Any) -> IndexMap | None:
+def _of_read(
+    new: Sequence[Expr], order: Sequence[Var], read: Sequence[Var | None] | None
+) -> IndexMap | None:
     """The layout of a buffer that is read in the order of the result; None if it stays."""
     if read is None:
         return None
@@ -223,7 +233,9 @@ def _of_read(new: Sequence[Expr], order: Sequence[Var], read: Any) -> IndexMap |
     return None if all(old is new for old, new in pairs) else found
 
 
-def _carried(new: Sequence[Expr], order: Sequence[Var], target: Sequence[Any]) -> IndexMap | None:
+def _carried(
+    new: Sequence[Expr], order: Sequence[Var], target: Sequence[Var | None]
+) -> IndexMap | None:
     """The map of the new indices of `order` for `target`, which has some of these iterators, and
     others, which stay in their places; None if a new index mixes both.
     """
@@ -253,10 +265,10 @@ def _domains(buffer: Buffer) -> list[Range]:
     return [Range(ops.const(0, one.dtype), one) for one in buffer.shape]
 
 
-def _is_bijective(given: IndexMap, domains: Sequence[Any]) -> bool:
+def _is_bijective(given: IndexMap, domains: Sequence[Range | None]) -> bool:
     """Whether a map gives each new index once, without padding."""
     try:
-        inverse(given, domains)
+        inverse(given, [domain for domain in domains if domain is not None])
     except DeclarationError:
         return False
     return True

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.ir import dtypes
-from te_sched.ir.expr import IntImm
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax.analysis.variables import nodes_of
+from te_sched.relax.core.sizes import constant_sizes
 
 
 @dataclass
@@ -46,7 +49,9 @@ def estimate_memory_usage(mod: IRModule | GraphFunction) -> str:
 def _memory_of(func: GraphFunction) -> _Memory:
     found = _Memory()
     for call in nodes_of(func):
-        name = str(call.op) if isinstance(call, GraphCall) else ""
+        if not isinstance(call, GraphCall):
+            continue
+        name = str(call.op)
         if name == "relax.memory.alloc_storage":
             found.planned += 1
             found.planned_bytes += _bytes(call.args[0].values, "uint8") or 0
@@ -57,7 +62,7 @@ def _memory_of(func: GraphFunction) -> _Memory:
     return found
 
 
-def _count(found: _Memory, shape: Any, dtype: str, is_planned: bool) -> None:
+def _count(found: _Memory, shape: ShapeExpr, dtype: str, is_planned: bool) -> None:
     size = _bytes(shape.values, dtype)
     if size is None:
         found.dynamic += 1
@@ -69,14 +74,10 @@ def _count(found: _Memory, shape: Any, dtype: str, is_planned: bool) -> None:
         found.planned_bytes += size
 
 
-def _bytes(sizes: Any, dtype: str) -> int | None:
+def _bytes(sizes: Sequence[Expr], dtype: str) -> int | None:
     """The bytes of an array; None if a size is not known."""
-    total = (dtypes.bits(dtype) + 7) // 8
-    for size in sizes:
-        if not isinstance(size, IntImm):
-            return None
-        total *= size.value
-    return total
+    numbers = constant_sizes(sizes)
+    return None if numbers is None else math.prod(numbers) * ((dtypes.bits(dtype) + 7) // 8)
 
 
 def _report(name: str, memory: _Memory) -> str:

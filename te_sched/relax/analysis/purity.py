@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphFunction, GraphValue
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import FuncStructInfo
 from te_sched.relax.analysis.variables import nodes_of
@@ -25,7 +25,7 @@ def is_impure_call(call: GraphCall) -> bool:
     return not (isinstance(known, FuncStructInfo) and known.purity)
 
 
-def calls_program(expr: Any) -> bool:
+def calls_program(expr: GraphValue) -> bool:
     """Whether a call in a graph may run functions of the program: registered ones, or functions of
     graphs, which may call them. Functions that the graph defines are not searched.
 
@@ -41,7 +41,7 @@ def calls_program(expr: Any) -> bool:
     )
 
 
-def contains_impure_call(expr: Any, own_name: Any = None) -> bool:
+def contains_impure_call(expr: GraphValue, own_name: object = None) -> bool:
     """Whether a call in a graph may have effects. Functions that it defines are not searched, but
     for the graph itself.
 
@@ -59,11 +59,11 @@ def contains_impure_call(expr: Any, own_name: Any = None) -> bool:
     )
 
 
-def _differs(name: Any, own_name: Any) -> bool:
+def _differs(name: object, own_name: object) -> bool:
     return own_name is None or not isinstance(name, str) or name != own_name
 
 
-def _outside_of_functions(node: Any) -> Any:
+def _outside_of_functions(node: GraphValue) -> Iterator[object]:
     """The nodes of a graph that are in none of the functions which it defines."""
     skipped: set[int] = set()
     for one in nodes_of(node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
@@ -49,7 +49,7 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
     return all(map(analyzer.can_prove_equal, read, map(simplify, expected)))
 
 
-def _bind(node: Any, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
+def _bind(node: object, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
     """Tell the analyzer the range of an axis or loop; one of a single value is that value."""
     if isinstance(node, Block):
         domains = [(one.var, one.dom) for one in node.iter_vars]
@@ -78,21 +78,19 @@ class _InRange(Mapper):
         return self._values.get(node, node)
 
     def visit_FloorMod(self, node: FloorMod) -> Expr:
-        new: Any = self.generic(node)
-        found: Expr = new.a if self._is_in_range(new) else new
-        return found
+        new = self.generic(node)
+        return new.a if self._is_in_range(new) else new
 
     def visit_FloorDiv(self, node: FloorDiv) -> Expr:
-        new: Any = self.generic(node)
-        found: Expr = ops.const(0, new.dtype) if self._is_in_range(new) else new
-        return found
+        new = self.generic(node)
+        return ops.const(0, new.dtype) if self._is_in_range(new) else new
 
-    def _is_in_range(self, node: Any) -> bool:
+    def _is_in_range(self, node: FloorMod | FloorDiv) -> bool:
         analyzer, value = self._analyzer, self._analyzer.simplify(node.a)
         return analyzer.can_prove_greater_equal(value, 0) and analyzer.can_prove(value < node.b)
 
 
-def _flat(shape: Any, indices: Any) -> Expr:
+def _flat(shape: Sequence[Expr], indices: Sequence[Expr]) -> Expr:
     """The position of an element in the order of memory."""
     found: Expr = ops.const(0, indices[0].dtype if indices else "int64")
     for size, index in zip(shape, indices, strict=True):
@@ -100,7 +98,7 @@ def _flat(shape: Any, indices: Any) -> Expr:
     return found
 
 
-def _indices_of(position: Expr, shape: Any) -> list[Expr]:
+def _indices_of(position: Expr, shape: Sequence[Expr]) -> list[Expr]:
     """The indices of an element of a tensor, from its position in memory."""
     found: list[Expr] = []
     for place, size in enumerate(reversed(shape)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.expr import Expr, IntImm, Node, Var
 from te_sched.ir.graph import GraphFunction, MatchCast
 from te_sched.ir.struct_info import (
     FuncStructInfo,
@@ -16,7 +16,7 @@ from te_sched.ir.struct_info import (
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.relax.analysis.variables import bindings_of, bound_vars, nodes_of
-from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.core.sizes import sizes_of
 
 
 def tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
@@ -28,21 +28,20 @@ def tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
     [n]
     """
     found: list[Var] = []
-    for part in [*sinfo.params, sinfo.ret] if _has_params(sinfo) else [sinfo]:  # type: ignore[attr-defined]
+    for part in [*_params_of(sinfo), sinfo.ret] if isinstance(sinfo, FuncStructInfo) else [sinfo]:
         found += [one for one in _all_nodes(part) if type(one) is Var]
     return list(dict.fromkeys(found))
 
 
-def _has_params(sinfo: StructInfo) -> bool:
-    return isinstance(sinfo, FuncStructInfo) and sinfo.params is not None
+def _params_of(node: object) -> Sequence[StructInfo]:
+    return (node.params or ()) if isinstance(node, FuncStructInfo) else ()
 
 
-def _all_nodes(sinfo: StructInfo) -> Any:
+def _all_nodes(sinfo: StructInfo) -> Iterator[object]:
     for one in walk(sinfo):
         yield one
-        if _has_params(one):
-            for param in one.params:
-                yield from _all_nodes(param)
+        for param in _params_of(one):
+            yield from _all_nodes(param)
 
 
 def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
@@ -54,7 +53,7 @@ def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
     [m]
     """
     if isinstance(sinfo, TupleStructInfo):
-        parts: Any = sinfo.fields
+        parts: Sequence[StructInfo] = sinfo.fields
     elif isinstance(sinfo, FuncStructInfo):
         parts = [*(sinfo.params or ()), sinfo.ret]
     else:
@@ -77,7 +76,7 @@ def defined_symbolic_vars(func: GraphFunction) -> list[Var]:
     return list(dict.fromkeys(found))
 
 
-def used_symbolic_vars(expr: Any) -> list[Var]:
+def used_symbolic_vars(expr: Node) -> list[Var]:
     """The variables of sizes that occur in a graph: in its expressions and struct infos."""
     infos = [var.struct_info_ for var in bound_vars(expr)]
     infos += [one.struct_info for one in bindings_of(expr) if isinstance(one, MatchCast)]

@@ -6,12 +6,15 @@ checked when they run (MatchCast) are kept. One walk from the end to the begin f
 
 from __future__ import annotations
 
-from typing import Any
+from operator import is_
+from typing import Any, overload
 
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     DataflowBlock,
     GraphFunction,
+    GraphValue,
     GraphVar,
     If,
     MatchCast,
@@ -24,7 +27,13 @@ from te_sched.relax.analysis.purity import calls_program, contains_impure_call
 from te_sched.relax.analysis.variables import used_vars
 
 
-def remove_all_unused(func: Any, keeps_program_calls: bool = False) -> Any:
+@overload
+def remove_all_unused(func: GraphFunction, keeps_program_calls: bool = ...) -> GraphFunction: ...
+@overload
+def remove_all_unused(func: SeqExpr, keeps_program_calls: bool = ...) -> SeqExpr: ...
+@overload
+def remove_all_unused(func: BindingBlock, keeps_program_calls: bool = ...) -> BindingBlock: ...
+def remove_all_unused(func: object, keeps_program_calls: bool = False) -> object:
     """A function, sequence or block without the bindings that it does not use.
 
     The variables of a block that are visible outside of it count as used.
@@ -75,13 +84,13 @@ class _Cleaner:
         blocks.reverse()
         if len(blocks) < len(seq.blocks):
             blocks = joined_blocks(blocks)
-        if len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks)):
+        if len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks)):
             return seq
         return SeqExpr(tuple(blocks), seq.body, seq.struct_info_)
 
     def block(self, block: BindingBlock, used: set[GraphVar]) -> BindingBlock:
         """The block without unused bindings; adds the variables that it uses to `used`."""
-        kept: list[Any] = []
+        kept: list[Binding] = []
         is_dataflow = isinstance(block, DataflowBlock)
         for binding in reversed(block.bindings):
             if isinstance(binding, VarBinding):
@@ -97,7 +106,7 @@ class _Cleaner:
             if info is not None:
                 used |= set(used_vars(info))
             kept.append(binding)
-        if len(kept) == len(block.bindings) and all(map(_is, reversed(kept), block.bindings)):
+        if len(kept) == len(block.bindings) and all(map(is_, reversed(kept), block.bindings)):
             return block
         return type(block)(tuple(reversed(kept)))
 
@@ -106,14 +115,10 @@ class _Cleaner:
             return True
         return not is_dataflow and contains_impure_call(value)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: GraphValue) -> GraphValue:
         if isinstance(value, GraphFunction):
             return self.function(value)
         if isinstance(value, If):
-            branches = (self.sequence(value.true_branch), self.sequence(value.false_branch))  # type: ignore[arg-type]
+            branches = [self.sequence(branch) for branch in value.branches]
             return replace(value, true_branch=branches[0], false_branch=branches[1])
         return self.sequence(value) if isinstance(value, SeqExpr) else value
-
-
-def _is(a: Any, b: Any) -> bool:
-    return a is b

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from te_sched.ir.expr import Node
 from te_sched.ir.graph import (
@@ -12,6 +12,8 @@ from te_sched.ir.graph import (
     GraphCall,
     GraphExpr,
     GraphFunction,
+    GraphTerm,
+    GraphValue,
     GraphVar,
     Tuple,
     VarBinding,
@@ -20,14 +22,16 @@ from te_sched.ir.stmt import GlobalVar, PrimFunc
 from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.visitor import CHILD_FIELDS
 
+_Item = TypeVar("_Item")
 
-def nodes_of(node: Any, into_structs: bool = False) -> Iterator[Any]:
+
+def nodes_of(node: Node | GraphTerm, into_structs: bool = False) -> Iterator[object]:
     """The expressions, blocks and bindings of a graph, parents first, in program order.
 
     Variables where they are bound are not among them; with `into_structs`, sizes and the struct
     infos that calls take are.
     """
-    stack = [node]
+    stack: list[object] = [node]
     while stack:
         current = stack.pop()
         yield current
@@ -41,22 +45,22 @@ def nodes_of(node: Any, into_structs: bool = False) -> Iterator[Any]:
                 stack.append(value)
 
 
-def _is_of_graph(node: Any) -> bool:
+def _is_of_graph(node: object) -> bool:
     return isinstance(node, GraphExpr | Binding | BindingBlock)
 
 
-def bindings_of(node: Any) -> Iterator[Binding]:
+def bindings_of(node: Node | GraphTerm) -> Iterator[Binding]:
     """The bindings of a graph, in program order; a binding comes before those in its value."""
     return (one for one in nodes_of(node) if isinstance(one, Binding))
 
 
-def _defined_by(node: Any) -> tuple[Any, ...]:
+def _defined_by(node: object) -> tuple[GraphVar, ...]:
     if isinstance(node, GraphFunction):
         return node.params
     return (node.var,) if isinstance(node, Binding) else ()
 
 
-def _unique(items: Any) -> list[Any]:
+def _unique(items: Iterable[_Item]) -> list[_Item]:
     return list(dict.fromkeys(items))
 
 
@@ -68,7 +72,7 @@ def all_vars(expr: Node) -> list[GraphVar]:
     >>> all_vars(relax.op.add(x, x))
     [x]
     """
-    found: list[Any] = []
+    found: list[GraphVar] = []
     for one in nodes_of(expr):
         found += [one] if isinstance(one, GraphVar) else _defined_by(one)
     return _unique(found)
@@ -91,9 +95,14 @@ def free_vars(expr: Node) -> list[GraphVar]:
     return [one for one in used_vars(expr) if one not in bound]
 
 
-def used_vars(expr: Any) -> list[GraphVar]:
+def used_vars(expr: Node | GraphTerm) -> list[GraphVar]:
     """The variables that a graph uses, also as the shapes that calls are given."""
-    return _unique(one for one in nodes_of(expr, True) if isinstance(one, GraphVar))
+    return _unique(uses_of(expr))
+
+
+def uses_of(expr: Node | GraphTerm) -> list[GraphVar]:
+    """The variables that a graph uses, once for each use."""
+    return [one for one in nodes_of(expr, True) if isinstance(one, GraphVar)]
 
 
 def all_global_vars(expr: Node) -> list[GlobalVar]:
@@ -103,7 +112,7 @@ def all_global_vars(expr: Node) -> list[GlobalVar]:
 
 def called_global_vars(expr: Node) -> list[GlobalVar]:
     """The names of functions that a graph calls, itself or by `call_tir` and its like."""
-    found: list[Any] = []
+    found: list[GlobalVar] = []
     for one in nodes_of(expr):
         if isinstance(one, GraphCall):
             callees = [one.op, *one.args[:1]]
@@ -111,7 +120,7 @@ def called_global_vars(expr: Node) -> list[GlobalVar]:
     return _unique(found)
 
 
-def post_order_visit(expr: Node, fvisit: Callable[[Any], None]) -> None:
+def post_order_visit(expr: Node, fvisit: Callable[[object], None]) -> None:
     """Call a function with each expression of a graph once, after those below it.
 
     >>> from te_sched import relax
@@ -123,7 +132,7 @@ def post_order_visit(expr: Node, fvisit: Callable[[Any], None]) -> None:
     """
     seen: set[int] = set()
 
-    def visit(node: Any) -> None:
+    def visit(node: object) -> None:
         for name in CHILD_FIELDS[type(node)]:
             value = getattr(node, name)
             for child in value if type(value) is tuple else (value,):
@@ -141,7 +150,7 @@ def post_order_visit(expr: Node, fvisit: Callable[[Any], None]) -> None:
                 seen.add(id(var))
                 fvisit(var)
 
-    def report(node: Any) -> None:
+    def report(node: object) -> None:
         if not isinstance(node, Binding | BindingBlock):
             fvisit(node)
 
@@ -153,7 +162,7 @@ def udchain(dfb: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
     """The variables of a block, each with those that are bound to a value that uses it."""
     users: dict[GraphVar, list[GraphVar]] = {}
     for binding in dfb.bindings:
-        for var in used_vars(binding.value):  # type: ignore[attr-defined]
+        for var in used_vars(binding.value):
             users.setdefault(var, []).append(binding.var)
         users.setdefault(binding.var, [])
     return users
@@ -167,14 +176,14 @@ def name_to_binding(func: Node) -> dict[str, list[Binding]]:
     return found
 
 
-def get_var2val(func: Node) -> dict[GraphVar, Any]:
+def get_var2val(func: Node) -> dict[GraphVar, GraphValue]:
     """The values that variables of a function are bound to."""
     return {one.var: one.value for one in bindings_of(func) if isinstance(one, VarBinding)}
 
 
-def written_in_place(func: Any) -> set[GraphVar]:
+def written_in_place(func: Node) -> set[GraphVar]:
     """The variables whose arrays calls overwrite, by any of their names."""
-    written: set[Any] = set()
+    written: set[object] = set()
     for binding in reversed([*bindings_of(func)]):
         value = getattr(binding, "value", None)
         if binding.var in written:
@@ -187,4 +196,4 @@ def written_in_place(func: Any) -> set[GraphVar]:
         elif value.op == "relax.call_inplace_packed":
             places = value.attrs.inplace_indices
             written |= {value.args[1 + place] for place in places if place >= 0}
-    return written
+    return {value for value in written if isinstance(value, GraphVar)}

@@ -11,16 +11,17 @@ struct infos    are known, and agree with what is inferred
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
 
 from te_sched.errors import GraphError, counted
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
+    Binding,
     DataflowBlock,
     DataflowVar,
     GraphCall,
     GraphFunction,
+    GraphValue,
     GraphVar,
     If,
     MatchCast,
@@ -45,8 +46,9 @@ from te_sched.relax.analysis.symbolic import (
     tir_vars_in_struct_info,
 )
 from te_sched.relax.block_builder import LEAVES, BlockBuilder
+from te_sched.relax.core.sizes import bind_sizes, own_variables
 from te_sched.relax.operators.registry import operator_of
-from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 
 
 def well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = True) -> bool:
@@ -192,7 +194,7 @@ class _Checker:
             for one in tir_vars_in_struct_info(param.struct_info)
         }
         outer = set(self._owners) if func is not self._outermost else set()
-        self._require(_own_sizes(ret), known | outer, f"the result of function {name}")
+        self._require(own_variables(ret), known | outer, f"the result of function {name}")
 
     # Variables and sizes
 
@@ -215,7 +217,7 @@ class _Checker:
                 )
             self._sizes.add(size)
 
-    def _require(self, used: Iterable[Var], known: Any, where: str) -> None:
+    def _require(self, used: Iterable[Var], known: Collection[Var], where: str) -> None:
         for size in used:
             if size not in known:
                 raise _malformed(
@@ -224,13 +226,13 @@ class _Checker:
                     "define it before it is used",
                 )
 
-    def _info(self, info: Any, where: str) -> None:
+    def _info(self, info: StructInfo | None, where: str) -> None:
         """Check a struct info of a value."""
         if info is None:
             if self._checks_infos:
                 raise _malformed(f"the struct info of {where} is not known")
             return
-        self._require(_own_sizes(info), self._sizes, where)
+        self._require(own_variables(info), self._sizes, where)
         for one in walk(info):
             if isinstance(one, GraphVar):
                 self._use(one)
@@ -256,7 +258,7 @@ class _Checker:
         self._leaf(seq.body, "the result of a sequence")
         self._known(seq)
 
-    def _binding(self, binding: Any) -> None:
+    def _binding(self, binding: Binding) -> None:
         var, value = binding.var, binding.value
         self.current = var
         if isinstance(var, DataflowVar) and not self._is_dataflow:
@@ -274,14 +276,14 @@ class _Checker:
         if self._checks_infos and not isinstance(binding, MatchCast):
             self._agree(var.struct_info_, value.struct_info_, f"variable {var.name_hint}")
 
-    def _agree(self, declared: Any, found: Any, where: str) -> None:
+    def _agree(self, declared: StructInfo | None, found: StructInfo | None, where: str) -> None:
         """Check that a declared struct info does not contradict what is known of the value. R.Tuple
         without fields stands for any tuple.
         """
         if declared is None or found is None:
             return
-        is_tuple = isinstance(declared, TupleStructInfo) and isinstance(found, TupleStructInfo)
-        if is_tuple and not declared.fields:
+        is_open = isinstance(declared, TupleStructInfo) and not declared.fields
+        if is_open and isinstance(found, TupleStructInfo):
             return
         if struct_info_base_check(declared, found) is BaseCheckResult.FAIL_L0:
             raise _malformed(
@@ -292,7 +294,7 @@ class _Checker:
 
     # Expressions
 
-    def _value(self, value: Any) -> None:
+    def _value(self, value: GraphValue) -> None:
         """Check a value that is bound to a variable."""
         if isinstance(value, SeqExpr):
             raise _malformed(f"a sequence of blocks is a value: {value}")
@@ -311,11 +313,11 @@ class _Checker:
             self._leaf(value, "a value")
         self._known(value)
 
-    def _known(self, value: Any) -> None:
+    def _known(self, value: GraphValue) -> None:
         if self._checks_infos:
             self._info(getattr(value, "struct_info_", None), f"{value}")
 
-    def _leaf(self, value: Any, what: str) -> None:
+    def _leaf(self, value: GraphValue, what: str) -> None:
         if isinstance(value, GraphVar):
             self._use(value)
         elif isinstance(value, GlobalVar):
@@ -380,7 +382,7 @@ _CALLS_OF_FUNCTIONS = (
 )
 
 
-def _callee(call: GraphCall) -> Any:
+def _callee(call: GraphCall) -> object:
     return getattr(call.args[0], "global_symbol", call.args[0])
 
 
@@ -409,14 +411,7 @@ def check_written_inputs(call: GraphCall, func: PrimFunc) -> None:
             )
 
 
-def _own_sizes(info: StructInfo) -> list[Var]:
-    """The variables of sizes in a struct info, but for those that functions in it define."""
-    if isinstance(info, TupleStructInfo):
-        return [one for part in info.fields for one in _own_sizes(part)]
-    return [] if isinstance(info, FuncStructInfo) else tir_vars_in_struct_info(info)
-
-
-def check_prim_func_call(call: GraphCall, info: Any) -> None:
+def check_prim_func_call(call: GraphCall, info: FuncStructInfo) -> None:
     """Raise a GraphError if the arguments and results of a `call_tir` do not fit the PrimFunc."""
     name, arguments = call.args[0], call.args[1]
     given = [one.struct_info for one in arguments.fields] if isinstance(arguments, Tuple) else None
@@ -442,7 +437,7 @@ def check_prim_func_call(call: GraphCall, info: Any) -> None:
             "give an argument for each input, and out_sinfo for each output, as a list if there "
             "are several",
         )
-    values: dict[Var, Any] = {}
+    values: dict[Var, Expr] = {}
     for param, one in zip(info.params, given, strict=True):
         bind_sizes(param, one, values)
     for place, (param, one) in enumerate(zip(info.params, given, strict=True)):

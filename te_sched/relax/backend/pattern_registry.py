@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
-from typing import Any
 
 from te_sched.relax.transform.fuse_ops_by_pattern import FusionPattern, as_fusion_pattern
 from te_sched.signatures import checked
@@ -26,7 +25,7 @@ def _known(prefix: str) -> list[FusionPattern]:
 
 
 @checked
-def register_patterns(patterns: Sequence[Any]) -> None:
+def register_patterns(patterns: Sequence[object]) -> None:
     """Register patterns of libraries, named "library.operator".
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from te_sched.relax.dpl.pattern import (
     DFPattern,
@@ -107,7 +107,9 @@ def make_matmul_multiply_pattern(transposed_rhs: bool = False) -> Annotated:
 
 @checked
 def make_residual_block_pattern(
-    node_output: Any, binary_op: str = "relax.add", activation: str | None = None
+    node_output: tuple[DFPattern, Mapping[str, DFPattern]] | DFPattern,
+    binary_op: str = "relax.add",
+    activation: str | None = None,
 ) -> Annotated:
     """The pattern of a value to which another one, the part "residual", is added, in any order.
 

@@ -13,10 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import Token
-from typing import Any
 
 from te_sched.errors import GraphTypeError
-from te_sched.ir.graph import BindingBlock, DataflowVar, GraphCall, GraphVar, Tuple, VarBinding
+from te_sched.ir.graph import (
+    Binding,
+    BindingBlock,
+    DataflowVar,
+    GraphCall,
+    GraphValue,
+    GraphVar,
+    Tuple,
+    VarBinding,
+)
 from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicObject
 from te_sched.relax.dpl.pattern import (
@@ -27,6 +35,7 @@ from te_sched.relax.dpl.pattern import (
     DFPattern,
     FoundValue,
     Match,
+    Matches,
     Relations,
     TupleGetItemPattern,
     TuplePattern,
@@ -62,7 +71,7 @@ class PatternContext(PublicObject):
 
     def __init__(self, incremental: bool = False) -> None:
         self._relations = Relations(self)
-        self._tokens: list[Token[Any]] = []
+        self._tokens: list[Token[tuple[Relations, ...]]] = []
         if incremental:
             around = open_relations()
             self._relations = Relations(
@@ -73,23 +82,26 @@ class PatternContext(PublicObject):
         self._tokens.append(OPEN.set((*OPEN.get(), self._relations)))
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         OPEN.reset(self._tokens.pop())
 
     @staticmethod
     def current() -> PatternContext:
         """The innermost open context."""
-        found: PatternContext = open_relations().context
-        return found
+        context = open_relations().context
+        assert isinstance(context, PatternContext)
+        return context
 
     @checked_as(GraphTypeError)
-    def match_dfb(self, dfb: BindingBlock) -> dict[DFPattern, Any] | None:
+    def match_dfb(self, dfb: BindingBlock) -> Matches | None:
         """The variables that the patterns match in a dataflow block; None without a match."""
         for found in self.matches(dfb.bindings):
             return variables_of_match(found)
         return None
 
-    def matches(self, bindings: Iterable[Any], without: Collection[Any] = ()) -> Iterator[Match]:
+    def matches(
+        self, bindings: Iterable[Binding], without: Collection[GraphVar] = ()
+    ) -> Iterator[Match]:
         """All matches in a block, those of the first bindings first.
 
         Parameters
@@ -107,7 +119,7 @@ class PatternContext(PublicObject):
         return list(dict.fromkeys([*roots, *linked]))
 
     def _assign(
-        self, nodes: list[DFPattern], match: Match, block: _Block, taken: set[Any]
+        self, nodes: list[DFPattern], match: Match, block: _Block, taken: set[object]
     ) -> Iterator[Match]:
         if not nodes:
             if all(self._holds(one, match, block) for one in self._relations.constraints):
@@ -139,7 +151,7 @@ class PatternContext(PublicObject):
         return constraint.holds(infos, block.values.analyzer)  # type: ignore[arg-type]
 
 
-def variables_of_match(match: Match) -> dict[DFPattern, Any]:
+def variables_of_match(match: Match) -> Matches:
     """What each pattern matched where it stands: a variable, or a value without one."""
     return {one: found.given for one, found in match.items() if isinstance(one, DFPattern)}
 
@@ -147,7 +159,7 @@ def variables_of_match(match: Match) -> dict[DFPattern, Any]:
 class _Block:
     """The variables of a block, and which of them use which."""
 
-    def __init__(self, bindings: list[Any]) -> None:
+    def __init__(self, bindings: list[Binding]) -> None:
         self.values = BoundValues({b.var: b.value for b in bindings if isinstance(b, VarBinding)})
         self.arguments = {one.var: _arguments(one.value) for one in bindings}
         uses = {
@@ -161,7 +173,7 @@ class _Block:
             for var in used:
                 self.users.setdefault(var, set()).add(user)
 
-    def is_used(self, source: Any, user: Any, is_only: bool, index: int) -> bool:
+    def is_used(self, source: GraphValue, user: GraphVar, is_only: bool, index: int) -> bool:
         """Whether the value of a variable uses another: at all, as an argument, as the only one."""
         users = self.users.get(source, set()) if isinstance(source, GraphVar) else set()
         if user not in users:
@@ -173,7 +185,7 @@ class _Block:
         return index == -1 or (index < len(arguments) and arguments[index] is source)
 
 
-def _arguments(value: Any) -> list[Any]:
+def _arguments(value: GraphValue) -> list[GraphValue]:
     """The arguments of a call; those of the function that `call_tir` and its like call."""
     if not isinstance(value, GraphCall):
         return []

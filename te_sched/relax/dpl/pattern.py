@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from te_sched.arith.analyzer import Analyzer
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ElementError, GraphError, counted, kind_of, repr_of
-from te_sched.ir import dtypes, ops
+from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     Constant,
@@ -30,6 +30,8 @@ from te_sched.ir.graph import (
     ExternFunc,
     GraphCall,
     GraphFunction,
+    GraphTerm,
+    GraphValue,
     GraphVar,
     SeqExpr,
     Tuple,
@@ -37,15 +39,16 @@ from te_sched.ir.graph import (
     as_struct_info,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.stmt import Attributes, GlobalVar
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 from te_sched.nested_copies import DeeplyNested
-from te_sched.relax.struct_info import is_base_of, sizes_of
+from te_sched.relax.core.sizes import are_equal_sizes, as_sizes, sizes_of
+from te_sched.relax.struct_info import is_base_of
 from te_sched.signatures import is_sequence
 
-Bindings = Mapping[GraphVar, Any]
+Bindings = Mapping[GraphVar, GraphValue]
 _deeply = walks_deeply("match a pattern", GraphError)
 COMMUTATIVE = ("relax.add", "relax.multiply")
 
@@ -53,11 +56,13 @@ COMMUTATIVE = ("relax.add", "relax.multiply")
 class FoundValue(NamedTuple):
     """What a pattern matched: the expression where it stands, and the value that it is bound to."""
 
-    given: Any
+    given: Any  # an expression, or a size
     value: Any
 
 
-Match = Mapping[Any, FoundValue]  # by pattern; also the values of variables in sizes of patterns
+# The values that a rule is given, by pattern: it knows of which kind those of its patterns are.
+Matches = dict["DFPattern", Any]
+Match = Mapping["DFPattern | Var", FoundValue]  # also the values of variables in sizes
 
 
 @dataclass
@@ -67,7 +72,7 @@ class BoundValues:
     var2val: Bindings = field(default_factory=dict)
     analyzer: Analyzer = field(default_factory=Analyzer)
 
-    def value_of(self, expr: Any) -> Any:
+    def value_of(self, expr: object) -> object:
         """The expression to which a variable is bound, at last; others as they are."""
         while isinstance(expr, GraphVar):
             found = self.var2val.get(expr)
@@ -76,7 +81,7 @@ class BoundValues:
             expr = found
         return expr
 
-    def is_same(self, a: Any, b: Any) -> bool:
+    def is_same(self, a: object, b: object) -> bool:
         """Whether two expressions have the same value for certain."""
         a, b = self.value_of(a), self.value_of(b)
         if a is b or isinstance(a, GraphVar) or isinstance(b, GraphVar):
@@ -88,7 +93,7 @@ class BoundValues:
 class Relations:
     """Patterns that were made in a context, and how they are related."""
 
-    context: Any = None
+    context: object = None
     patterns: list[DFPattern] = field(default_factory=list)
     links: list[tuple[DFPattern, DFPattern, bool, int]] = field(default_factory=list)
     constraints: list[DFConstraint] = field(default_factory=list)
@@ -131,7 +136,7 @@ class DFPattern(DeeplyNested):
 
     # Matching
 
-    def search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         """All matches of an expression that agree with what has been matched."""
         known = match.get(self)
         if known is not None:
@@ -141,10 +146,10 @@ class DFPattern(DeeplyNested):
         for found in self._search(expr, match, values):
             yield {**found, self: self._found(expr, found, values)}
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         raise NotImplementedError
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         """What is noted for the pattern."""
         return FoundValue(expr, values.value_of(expr))
 
@@ -153,14 +158,14 @@ class DFPattern(DeeplyNested):
         """The patterns of which it is made."""
         return ()
 
-    def match(self, expr: Any, var2val: Bindings | None = None) -> bool:
+    def match(self, expr: GraphTerm, var2val: Bindings | None = None) -> bool:
         """Whether an expression has this form."""
         return self.extract_matched_expr(expr, var2val) is not None
 
     @_deeply
     def extract_matched_expr(
-        self, expr: Any, var2val: Bindings | None = None
-    ) -> dict[DFPattern, Any] | None:
+        self, expr: GraphTerm, var2val: Bindings | None = None
+    ) -> Matches | None:
         """The expressions that the pattern and its parts match; None if it does not match."""
         for found in self.search(expr, {}, BoundValues(var2val or {})):
             return expressions_of(found)
@@ -168,7 +173,7 @@ class DFPattern(DeeplyNested):
 
     # Making patterns
 
-    def __call__(self, *args: Any, varg_default_wildcard: bool = False) -> CallPattern:
+    def __call__(self, *args: object, varg_default_wildcard: bool = False) -> CallPattern:
         """A call of what the pattern matches."""
         return CallPattern(self, args, varg_default_wildcard)
 
@@ -193,15 +198,15 @@ class DFPattern(DeeplyNested):
     def __truediv__(self, other: DFPattern) -> CallPattern:
         return is_op("relax.divide")(self, other)
 
-    def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
+    def has_attr(self, attrs: Attributes) -> AttrPattern:
         """A call or function with these attributes."""
         return AttrPattern(self, attrs)
 
-    def has_struct_info(self, struct_info: Any) -> StructInfoPattern:
+    def has_struct_info(self, struct_info: object) -> StructInfoPattern:
         """A value of a struct info; variables in its sizes match any size, consistently."""
         return StructInfoPattern(self, as_struct_info(struct_info))
 
-    def has_type(self, ttype: Any) -> TypePattern:
+    def has_type(self, ttype: object) -> TypePattern:
         """A value of a type."""
         return TypePattern(self, ttype)
 
@@ -209,24 +214,24 @@ class DFPattern(DeeplyNested):
         """A tensor of a dtype."""
         return has_dtype(dtype, self)
 
-    def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
+    def has_shape(self, shape: Sequence[object]) -> ShapePattern:
         """A tensor of a shape."""
         return ShapePattern(self, shape)
 
     # Relations of patterns, in a PatternContext
 
-    def used_by(self, other: Any, index: int = -1) -> PatternSeq:
+    def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """State that another pattern uses this one, as its argument `index` or any."""
         return PatternSeq([self]).used_by(other, index)
 
-    def only_used_by(self, other: Any, index: int = -1) -> PatternSeq:
+    def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """State that another pattern, and nothing else, uses this one."""
         return PatternSeq([self]).only_used_by(other, index)
 
     __xor__ = used_by
     __rshift__ = only_used_by
 
-    def fork_to(self, *args: Any) -> None:
+    def fork_to(self, *args: DFPattern | PatternSeq) -> None:
         """State that several patterns use this one."""
         PatternSeq([self]).fork_to(*args)
 
@@ -240,7 +245,7 @@ class DFPattern(DeeplyNested):
         return _copied(self, {})
 
 
-def expressions_of(match: Match) -> dict[DFPattern, Any]:
+def expressions_of(match: Match) -> Matches:
     """The value that a match found for each pattern."""
     return {one: found.value for one, found in match.items() if isinstance(one, DFPattern)}
 
@@ -262,31 +267,31 @@ def _copied(pattern: DFPattern, copies: dict[DFPattern, DFPattern]) -> DFPattern
 class _Leaf(DFPattern):
     """A pattern that matches an expression itself, without looking at its value."""
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         if self._accepts(expr):
             yield match
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return FoundValue(expr, expr)
 
-    def _accepts(self, expr: Any) -> bool:
+    def _accepts(self, expr: GraphTerm) -> bool:
         raise NotImplementedError
 
 
 class _OfValue(DFPattern):
     """A pattern of a value: it looks through variables."""
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         yield from self._search_value(values.value_of(expr), match, values)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         raise NotImplementedError
 
 
 class WildcardPattern(_Leaf):
     """Any expression."""
 
-    def _accepts(self, expr: Any) -> bool:
+    def _accepts(self, expr: GraphTerm) -> bool:
         return True
 
 
@@ -299,7 +304,7 @@ class VarPattern(_Leaf):
         super().__init__()
         self.name = name
 
-    def _accepts(self, expr: Any) -> bool:
+    def _accepts(self, expr: GraphTerm) -> bool:
         name = getattr(expr, "name_hint", None)
         return isinstance(expr, self.kind) and self.name in ("", name)
 
@@ -319,11 +324,11 @@ class GlobalVarPattern(VarPattern):
 class ExprPattern(_OfValue):
     """An expression that is equal to one."""
 
-    def __init__(self, expr: Any) -> None:
+    def __init__(self, expr: object) -> None:
         super().__init__()
         self.expr = expr
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         if values.is_same(self.expr, expr):
             yield match
 
@@ -335,7 +340,7 @@ class ExternFuncPattern(_OfValue):
         super().__init__()
         self.global_symbol = global_symbol
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if isinstance(value, ExternFunc) and value.global_symbol == self.global_symbol:
             yield match
 
@@ -343,7 +348,7 @@ class ExternFuncPattern(_OfValue):
 class ConstantPattern(_OfValue):
     """A constant."""
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if isinstance(value, Constant):
             yield match
 
@@ -358,7 +363,7 @@ class CallPattern(_OfValue):
     """
 
     def __init__(
-        self, op: DFPattern, args: Sequence[Any], varg_default_wildcard: bool = False
+        self, op: DFPattern, args: Sequence[object], varg_default_wildcard: bool = False
     ) -> None:
         super().__init__()
         self.op = op
@@ -369,7 +374,7 @@ class CallPattern(_OfValue):
     def parts(self) -> tuple[DFPattern, ...]:
         return (self.op, *self.args)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if not isinstance(value, GraphCall):
             return
         is_long = len(value.args) > len(self.args) and not self.varg_default_wildcard
@@ -392,10 +397,10 @@ class FunctionPattern(_OfValue):
     def parts(self) -> tuple[DFPattern, ...]:
         return (*self.params, self.body)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if not isinstance(value, GraphFunction) or len(value.params) != len(self.params):
             return
-        body: Any = value.body
+        body = value.body
         if isinstance(body, SeqExpr) and not body.blocks:
             body = body.body
         for found in _search_all(self.params, value.params, match, values):
@@ -405,7 +410,7 @@ class FunctionPattern(_OfValue):
 class TuplePattern(_OfValue):
     """A tuple: each element."""
 
-    def __init__(self, fields: Sequence[Any]) -> None:
+    def __init__(self, fields: Sequence[object]) -> None:
         super().__init__()
         self.fields = tuple([_as_pattern(one) for one in fields])
 
@@ -426,18 +431,22 @@ class TuplePattern(_OfValue):
             index %= len(self.fields)
         return is_tuple_get_item(self, index)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if isinstance(value, Tuple) and len(value.fields) == len(self.fields):
             yield from self._search_fields(value.fields, match, values)
 
-    def _search_fields(self, fields: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_fields(
+        self, fields: Sequence[GraphTerm], match: Match, values: BoundValues
+    ) -> Iterator[Match]:
         yield from _search_all(self.fields, fields, match, values)
 
 
 class UnorderedTuplePattern(TuplePattern):
     """A tuple of these elements in any order."""
 
-    def _search_fields(self, fields: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_fields(
+        self, fields: Sequence[GraphTerm], match: Match, values: BoundValues
+    ) -> Iterator[Match]:
         for order in permutations(fields):
             yield from _search_all(self.fields, order, match, values)
 
@@ -453,7 +462,7 @@ class TupleGetItemPattern(_OfValue):
     def parts(self) -> tuple[DFPattern, ...]:
         return (self.tuple,)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if isinstance(value, TupleGetItem) and self.index in (None, value.index):
             yield from self.tuple.search(value.tuple_value, match, values)
 
@@ -469,11 +478,11 @@ class OrPattern(DFPattern):
     def parts(self) -> tuple[DFPattern, ...]:
         return (self.left, self.right)
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         for one in self.parts:
             yield from one.search(expr, match, values)
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return match[self.left] if self.left in match else match[self.right]
 
 
@@ -488,11 +497,11 @@ class AndPattern(DFPattern):
     def parts(self) -> tuple[DFPattern, ...]:
         return (self.left, self.right)
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         for found in self.left.search(expr, match, values):
             yield from self.right.search(expr, found, values)
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return match[self.left]
 
 
@@ -503,11 +512,11 @@ class NotPattern(DFPattern):
         super().__init__()
         self.reject = to_reject
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         if next(self.reject.search(expr, match, values), None) is None:
             yield match
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return FoundValue(expr, expr)
 
 
@@ -522,14 +531,14 @@ class _Restricted(DFPattern):
     def parts(self) -> tuple[DFPattern, ...]:
         return (self.pattern,)
 
-    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         for found in self.pattern.search(expr, match, values):
             yield from self._restrict(expr, found, values)
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         raise NotImplementedError
 
-    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+    def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return match[self.pattern]
 
 
@@ -540,7 +549,7 @@ class StructInfoPattern(_Restricted):
         super().__init__(pattern)
         self.struct_info = struct_info
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         info = getattr(expr, "struct_info_", None)
         if info is None:
             return
@@ -554,10 +563,10 @@ class StructInfoPattern(_Restricted):
             yield known
 
 
-def _pairs_of_sizes(pattern: Any, info: Any) -> Iterator[tuple[Expr, Expr]]:
+def _pairs_of_sizes(pattern: StructInfo, info: StructInfo) -> Iterator[tuple[Expr, Expr]]:
     if type(pattern) is not type(info):
         return
-    if hasattr(pattern, "fields"):
+    if isinstance(pattern, TupleStructInfo) and isinstance(info, TupleStructInfo):
         for one, other in zip(pattern.fields, info.fields, strict=False):
             yield from _pairs_of_sizes(one, other)
         return
@@ -567,11 +576,11 @@ def _pairs_of_sizes(pattern: Any, info: Any) -> Iterator[tuple[Expr, Expr]]:
 class TypePattern(_Restricted):
     """A value of a type."""
 
-    def __init__(self, pattern: DFPattern, ttype: Any) -> None:
+    def __init__(self, pattern: DFPattern, ttype: object) -> None:
         super().__init__(pattern)
         self.type = ttype
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         if structural_equal(getattr(expr, "checked_type", None), self.type):
             yield match
 
@@ -583,7 +592,7 @@ class DataTypePattern(_Restricted):
         super().__init__(pattern)
         self.dtype = dtypes.spelled(dtype)
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         info = getattr(expr, "struct_info_", None)
         if isinstance(info, TensorStructInfo) and info.dtype == self.dtype:
             yield match
@@ -592,11 +601,11 @@ class DataTypePattern(_Restricted):
 class ShapePattern(_Restricted):
     """A tensor of a shape."""
 
-    def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
+    def __init__(self, pattern: DFPattern, shape: Sequence[object]) -> None:
         super().__init__(pattern)
-        self.shape = ShapeExpr(tuple(shape)).values
+        self.shape = as_sizes(shape)
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         info = getattr(expr, "struct_info_", None)
         if isinstance(info, TensorStructInfo) and are_equal_sizes(
             self.shape, sizes_of(info), values.analyzer
@@ -607,9 +616,9 @@ class ShapePattern(_Restricted):
 class PrimArrPattern(_OfValue):
     """A shape of these sizes."""
 
-    def __init__(self, shape: Sequence[Any]) -> None:
+    def __init__(self, shape: Sequence[object]) -> None:
         super().__init__()
-        self.fields = ShapeExpr(tuple(shape)).values
+        self.fields = as_sizes(shape)
 
     def __getitem__(self, index: int) -> Expr:
         return self.fields[index]
@@ -617,7 +626,7 @@ class PrimArrPattern(_OfValue):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _search_value(self, value: object, match: Match, values: BoundValues) -> Iterator[Match]:
         if isinstance(value, ShapeExpr) and are_equal_sizes(
             self.fields, value.values, values.analyzer
         ):
@@ -627,24 +636,24 @@ class PrimArrPattern(_OfValue):
 class AttrPattern(_Restricted):
     """A call or function with attributes."""
 
-    def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
+    def __init__(self, pattern: DFPattern, attrs: Attributes) -> None:
         super().__init__(pattern)
         self.attrs = dict(attrs)
 
-    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+    def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         value = values.value_of(expr)
         if isinstance(value, Op):
-            found: Any = {name: value.get_attr(name) for name in self.attrs}
+            found = {name: value.get_attr(name) for name in self.attrs}
         else:
             found = getattr(value, "attrs", None) or {}
         if all(_is_equal(found.get(name), wanted) for name, wanted in self.attrs.items()):
             yield match
 
 
-def _is_equal(found: Any, wanted: Any) -> bool:
+def _is_equal(found: object, wanted: object) -> bool:
     if found is None or is_sequence(found) != is_sequence(wanted):
         return False
-    if is_sequence(found):
+    if is_sequence(found) and is_sequence(wanted):
         pairs = zip(found, wanted, strict=False)
         return len(found) == len(wanted) and all(_is_equal(one, other) for one, other in pairs)
     return bool(getattr(found, "value", found) == getattr(wanted, "value", wanted))
@@ -676,22 +685,24 @@ class SameShapeConstraint(DFConstraint):
 class PatternSeq:
     """Patterns of which each is used by the next one; a context has the relations."""
 
-    def __init__(self, patterns: Sequence[DFPattern], links: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, patterns: Sequence[DFPattern], links: Sequence[tuple[bool, int]] = ()
+    ) -> None:
         self.patterns = list(patterns)
         self.links = list(links)  # between neighbors: whether it is the only use, the index
 
-    def used_by(self, other: Any, index: int = -1) -> PatternSeq:
+    def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """State that the first pattern of `other` uses the last one."""
         return self._linked(other, False, index)
 
-    def only_used_by(self, other: Any, index: int = -1) -> PatternSeq:
+    def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """State that the first pattern of `other`, and nothing else, uses the last one."""
         return self._linked(other, True, index)
 
     __xor__ = used_by
     __rshift__ = only_used_by
 
-    def _linked(self, other: Any, is_only: bool, index: int) -> PatternSeq:
+    def _linked(self, other: DFPattern | PatternSeq, is_only: bool, index: int) -> PatternSeq:
         following = other if isinstance(other, PatternSeq) else PatternSeq([other])
         link = (self.patterns[-1], following.patterns[0], is_only, index)
         open_relations().links.append(link)
@@ -707,7 +718,7 @@ class PatternSeq:
             found = found._linked(_copied(pattern, copies), is_only, index)
         return found
 
-    def fork_to(self, *args: Any) -> None:
+    def fork_to(self, *args: DFPattern | PatternSeq) -> None:
         """State that several patterns use the last one."""
         for one in args:
             self.used_by(one)
@@ -717,7 +728,7 @@ class PatternSeq:
 
 
 def _search_all(
-    patterns: Sequence[DFPattern], exprs: Sequence[Any], match: Match, values: BoundValues
+    patterns: Sequence[DFPattern], exprs: Sequence[GraphTerm], match: Match, values: BoundValues
 ) -> Iterator[Match]:
     """All matches of expressions with patterns, one each; further expressions match anything."""
     if not patterns:
@@ -727,7 +738,7 @@ def _search_all(
         yield from _search_all(patterns[1:], exprs[1:], found, values)
 
 
-def _as_pattern(given: Any) -> DFPattern:
+def _as_pattern(given: object) -> DFPattern:
     if isinstance(given, DFPattern):
         return given
     if is_sequence(given):
@@ -742,14 +753,6 @@ def _as_pattern(given: Any) -> DFPattern:
         f"it is {kind_of(given)}",
         "give patterns: wildcard(), is_const(), is_expr(value), ...",
     )
-
-
-def are_equal_sizes(a: Any, b: Any, analyzer: Analyzer) -> bool:
-    """Whether two shapes are known to be equal."""
-    if a is None or b is None or len(a) != len(b):
-        return False
-    pairs = zip(a, b, strict=True)
-    return all(analyzer.can_prove_equal(ops.convert(one), ops.convert(two)) for one, two in pairs)
 
 
 def is_var(name: str = "") -> VarPattern:
@@ -772,7 +775,7 @@ def is_const() -> ConstantPattern:
     return ConstantPattern()
 
 
-def is_expr(expr: Any) -> ExprPattern:
+def is_expr(expr: object) -> ExprPattern:
     """An expression that is equal to one."""
     return ExprPattern(expr)
 
@@ -782,7 +785,7 @@ def is_op(op_name: str) -> ExprPattern:
     return ExprPattern(Op.get(op_name))
 
 
-def is_tuple(fields: Sequence[Any], unordered: bool = False) -> TuplePattern:
+def is_tuple(fields: Sequence[object], unordered: bool = False) -> TuplePattern:
     """A tuple of these elements."""
     return UnorderedTuplePattern(fields) if unordered else TuplePattern(fields)
 
@@ -802,12 +805,12 @@ def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
     return DataTypePattern(pattern or wildcard(), dtype)
 
 
-def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
+def has_attr(attrs: Attributes, pattern: DFPattern | None = None) -> AttrPattern:
     """A call or function with these attributes."""
     return AttrPattern(pattern or wildcard(), attrs)
 
 
-def is_shape(shape: Sequence[Any]) -> PrimArrPattern:
+def is_shape(shape: Sequence[object]) -> PrimArrPattern:
     """A shape of these sizes, as a value."""
     return PrimArrPattern(shape)
 
@@ -817,25 +820,27 @@ def reject(pattern: DFPattern) -> NotPattern:
     return NotPattern(pattern)
 
 
-def is_call_tir(func_name: str, args: Any = None, tir_vars: DFPattern | None = None) -> CallPattern:
+def is_call_tir(
+    func_name: str, args: object = None, tir_vars: DFPattern | None = None
+) -> CallPattern:
     """A call of a function of blocks by its name."""
     further = () if tir_vars is None else (tir_vars,)
     return is_op("relax.call_tir")(GlobalVarPattern(func_name), _arguments(args), *further)
 
 
-def is_call_dps_packed(func_name: str, args: Any = None) -> CallPattern:
+def is_call_dps_packed(func_name: str, args: object = None) -> CallPattern:
     """A call by `call_dps_packed` of a function of a library by its name."""
     return is_op("relax.call_dps_packed")(ExternFuncPattern(func_name), _arguments(args))
 
 
-def is_call_packed(func_name: str, args: Sequence[Any] | None = None) -> CallPattern:
+def is_call_packed(func_name: str, args: Sequence[object] | None = None) -> CallPattern:
     """A call of a function of a library by its name."""
     if args is None:
         return ExternFuncPattern(func_name)(varg_default_wildcard=True)
     return ExternFuncPattern(func_name)(*args)
 
 
-def _arguments(args: Any) -> DFPattern:
+def _arguments(args: object) -> DFPattern:
     return wildcard() if args is None else _as_pattern(args)
 
 
@@ -902,10 +907,10 @@ _TEXTS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def _sizes_text(sizes: Sequence[Any]) -> str:
+def _sizes_text(sizes: Sequence[Expr]) -> str:
     return f"[{', '.join(str(getattr(one, 'value', one)) for one in sizes)}]"
 
 
-def _attrs_text(attrs: Mapping[str, Any]) -> str:
+def _attrs_text(attrs: Attributes) -> str:
     texts = (f"{json.dumps(key)}: {json.dumps(one, default=str)}" for key, one in attrs.items())
     return f"{{{', '.join(texts)}}}"

@@ -17,13 +17,16 @@ from typing import Any
 
 from te_sched.errors import GraphError, kind_of
 from te_sched.errors import RewriterError as RewriterError
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     MatchCast,
     PrimValue,
@@ -40,8 +43,10 @@ from te_sched.ir.visitor import replace, substitute
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.analysis.variables import all_global_vars, bindings_of, nodes_of
+from te_sched.relax.analysis.variables import all_global_vars, bindings_of, nodes_of, uses_of
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import bind_sizes, bound_sizes
+from te_sched.relax.core.substitution import Substitution
 from te_sched.relax.dpl.context import PatternContext, variables_of_match
 from te_sched.relax.dpl.pattern import (
     BoundValues,
@@ -49,20 +54,24 @@ from te_sched.relax.dpl.pattern import (
     DFPattern,
     ExprPattern,
     Match,
+    Matches,
     TupleGetItemPattern,
     TuplePattern,
     expressions_of,
     wildcard,
 )
-from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import bind_sizes, bound_sizes
+from te_sched.relax.expr_functor import PyExprMutator, map_function, map_sequence
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 from te_sched.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
-from te_sched.relax.transform.grouping import variables_in
 from te_sched.signatures import check_function
 
 MAX_PASSES = 1000
-Rewriter = Callable[[Any, dict[DFPattern, Any]], Any]
+# What makes a new value, of an expression that a pattern matches and the values of its parts.
+Rewriter = Callable[[Any, Matches], GraphExpr]
+
+
+# What makes new values of variables, of a match and the values of all variables.
+BindingsRewriter = Callable[[Matches, dict[GraphVar, GraphValue]], Mapping[GraphVar, GraphValue]]
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) -> GraphFunction:
@@ -93,7 +102,7 @@ def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) ->
 
 def rewrite_bindings(
     ctx: PatternContext,
-    rewriter: Callable[[dict[DFPattern, Any], dict[GraphVar, Any]], Mapping[GraphVar, Any]],
+    rewriter: BindingsRewriter,
     func: GraphFunction,
 ) -> GraphFunction:
     """The function with other values for variables, wherever the patterns of a context match.
@@ -115,7 +124,7 @@ class _Rule:
     """A pattern, and what makes the new value: of the expression and the match."""
 
     pattern: DFPattern
-    make: Callable[[Any, Match, _OnePass], Any]
+    make: Callable[[GraphValue, Match, _OnePass], GraphExpr]
 
 
 class PatternMatchingRewriter(ModulePass):
@@ -133,7 +142,7 @@ class PatternMatchingRewriter(ModulePass):
         """The rewriter of one pattern, by a function (expression, matches) -> new expression."""
         check_function(func, 2, "rewrite_call", "lambda expr, matches: expr")
 
-        def make(expr: Any, match: Match, run: _OnePass) -> Any:
+        def make(expr: GraphValue, match: Match, run: _OnePass) -> GraphExpr:
             new = func(expr, expressions_of(match))
             return new if new is expr else run.renamed(new)
 
@@ -154,7 +163,7 @@ class PatternMatchingRewriter(ModulePass):
     def __or__(self, other: PatternMatchingRewriter) -> PatternMatchingRewriter:
         return PatternMatchingRewriter([*self._rules, *other._rules])
 
-    def run_on_other(self, other: Any) -> Any:
+    def run_on_other(self, other: object) -> Any:
         """The rewritten function."""
         if isinstance(other, GraphFunction):
             return _Rewriting(self._rules, IRModule({})).rewrite(other)
@@ -176,7 +185,7 @@ class _Rewriting:
 
     def __init__(self, rules: Sequence[_Rule], mod: IRModule) -> None:
         self.rules = rules
-        self.added: dict[str, Any] = {}
+        self.added: dict[str, object] = {}
         self._names = UniqueNames(tuple(str(one) for one in mod.functions))
         self._known: dict[int, GlobalVar] = {}
 
@@ -200,7 +209,7 @@ class _Rewriting:
             "return the expression itself where there is nothing to do",
         )
 
-    def subroutine(self, name: str, func: Any) -> GlobalVar:
+    def subroutine(self, name: str, func: GraphFunction) -> GlobalVar:
         """The name under which a function of a rule is in the module."""
         key = id(func)
         if key not in self._known:
@@ -225,7 +234,7 @@ class _OnePass(PyExprMutator):
     ) -> None:
         super().__init__()
         self._rewriting, self._func = rewriting, func
-        self._values: dict[GraphVar, Any] = {}  # since the last call with effects
+        self._values: dict[GraphVar, GraphValue] = {}  # since the last call with effects
         self._changed = False
         self._rules = () if looks_for_tuples else rewriting.rules
         self._implicit = [
@@ -236,19 +245,19 @@ class _OnePass(PyExprMutator):
 
     def rewritten(self) -> GraphFunction:
         """The function; the same object if no rule applies."""
-        found: GraphFunction = self.visit_expr(self._func)
+        found = self.visit_expr(self._func)
         return found if self._changed else self._func
 
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """A function, with matches of its own."""
         around, self._values = self._values, dict(self._values)
-        found = super().visit_function_(op)
+        found = map_function(self, op)
         self._values = around
         return found
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """A binding, with the new value that a rule makes."""
-        value: Any = binding.value
+        value = binding.value
         new = self._replaced(value)
         if new is None:
             super().visit_var_binding_(binding)
@@ -259,20 +268,20 @@ class _OnePass(PyExprMutator):
         else:
             self._values[binding.var] = value
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """Blocks and a result, which may be a tuple that a rule replaces."""
-        found = super().visit_seq_expr_(op)
+        found = map_sequence(self, op)
         if not isinstance(op.body, Tuple) or not isinstance(found, SeqExpr):
             return found
         self.builder_._begin_binding_block()
         new = self._replaced(op.body)
-        if new is not None:
-            new = self.builder_.normalize_argument(flattened(new, self.builder_))
+        flat = None if new is None else flattened(new, self.builder_)
+        result = None if flat is None else self.builder_.normalize_argument(flat)
         block = self.builder_._end_block()
         blocks = (*found.blocks, block) if block.bindings else found.blocks
-        return found if new is None else SeqExpr(blocks, new)
+        return found if result is None else SeqExpr(blocks, result)
 
-    def _replaced(self, value: Any) -> Any:
+    def _replaced(self, value: GraphValue) -> GraphExpr | None:
         """The new value by the first rule that makes one; None without."""
         if isinstance(value, GraphVar):
             return None
@@ -285,11 +294,11 @@ class _OnePass(PyExprMutator):
                     return new
         return None
 
-    def renamed(self, value: Any) -> Any:
+    def renamed(self, value: GraphExpr) -> GraphExpr:
         """A value with the variables that stand for others by now."""
         return _GraphRenamer(self._renamed, {}).visit_expr(value)
 
-    def subroutine(self, name: str, func: Any) -> GlobalVar:
+    def subroutine(self, name: str, func: GraphFunction) -> GlobalVar:
         """The name of a function of a rule in the module."""
         return self._rewriting.subroutine(name, func)
 
@@ -321,15 +330,15 @@ class _OnePass(PyExprMutator):
     def _replace_elements(self, block: BindingBlock, place: int) -> None:
         """Replace variables that are the elements of a tuple from the binding at `place` on."""
         order = {one.var: at for at, one in enumerate(block.bindings[: place + 1])}
-        early = {var for one in block.bindings[: place + 1] for var in variables_in(one)}
+        early = {var for one in block.bindings[: place + 1] for var in uses_of(one)}
         candidates = [var for var in order if var in self._values and var not in early]
         last = block.bindings[place].var
         if last not in candidates:
             return
         values = BoundValues(self._values)
         for rule in self._implicit:
-            fields: Any = rule.pattern
-            for elements, match in _assigned(fields.fields, candidates, {}, values):
+            assert isinstance(rule.pattern, TuplePattern)
+            for elements, match in _assigned(rule.pattern.fields, candidates, {}, values):
                 if last not in elements:
                     continue
                 expr = Tuple(tuple(elements))
@@ -362,34 +371,34 @@ def _assigned(
                 yield [var, *others], last
 
 
-class _GraphRenamer(PyExprMutator):
+class _GraphRenamer(Substitution):
     """Renames variables of a graph, functions and variables of sizes."""
 
     def __init__(
         self,
-        variables: Mapping[GraphVar, Any],
+        variables: Mapping[GraphVar, GraphExpr],
         functions: Mapping[str, GlobalVar],
-        sizes: Mapping[Var, Any] | None = None,
+        sizes: Mapping[Var, Expr] | None = None,
     ) -> None:
-        super().__init__()
-        self._renamed = dict(variables)
-        self._functions, self._sizes = functions, dict(sizes or {})
+        super().__init__(variables, sizes)
+        self._functions = functions
 
-    def visit_global_var_(self, op: GlobalVar) -> Any:
+    def visit_global_var_(self, op: GlobalVar) -> GraphValue:
         """The name of a function."""
         return self._functions.get(str(op), op)
 
-    def visit_prim_expr(self, expr: Any) -> Any:
-        """A size; what is computed of known ones is computed."""
-        new = substitute(expr, self._sizes)
-        return expr if new is expr else self.builder_.analyzer.simplify(new)
+
+# Expressions by their identity, and the variables that they are bound to.
+BoundExpressions = dict[int, tuple[GraphValue, GraphVar]]
 
 
-def flattened(expr: Any, builder: BlockBuilder, known: dict[int, Any] | None = None) -> Any:
+def flattened(
+    expr: GraphValue, builder: BlockBuilder, known: BoundExpressions | None = None
+) -> GraphValue:
     """An expression of which the arguments are bound; one that stands twice is bound once."""
     known = {} if known is None else known
 
-    def argument(one: Any) -> Any:
+    def argument(one: GraphExpr) -> GraphExpr:
         if isinstance(one, Tuple):
             return Tuple(tuple([argument(field) for field in one.fields]))
         if not isinstance(one, GraphCall | TupleGetItem):
@@ -434,7 +443,7 @@ def _rule_of(mod: IRModule) -> _Rule:
             )
     params, found = _pattern_of(pattern)
 
-    def make(expr: Any, match: Match, run: _OnePass) -> Any:
+    def make(expr: GraphValue, match: Match, run: _OnePass) -> GraphExpr:
         del expr
         given = [run.renamed(match[one].given) for one in params]
         return _instance(replacement, given, subroutines, run)
@@ -459,7 +468,7 @@ def _function_of(mod: IRModule, name: str) -> GraphFunction:
     return func
 
 
-def _signature(func: GraphFunction) -> Any:
+def _signature(func: GraphFunction) -> FuncStructInfo:
     """What a function takes; the result may be known better for one than for the other."""
     infos = tuple([one.struct_info for one in func.params])
     return FuncStructInfo(infos, ObjectStructInfo())
@@ -472,7 +481,7 @@ def _pattern_of(func: GraphFunction) -> tuple[list[DFPattern], DFPattern]:
     }
     params = [known[one] for one in func.params]
 
-    def pattern_of(value: Any) -> DFPattern:
+    def pattern_of(value: GraphValue) -> DFPattern:
         if isinstance(value, GraphVar):
             return known[value]
         if isinstance(value, Tuple):
@@ -482,21 +491,26 @@ def _pattern_of(func: GraphFunction) -> tuple[list[DFPattern], DFPattern]:
         if isinstance(value, PrimValue | ShapeExpr):
             return wildcard().has_struct_info(value.struct_info)
         if isinstance(value, GraphCall):
-            made: DFPattern = CallPattern(pattern_of(value.op), [*map(pattern_of, value.args)])
+            made: DFPattern = CallPattern(
+                pattern_of(value.op), [pattern_of(one) for one in value.args]
+            )
             return made.has_attr(value.attrs) if value.attrs else made
         return ExprPattern(value)
 
-    body: Any = func.body
+    body = func.body
     for binding in bindings_of(func.body):
-        known[binding.var] = pattern_of(binding.value)  # type: ignore[attr-defined]
+        known[binding.var] = pattern_of(binding.value)
     return params, pattern_of(body.body)
 
 
 def _instance(
-    func: GraphFunction, given: Sequence[Any], subroutines: Mapping[str, Any], run: _OnePass
-) -> Any:
+    func: GraphFunction,
+    given: Sequence[GraphExpr],
+    subroutines: Mapping[str, GraphFunction],
+    run: _OnePass,
+) -> GraphExpr:
     """The result of a function for arguments; its bindings are emitted."""
-    sizes: dict[Var, Any] = {}
+    sizes: dict[Var, Expr] = {}
     for param, value in zip(func.params, given, strict=True):
         bind_sizes(param.struct_info, value.struct_info, sizes)
     names = {
@@ -507,17 +521,17 @@ def _instance(
     renamer = _GraphRenamer(dict(zip(func.params, given, strict=True)), names, sizes)
     builder = run.builder_
     for binding in bindings_of(func.body):
-        value = renamer.visit_expr(binding.value)  # type: ignore[attr-defined]
+        new = renamer.visit_expr(binding.value)
         if isinstance(binding, MatchCast):
             info = binding.struct_info
-            own = [one for one in bound_sizes(info) if one not in renamer._sizes]
-            renamer._sizes |= {one: Var(one.name, one.dtype) for one in own}
-            made = builder.match_cast(value, substitute(info, renamer._sizes))
+            own = [one for one in bound_sizes(info) if one not in renamer.sizes]
+            renamer.sizes |= {one: Var(one.name, one.dtype) for one in own}
+            made = builder.match_cast(new, substitute(info, renamer.sizes))
         else:
-            made = builder.emit(value)
+            made = builder.emit(new)
         renamer.set_var_remap(binding.var, made)
-    body: Any = func.body
-    return renamer.visit_expr(body.body)
+    result: GraphExpr = func.body.body
+    return renamer.visit_expr(result)
 
 
 # Several bindings at once
@@ -526,14 +540,14 @@ def _instance(
 class _Blocks(PyExprMutator):
     """Gives variables of dataflow blocks new values."""
 
-    def __init__(self, ctx: PatternContext, rewriter: Any) -> None:
+    def __init__(self, ctx: PatternContext, rewriter: BindingsRewriter) -> None:
         super().__init__()
         self._context, self._rewriter = ctx, rewriter
 
     def rewrite(self, func: GraphFunction) -> GraphFunction:
         """The function without what is not used any more."""
         self._changed = False
-        new: GraphFunction = self.visit_expr(func)
+        new = self.visit_expr(func)
         return remove_all_unused(new) if self._changed else func
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
@@ -558,30 +572,30 @@ class _Blocks(PyExprMutator):
             else DataflowBlock(tuple(bindings))
         )
 
-    def _new_values(self, bindings: list[Any]) -> Mapping[GraphVar, Any]:
+    def _new_values(self, bindings: list[Binding]) -> Mapping[GraphVar, GraphValue]:
         values = {one.var: one.value for one in bindings if isinstance(one, VarBinding)}
         for match in self._context.matches(bindings):
-            new: Mapping[GraphVar, Any] = self._rewriter(variables_of_match(match), values)
+            new: Mapping[GraphVar, GraphValue] = self._rewriter(variables_of_match(match), values)
             if new:
                 return new
         return {}
 
 
 def with_new_values(
-    bindings: Sequence[Any], new: Mapping[GraphVar, Any], builder: BlockBuilder
-) -> list[Any]:
+    bindings: Sequence[Binding], new: Mapping[GraphVar, GraphValue], builder: BlockBuilder
+) -> list[Binding]:
     """The bindings of a dataflow block with new values, each after those that it uses."""
     builder._begin_dataflow_block()
     by_var = {one.var: one for one in bindings}
     done: set[GraphVar] = set()
-    known: dict[int, Any] = {}
+    known: BoundExpressions = {}
 
-    def emit(binding: Any) -> None:
+    def emit(binding: Binding) -> None:
         if binding.var in done:
             return
         done.add(binding.var)
         value = new.get(binding.var)
-        for var in variables_in(binding if value is None else value):
+        for var in uses_of(binding if value is None else value):
             if var in by_var:
                 emit(by_var[var])
         if value is None:

@@ -15,6 +15,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, size_text
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import sizes_of
 from te_sched.relax.emit_te import gen_call_tir_inputs
 from te_sched.relax.operators.arguments import Numbers, Shape, Value
 from te_sched.relax.operators.calls import machine_call
@@ -40,7 +41,6 @@ from te_sched.relax.operators.sizes import (
     sized,
     unknown,
 )
-from te_sched.relax.struct_info import sizes_of
 from te_sched.tir.index_map import IndexMap as _make_index_map
 
 

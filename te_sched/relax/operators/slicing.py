@@ -21,6 +21,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.lazy_loading import lazy_function
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import constant_sizes
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.inference import (
     argument_error,
@@ -138,9 +139,12 @@ def _legalize_strided_slice(builder: BlockBuilder, call: GraphCall) -> GraphExpr
 
 def _layout_of_slice(call: GraphCall, orders: list[Order]) -> Plan | None:
     order, axes = orders[0], call.args[1]
-    if not isinstance(axes, Tuple) or not all(isinstance(one, PrimValue) for one in axes.fields):
+    if not isinstance(axes, Tuple):
         return None
-    places = [order.index(int(one.value.value) % len(order)) for one in axes.fields]  # type: ignore[union-attr]
+    numbers = constant_sizes([one.value for one in axes.fields if isinstance(one, PrimValue)])
+    if numbers is None or len(numbers) < len(axes.fields):
+        return None
+    places = [order.index(at % len(order)) for at in numbers]
     moved = Tuple(tuple([PrimValue(ops.const(one, "int64")) for one in places]))
     return Plan({0: order}, order, args={1: moved})
 

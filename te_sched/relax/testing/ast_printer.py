@@ -11,7 +11,7 @@ Call(
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
@@ -74,13 +74,13 @@ class ASTPrinter:
         self.include_type_annotations = include_type_annotations
         self.include_call_attrs = include_call_attrs
 
-    def visit_expr(self, expr: Any) -> str:
+    def visit_expr(self, expr: object) -> str:
         """The text of an expression, binding or block."""
         return self._text(expr)
 
     visit_binding = visit_binding_block = visit_struct_info_ = visit_type_ = visit_expr
 
-    def _text(self, node: Any) -> str:
+    def _text(self, node: object) -> str:
         if is_sequence(node) and not isinstance(node, TupleType):
             return self._bracketed("[", [self._text(one) for one in node], "]")
         if isinstance(node, Mapping):
@@ -91,7 +91,7 @@ class ASTPrinter:
             fields += self._annotations(node)
         return self._bracketed(f"{name}(", fields, ")")
 
-    def _value(self, value: Any) -> str:
+    def _value(self, value: object) -> str:
         """The text of a value of an attribute."""
         if isinstance(value, str):
             return f'"{value}"'
@@ -101,7 +101,7 @@ class ASTPrinter:
             return self._bracketed("[", [self._value(one) for one in value], "]")
         return str(value)
 
-    def _fields(self, node: Any) -> tuple[str, list[str]]:
+    def _fields(self, node: object) -> tuple[str, list[str]]:
         kind = type(node)
         if kind in _NODES:
             name, names = _NODES[kind]
@@ -119,7 +119,7 @@ class ASTPrinter:
             "give an expression",
         )
 
-    def _field(self, value: Any) -> str:
+    def _field(self, value: object) -> str:
         if isinstance(value, GlobalVar | Op | PrimType):
             return self._text(value)
         if isinstance(value, str | bool | int | type(None)):
@@ -164,7 +164,7 @@ class ASTPrinter:
         return f"{start}\n{self.indent_str}{inside}\n{end}"
 
 
-_SPECIAL: dict[type, Any] = {
+_SPECIAL: dict[type, Callable[[ASTPrinter, Any], tuple[str, list[str]]]] = {
     G.GraphCall: ASTPrinter._call,
     G.Constant: lambda printer, node: ("Constant", [f"data={node.data.numpy()}"]),
     G.DataTypeImm: lambda printer, node: ("DataTypeImm", [f"value={node.value}"]),
@@ -182,7 +182,7 @@ _SPECIAL: dict[type, Any] = {
 
 
 def dump_ast(
-    exp: Any,
+    exp: object,
     indent_str: str = "    ",
     include_struct_info_annotations: bool = True,
     include_type_annotations: bool = False,

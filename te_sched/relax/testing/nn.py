@@ -14,42 +14,48 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched import public_names, topi
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphError
-from te_sched.ir.graph import GraphVar
-from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import GraphExprLike, ShapeExpr, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import current_builder
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
 
 
-def emit(expr: Any, name_hint: str = "") -> GraphVar:
+def emit(expr: GraphExprLike, name_hint: str = "") -> GraphVar:
     """Bind an expression in the builder that is open."""
     return current_builder().emit(expr, name_hint)
 
 
-def emit_te(func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphVar:
+def emit_te(
+    func: Callable[..., object], *args: object, name_hint: str = "", **kwargs: object
+) -> GraphVar:
     """Bind the value of a function of tensor expressions in the builder that is open."""
     builder = current_builder()
     given = [builder.normalize_argument(one) if _is_unbound(one) else one for one in args]
-    return builder.emit_te(func, *given, **kwargs)
+    return builder.emit_te(func, *given, name_hint=name_hint, **kwargs)
 
 
-def _is_unbound(value: Any) -> bool:
-    return hasattr(value, "struct_info_") and value.struct_info_ is None
+def _is_unbound(value: object) -> bool:
+    return isinstance(value, GraphExpr | GlobalVar) and value.struct_info_ is None
 
 
-def Placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "data") -> GraphVar:
+def Placeholder(
+    shape: Sequence[Expr | int], dtype: str = "float32", name: str = "data"
+) -> GraphVar:
     """A variable for an input, with a name that is not used yet."""
     builder = BlockBuilder.current()
-    info = TensorStructInfo(ShapeExpr(tuple(shape)), dtype)
+    info = TensorStructInfo(shape, dtype)
     return GraphVar(name if builder is None else builder.get_unique_name(name), info)
 
 
-def Parameter(shape: Sequence[Any], dtype: str = "float32", name: str = "param") -> GraphVar:
+def Parameter(shape: Sequence[Expr | int], dtype: str = "float32", name: str = "param") -> GraphVar:
     """A variable for a parameter: an attribute of a module that is one belongs to its parameters.
 
     >>> Parameter((4, 3), name="weight").struct_info
@@ -63,7 +69,7 @@ class BuilderModule(SubroutineMixin):
 
     forward: Callable[..., Any]
 
-    def variable_slots(self) -> list[tuple[Any, str]]:
+    def variable_slots(self) -> list[tuple[object, str]]:
         """The modules and attributes of the parameters."""
         return list(_slots_of(self))
 
@@ -72,11 +78,11 @@ class BuilderModule(SubroutineMixin):
         found = [getattr(owner, name) for owner, name in self.variable_slots()]
         return list(dict.fromkeys(found))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.forward(*args, **kwargs)
 
 
-def _slots_of(value: Any) -> Iterator[tuple[Any, str]]:
+def _slots_of(value: object) -> Iterator[tuple[BuilderModule, str]]:
     """The attributes that are variables, in modules, and in lists and dictionaries of them."""
     if isinstance(value, BuilderModule):
         for name, one in vars(value).items():
@@ -95,7 +101,7 @@ class BuilderSequential(BuilderModule):
     def __init__(self, *modules: BuilderModule) -> None:
         self.modules = modules
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: object) -> object:
         """The value of the last module."""
         for one in self.modules:
             input = one(input)
@@ -105,7 +111,7 @@ class BuilderSequential(BuilderModule):
 class BuilderReLU(BuilderModule):
     """max(x, 0) (`ReLU`)"""
 
-    def forward(self, input: Any) -> GraphVar:
+    def forward(self, input: object) -> GraphVar:
         """The value."""
         return emit_te(topi.nn.relu, input)
 
@@ -113,7 +119,7 @@ class BuilderReLU(BuilderModule):
 class BuilderLogSoftmax(BuilderModule):
     """The logarithm of softmax (`LogSoftmax`)."""
 
-    def forward(self, input: Any) -> GraphVar:
+    def forward(self, input: object) -> GraphVar:
         """The value."""
         return emit_te(topi.nn.log_softmax, input)
 
@@ -126,13 +132,13 @@ class BuilderLinear(BuilderModule):
         self.weight = Parameter((in_features, out_features), name="linear_weight")
         self.bias = Parameter((out_features,), name="linear_bias") if bias else None
 
-    def forward(self, input: Any) -> GraphVar:
+    def forward(self, input: object) -> GraphVar:
         """The value."""
         y = emit_te(topi.matmul, input, self.weight)
         return y if self.bias is None else emit_te(topi.add, y, self.bias)
 
 
-def init_params(mod: IRModule) -> list[np.ndarray[Any, Any]]:
+def init_params(mod: IRModule) -> list[NDArray[np.generic]]:
     """Random values for the parameters of function main."""
     found = []
     for one in mod["main"].params:

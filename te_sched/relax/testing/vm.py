@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from te_sched.runtime.device import Device
 from te_sched.runtime.ndarray import NDArray, array, zeros
 from te_sched.runtime.registry import register_func
 
+_T = TypeVar("_T")
 
-def move(src: Any) -> Any:
+
+def move(src: _T) -> _T:
     """The value itself."""
     return src
 
@@ -60,13 +62,13 @@ def get_device_id(device: Device) -> int:
     return device.device_id
 
 
-def less(a: Any, b: Any) -> Any:
+def less(a: NDArray | float, b: NDArray | float) -> NDArray | bool:
     """Whether a < b; for arrays, one element."""
     values = (np.asarray(a) < np.asarray(b)).all()
     return array(np.array(bool(values))) if isinstance(a, NDArray) else bool(values)
 
 
-def check_if_defined(value: Any) -> bool:
+def check_if_defined(value: object) -> bool:
     """Whether a value exists: it was not killed."""
     return value is not None
 
@@ -76,14 +78,14 @@ def make_zeros(shape: ShapeTuple) -> NDArray:
     return zeros(tuple(shape))
 
 
-def check_saved_func(vm: VirtualMachine, func_name: str, *inputs: Any) -> Any:
+def check_saved_func(vm: VirtualMachine, func_name: str, *inputs: object) -> object:
     """Call a function by itself and as a saved one; the result of the latter."""
     saved_name = f"{func_name}_saved"
     vm.save_function(func_name, saved_name, *inputs)
     return vm[saved_name]()
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+_FUNCTIONS: dict[str, Callable[..., object]] = {
     "test.vm.move": move,
     "test.vm.add": add,
     "test.vm.mul": mul,

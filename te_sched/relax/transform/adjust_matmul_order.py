@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from te_sched.ir import expr as E
-from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.relax.analysis.compile_time import computable_at_compile_time
-from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
+from te_sched.relax.core.values import shape_of_value
+from te_sched.relax.dpl.pattern import DFPattern, Matches, is_op, wildcard
 from te_sched.relax.op import matmul, permute_dims
-from te_sched.relax.transform.rewriting import (
-    Rules,
-    RulesPass,
-    shape_of_value,
-    swaps_last_axes,
-)
+from te_sched.relax.transform.rewriting import Rules, RulesPass, swaps_last_axes
 
 # A polynomial of sizes: the coefficient of each product of variables, which are at least 1.
-Polynomial = dict[tuple[Any, ...], int]
+Product = tuple[Expr, ...]
+Polynomial = dict[Product, int]
+# The sizes M, N, P, Q of a product of three matrices, (M, N) by (N, P) by (P, Q).
+Extents = tuple[Expr, Expr, Expr, Expr]
 
 
 class AdjustMatmulOrder(RulesPass):
@@ -46,7 +44,9 @@ def _rules(func: GraphFunction) -> Rules:
     left, right = is_op("relax.matmul")(a, b), is_op("relax.matmul")(b, c)
     left_turned, right_turned = (is_op("relax.permute_dims")(one) for one in (left, right))
 
-    def inner(matches: dict[DFPattern, Any], pair: Any, turned: DFPattern) -> Any:
+    def inner(
+        matches: Matches, pair: tuple[DFPattern, DFPattern], turned: DFPattern
+    ) -> tuple[GraphExpr, GraphExpr] | None:
         """The factors of the inner product, and those of its transposition."""
         one, other = (matches[factor] for factor in pair)
         if turned not in matches:
@@ -56,7 +56,7 @@ def _rules(func: GraphFunction) -> Rules:
             return None
         return permute_dims(other, axes), permute_dims(one, axes)
 
-    def left_first(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+    def left_first(expr: GraphCall, matches: Matches) -> GraphExpr:
         """matmul(a, matmul(b, c)) as matmul(matmul(a, b), c)."""
         factors = [matches[b], matches[c]]
         found = inner(matches, (b, c), right_turned)
@@ -71,7 +71,7 @@ def _rules(func: GraphFunction) -> Rules:
         dtype = expr.attrs["out_dtype"] or None
         return matmul(matmul(matches[a], found[0], dtype), found[1], dtype)
 
-    def right_first(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+    def right_first(expr: GraphCall, matches: Matches) -> GraphExpr:
         """matmul(matmul(a, b), c) as matmul(a, matmul(b, c))."""
         factors = [matches[a], matches[b]]
         found = inner(matches, (a, b), left_turned)
@@ -92,12 +92,14 @@ def _rules(func: GraphFunction) -> Rules:
     ]
 
 
-def _matrices(outer: Any, inner: list[Any], is_turned: bool, is_left: bool) -> Any:
-    """The sizes M, N, P, Q of a product of three matrices, (M, N) by (N, P) by (P, Q)."""
-    shapes = [shape_of_value(value) for value in (outer, *inner)]
-    if None in shapes:
+def _matrices(
+    outer: GraphExpr, inner: list[GraphExpr], is_turned: bool, is_left: bool
+) -> Extents | None:
+    """The sizes of the matrices; None if they are not known."""
+    shapes = [[*shape] for value in (outer, *inner) if (shape := shape_of_value(value)) is not None]
+    if len(shapes) < 3:
         return None
-    around, first, second = ([*shape] for shape in shapes)  # type: ignore[misc]
+    around, first, second = shapes
     if is_turned:
         if len(first) < 2 or len(second) < 2:
             return None
@@ -112,7 +114,7 @@ def _matrices(outer: Any, inner: list[Any], is_turned: bool, is_left: bool) -> A
     return factors[0][-2], factors[0][-1], factors[2][-2], factors[2][-1]
 
 
-def _costs(m: Any, n: Any, p: Any, q: Any) -> tuple[Polynomial, Polynomial]:
+def _costs(m: Expr, n: Expr, p: Expr, q: Expr) -> tuple[Polynomial, Polynomial]:
     """The multiplications with the right product first, and with the left one first."""
     rows, inner, middle, columns = (_polynomial(one) for one in (m, n, p, q))
     right = _sum(_product(inner, middle, columns), _product(rows, inner, columns))
@@ -120,7 +122,7 @@ def _costs(m: Any, n: Any, p: Any, q: Any) -> tuple[Polynomial, Polynomial]:
     return right, left
 
 
-def _polynomial(size: Any) -> Polynomial:
+def _polynomial(size: Expr) -> Polynomial:
     if isinstance(size, IntImm):
         return {(): size.value}
     if isinstance(size, E.Add):
@@ -131,7 +133,7 @@ def _polynomial(size: Any) -> Polynomial:
 
 
 def _sum(*terms: Polynomial) -> Polynomial:
-    found: Counter[tuple[Any, ...]] = Counter()
+    found: Counter[Product] = Counter()
     for one in terms:
         found.update(one)
     return dict(found)
@@ -140,7 +142,7 @@ def _sum(*terms: Polynomial) -> Polynomial:
 def _product(*factors: Polynomial) -> Polynomial:
     found: Polynomial = {(): 1}
     for one in factors:
-        made: Counter[tuple[Any, ...]] = Counter()
+        made: Counter[Product] = Counter()
         for left, a in found.items():
             for right, b in one.items():
                 made[tuple(sorted((*left, *right), key=id))] += a * b
@@ -166,9 +168,9 @@ def _is_less(a: Polynomial, b: Polynomial, bounds: Mapping[str, int]) -> bool:
     return any(value > 0 for value in positive.values())
 
 
-def _bounded(terms: Counter[tuple[Any, ...]], bounds: Mapping[str, int]) -> Counter[Any]:
+def _bounded(terms: Counter[Product], bounds: Mapping[str, int]) -> Counter[Product]:
     """A polynomial that is at most as large: with upper bounds of variables in negative terms."""
-    found: Counter[tuple[Any, ...]] = Counter()
+    found: Counter[Product] = Counter()
     for key, value in terms.items():
         if value < 0:
             limits = [bounds.get(one.name) if type(one) is Var else None for one in key]

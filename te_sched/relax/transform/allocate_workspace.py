@@ -6,15 +6,24 @@ functions inside of it with this attribute do; each function that calls one allo
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from te_sched.ir.graph import DataflowBlock, GraphCall, GraphFunction, GraphVar
+from te_sched.ir.graph import (
+    BindingBlock,
+    DataflowBlock,
+    GraphCall,
+    GraphExpr,
+    GraphFunction,
+    GraphVar,
+    VarBinding,
+)
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.passes import ModulePass
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call, map_function
 from te_sched.relax.op import builtin
+from te_sched.relax.transform.private_calls import named_function
 
 _SIZE = "WorkspaceSize"
 
@@ -30,30 +39,29 @@ class AllocateWorkspace(ModulePass):
     [('a_exp1', 2)]
     """
 
-    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+    def transform_module(self, mod: IRModule, *_: object) -> Mapping[str, BaseFunc]:
         return _allocate(mod)
 
 
-def _allocate(mod: IRModule) -> dict[str, Any]:
+def _allocate(mod: IRModule) -> Mapping[str, BaseFunc]:
     wanted = {
         str(name): int(func.attrs[_SIZE])
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction) and "Codegen" in func.attrs and _SIZE in func.attrs
     }
     if not wanted:
-        return dict(mod.functions)
+        return mod.functions
     taken = UniqueNames(separator="")
     for name in mod.functions:
         taken.take(str(name))
     renamed = {name: taken.take(name) for name in wanted}
-    functions: dict[str, Any] = {}
+    functions: dict[str, BaseFunc] = {}
     names: dict[str, GlobalVar] = {}
     for old, new in renamed.items():
         info = TensorStructInfo([wanted[old]], "uint8")
-        func = _Inside(info).visit_expr(mod[old])
-        functions[new] = func.with_attr("global_symbol", new)
-        names[old] = GlobalVar(new)
-        names[old].struct_info_ = functions[new].struct_info_
+        inside = _Inside(info).visit_expr(mod[old]).with_attr("global_symbol", new)
+        functions[new] = inside
+        names[old] = named_function(new, inside)
     callers = _Callers(names, max(wanted.values()))
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in wanted:
@@ -72,25 +80,25 @@ class _Inside(PyExprMutator):
         self._given: list[GraphVar] = []
         self._local: set[GraphVar] = set()
 
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """The function with the parameter."""
         if _SIZE not in op.attrs:
-            return super().visit_function_(op)
+            return map_function(self, op)
         self._given.append(GraphVar("workspace", self._info))
         body = self.visit_with_new_scope(op.body, [*op.params, self._given[-1]])
         attrs = {key: value for key, value in op.attrs.items() if key != _SIZE}
         params = (*op.params, self._given.pop())
         return GraphFunction(params, body, op.ret_struct_info, op.is_pure, attrs)
 
-    def visit_var_binding_(self, binding: Any) -> None:
+    def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding; functions with a workspace are remembered."""
         if isinstance(binding.value, GraphFunction) and _SIZE in binding.value.attrs:
             self._local.add(binding.var)
         super().visit_var_binding_(binding)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of a function inside, with the workspace."""
-        call = super().visit_call_(op)
+        call = map_call(self, op)
         if op.op not in self._local:
             return call
         return GraphCall(call.op, (*call.args, self._given[-1]), call.attrs, call.sinfo_args)
@@ -107,19 +115,18 @@ class _Callers(PyExprMutator):
     def of(self, func: GraphFunction) -> GraphFunction:
         """A caller."""
         self._workspace = None
-        new: GraphFunction = self.visit_expr(func)
-        return new
+        return self.visit_expr(func)
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block; a workspace is not visible outside of it."""
         self._workspace = None
         new = super().visit_dataflow_block_(block)
         self._workspace = None
         return new
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call, with the workspace."""
-        call = super().visit_call_(op)
+        call = map_call(self, op)
         new = self._names.get(op.op) if isinstance(op.op, GlobalVar) else None
         if new is None:
             return call

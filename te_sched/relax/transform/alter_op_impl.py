@@ -14,29 +14,29 @@ A layout with padding is followed by a call of a function that removes the paddi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, counted, kind_of, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphCall, GraphFunction, Tuple, TupleGetItem
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, Tuple, TupleGetItem
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.lowering.prim_func import create_prim_func
 from te_sched.passes import ModulePass
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.reshaping import layout_transform
 from te_sched.tir.index_map import IndexMap as _make_index_map
 
 OPERATOR_NAME = "operator_name"  # the attribute by which functions are found
 REMOVE_PAD = "remove_pad"
 _CALL = Op.get("relax.call_tir")
-_Layout = IndexMap | Callable[..., Any]
+Separators = Sequence[Sequence[int]]  # of the axes of each buffer
 
 
 class _Implementation(NamedTuple):
@@ -45,7 +45,7 @@ class _Implementation(NamedTuple):
     func: PrimFunc
     layouts: tuple[IndexMap | None, ...]
     separators: Sequence[Sequence[int]] | None
-    input_separators: Sequence[Sequence[int]] | None
+    input_separators: Separators | None
 
 
 class AlterOpImpl(ModulePass):
@@ -80,9 +80,9 @@ class AlterOpImpl(ModulePass):
     def __init__(
         self,
         op_impl_map: Mapping[str, PrimFunc],
-        op_buffer_transforms: Mapping[str, Sequence[Any]],
-        op_buffer_axis_separators: Mapping[str, Any] | None = None,
-        op_buffer_input_axis_separators: Mapping[str, Any] | None = None,
+        op_buffer_transforms: Mapping[str, Sequence[object]],
+        op_buffer_axis_separators: Mapping[str, Separators] | None = None,
+        op_buffer_input_axis_separators: Mapping[str, Separators] | None = None,
     ) -> None:
         separators = op_buffer_axis_separators or {}
         input_separators = op_buffer_input_axis_separators or {}
@@ -106,7 +106,7 @@ class AlterOpImpl(ModulePass):
         return altering.builder_.finalize()
 
 
-def _index_map(given: Any, name: str) -> IndexMap | None:
+def _index_map(given: object, name: str) -> IndexMap | None:
     """The map of a layout; a map with separators is one, too."""
     if isinstance(given, tuple | list) and len(given) == 2:
         given = given[0]
@@ -130,9 +130,9 @@ class _Altering(PyExprMutator):
         self._added: dict[str, GlobalVar] = {}
         self._without_pad: dict[int, GlobalVar] = {}  # by the number of dimensions
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call of the new function, between changes of layouts."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         if call.op != "relax.call_tir" or not isinstance(call.args[1], Tuple):
             return call
         func = self._mod.functions.get(call.args[0])
@@ -159,7 +159,7 @@ class _Altering(PyExprMutator):
             self._added[name] = self.builder_.add_func(func, hint)
         return self._added[name]
 
-    def _to(self, new: _Implementation, place: int, value: Any) -> Any:
+    def _to(self, new: _Implementation, place: int, value: GraphExpr) -> GraphExpr:
         """An argument in the layout of the new function."""
         layout = new.layouts[place] if new.layouts else None
         if layout is None:
@@ -167,22 +167,25 @@ class _Altering(PyExprMutator):
         return self.builder_.emit(self._laid_out(new, place, value, layout))
 
     def _laid_out(
-        self, new: _Implementation, place: int, value: Any, layout: IndexMap
+        self, new: _Implementation, place: int, value: GraphExpr, layout: IndexMap
     ) -> GraphCall:
         separators, inputs = [
             one[place] if one else None for one in (new.separators, new.input_separators)
         ]
         return layout_transform(value, layout, None, separators, inputs)
 
-    def _info_of(self, new: _Implementation, place: int, info: Any) -> StructInfo:
+    def _info_of(self, new: _Implementation, place: int, info: StructInfo) -> StructInfo:
         """What is known of a result in the layout of the new function."""
         layout = new.layouts[place] if new.layouts else None
         if layout is None:
-            return info  # type: ignore[no-any-return]
-        sizes = layout.map_shape(_shape_of(info))
-        return TensorStructInfo(ShapeExpr(tuple(sizes)), info.dtype, info.vdevice)
+            return info
+        tensor, shape = _tensor_of(info)
+        sizes = layout.map_shape(shape)
+        return TensorStructInfo(ShapeExpr(tuple(sizes)), tensor.dtype, tensor.vdevice)
 
-    def _back(self, new: _Implementation, count: int, call: GraphCall, info: Any) -> Any:
+    def _back(
+        self, new: _Implementation, count: int, call: GraphCall, info: StructInfo
+    ) -> GraphExpr:
         """The results in the layout that they had."""
         layouts = new.layouts[count:]
         if not any(one is not None for one in layouts):
@@ -196,11 +199,13 @@ class _Altering(PyExprMutator):
             fields.append(self.builder_.emit(self._result(new, count + at, item, one)))
         return Tuple(tuple(fields))
 
-    def _result(self, new: _Implementation, place: int, value: Any, info: Any) -> Any:
+    def _result(
+        self, new: _Implementation, place: int, value: GraphExpr, info: StructInfo
+    ) -> GraphExpr:
         layout = new.layouts[place]
         if layout is None:
             return value
-        shape = _shape_of(info)
+        _, shape = _tensor_of(info)
         inverse, padding = layout.non_surjective_inverse(shape)
         result = self._laid_out(new, place, value, inverse)
         if Analyzer().can_prove(ops.logical_not(padding)):
@@ -212,9 +217,10 @@ class _Altering(PyExprMutator):
         return GraphCall(_CALL, args, None, (info,))
 
 
-def _shape_of(info: Any) -> tuple[Any, ...]:
+def _tensor_of(info: StructInfo) -> tuple[TensorStructInfo, tuple[Expr, ...]]:
+    """What is known of a result, and its sizes."""
     if isinstance(info, TensorStructInfo) and isinstance(info.shape, ShapeExpr):
-        return info.shape.values
+        return info, info.shape.values
     raise GraphError(
         f"the layout of a result is changed, which is {info}",
         "its sizes must be known",

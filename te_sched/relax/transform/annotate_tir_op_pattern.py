@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
 
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import BufferLoad, Expr, Var
-from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
+from te_sched.ir.expr import BufferLoad, Expr, Node, Var
+from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.passes import ModulePass
@@ -77,14 +76,14 @@ def pattern_kind(func: PrimFunc) -> OpPatternKind:
 
 
 # The iterators (whether they are reduced), and the nodes of the body.
-Computation = tuple[dict[Var, bool], list[Any]]
+Computation = tuple[dict[Var, bool], list[Node]]
 
 
-def _computations(body: Any) -> list[Computation]:
+def _computations(body: Stmt) -> list[Computation]:
     """The innermost blocks; code around them counts as one more."""
     found: list[Computation] = []
 
-    def visit(part: Any, around: dict[Var, bool]) -> None:
+    def visit(part: Node, around: dict[Var, bool]) -> None:
         own = _without_blocks(part)
         inner = [one.block for one in own if isinstance(one, BlockRealize)]
         for block in inner:
@@ -98,9 +97,9 @@ def _computations(body: Any) -> list[Computation]:
     return found
 
 
-def _without_blocks(body: Any) -> list[Any]:
+def _without_blocks(body: Node) -> list[Node]:
     """The nodes of a statement, without those in blocks inside of it."""
-    found: list[Any] = []
+    found: list[Node] = []
     stack = [body]
     while stack:
         node = stack.pop()
@@ -110,7 +109,7 @@ def _without_blocks(body: Any) -> list[Any]:
     return found
 
 
-def _kind_of_block(iterators: dict[Var, bool], parts: list[Any]) -> OpPatternKind:
+def _kind_of_block(iterators: dict[Var, bool], parts: list[Node]) -> OpPatternKind:
     stores = [one for one in parts if isinstance(one, BufferStore)]
     loads = [one for one in parts if isinstance(one, BufferLoad)]
     if not stores:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar, Tuple
+from te_sched.ir.graph import Constant, GraphCall, GraphExpr, GraphFunction, GraphVar, Tuple
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModulePass
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.transform import Sequential
 
@@ -60,9 +58,9 @@ class _Marker(PyExprMutator):
         self._mod = mod
         self.weights: set[GraphVar] = set()
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call of a marked function."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         if str(call.op) != "relax.call_tir" or not isinstance(call.args[1], Tuple):
             return call
         name = call.args[0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import GraphFunction
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.graph import GraphFunction, GraphValue
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
 
@@ -19,13 +17,13 @@ class AttachGlobalSymbol(ModulePass):
     {'global_symbol': 'main'}
     """
 
-    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, BaseFunc]:
         return _attach(mod)
 
 
-def _attach(mod: IRModule) -> dict[str, Any]:
+def _attach(mod: IRModule) -> dict[str, BaseFunc]:
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
-    changed: dict[str, Any] = {}
+    changed: dict[str, BaseFunc] = {}
     renamed: dict[str, str] = {}
     for name, func in mod.functions.items():
         known = func.attrs.get("global_symbol") if hasattr(func, "attrs") else None
@@ -38,7 +36,7 @@ def _attach(mod: IRModule) -> dict[str, Any]:
     return _renamed(functions, renamed) if renamed else functions
 
 
-def _renamed(functions: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def _renamed(functions: dict[str, BaseFunc], names: dict[str, str]) -> dict[str, BaseFunc]:
     """The functions with other names, and calls of them by these."""
     renaming = _Renaming(names)
     return {
@@ -54,7 +52,7 @@ class _Renaming(PyExprMutator):
         super().__init__()
         self._names = names
 
-    def visit_global_var_(self, expr: Any) -> Any:
+    def visit_global_var_(self, expr: GlobalVar) -> GraphValue:
         """The name, with what is known of the function."""
         if expr not in self._names:
             return expr

@@ -74,8 +74,7 @@ class DataflowBlockPass(FunctionPass):
     ) -> GraphFunction:
         """The function with the new blocks."""
         blocks = _Blocks(self.transform_dataflowblock, mod, context, self.info)
-        new: GraphFunction = blocks.visit_expr(func)
-        return new
+        return blocks.visit_expr(func)
 
     def transform_dataflowblock(
         self, block: DataflowBlock, mod: IRModule, context: PassContext, /

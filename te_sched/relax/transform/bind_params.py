@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModulePass
-from te_sched.relax.binding import bind_params
+from te_sched.relax.binding import Values, bind_params
 
 
 class BindParams(ModulePass):
@@ -31,7 +28,7 @@ class BindParams(ModulePass):
     ['x']
     """
 
-    def __init__(self, func_name: str, params: Mapping[Any, Any]) -> None:
+    def __init__(self, func_name: str, params: Values) -> None:
         self.func_name = func_name
         self.params = params
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.graph import GraphFunction
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.passes import ModulePass
-from te_sched.relax.binding import bind_symbolic_vars, symbolic_vars_of
+from te_sched.relax.binding import Sizes, bind_symbolic_vars, symbolic_vars_of
 from te_sched.relax.transform.bind_params import graph_function
 
 
@@ -28,7 +25,7 @@ class BindSymbolicVars(ModulePass):
     R.Tensor((4,), dtype="float32")
     """
 
-    def __init__(self, binding_map: Mapping[Any, Any], func_name: str | None = None) -> None:
+    def __init__(self, binding_map: Sizes, func_name: str | None = None) -> None:
         self.binding_map = binding_map
         self.func_name = func_name
 
@@ -39,9 +36,9 @@ class BindSymbolicVars(ModulePass):
         return _everywhere(mod, self.binding_map)
 
 
-def _everywhere(mod: IRModule, binding_map: Mapping[Any, Any]) -> IRModule:
-    changed: dict[str, Any] = {}
-    used: set[Any] = set()
+def _everywhere(mod: IRModule, binding_map: Sizes) -> IRModule:
+    changed: dict[str, BaseFunc] = {}
+    used: set[object] = set()
     for name, func in mod.functions.items():
         if not isinstance(func, GraphFunction):
             continue

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from te_sched.ir.graph import GraphFunction, GraphVar, TupleGetItem
+from te_sched.ir.graph import GraphExpr, GraphFunction, GraphVar, TupleGetItem
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModulePass
@@ -59,11 +59,11 @@ def bundled(func: GraphFunction, name: str) -> GraphFunction:
 class _Bundler(PyExprMutator):
     """Takes weights out of a tuple where they are used."""
 
-    def __init__(self, weights: Any, bundle: GraphVar) -> None:
+    def __init__(self, weights: Sequence[GraphVar], bundle: GraphVar) -> None:
         super().__init__()
         self._items = {one: TupleGetItem(bundle, place) for place, one in enumerate(weights)}
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The weight, taken out of the tuple for each use."""
         if op not in self._items:
             return super().visit_var_(op)

@@ -13,13 +13,14 @@ A name of `call_dps_packed` that is a function of loops in the module is called 
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.errors import GraphError
 from te_sched.ir.graph import (
     ExternFunc,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
+    GraphVar,
     Tuple,
     TupleGetItem,
     update_struct_info,
@@ -72,7 +73,7 @@ class _Allocated(PyExprMutator):
         super().__init__(mod)
         self._mod = mod
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The results, after their allocations and the call."""
         call = self.visit_expr_post_order(op)
         if not isinstance(call.op, Op) or call.op not in _CALLS:
@@ -80,8 +81,7 @@ class _Allocated(PyExprMutator):
         function, args, *sizes = call.args
         inputs = self._fields(args)
         info = call.sinfo_args[0]
-        is_tuple = isinstance(info, TupleStructInfo)
-        wanted = info.fields if is_tuple else (info,)
+        wanted = info.fields if isinstance(info, TupleStructInfo) else (info,)
         places = [-1] * len(wanted)
         if call.op == "relax.call_tir_inplace":
             places = call.attrs.inplace_indices
@@ -91,9 +91,12 @@ class _Allocated(PyExprMutator):
         ]
         new = [one for one, place in zip(outputs, places, strict=True) if place < 0]
         self.builder_.emit(self._call(function, [*inputs, *new], sizes), "_")
-        return Tuple(tuple(outputs)) if is_tuple else outputs[0]
+        whole = Tuple(tuple(outputs))
+        return whole if isinstance(info, TupleStructInfo) else outputs[0]
 
-    def _call(self, function: Any, args: list[Any], sizes: list[Any]) -> GraphCall:
+    def _call(
+        self, function: GraphValue, args: list[GraphExpr], sizes: list[GraphExpr]
+    ) -> GraphCall:
         if isinstance(function, ExternFunc):
             name = function.global_symbol
             if isinstance(self._mod.functions.get(name), PrimFunc):
@@ -106,14 +109,15 @@ class _Allocated(PyExprMutator):
             return call
         return GraphCall(function, tuple(args))
 
-    def _fields(self, args: Any) -> list[Any]:
+    def _fields(self, args: GraphExpr) -> list[GraphExpr]:
         """The inputs; those of a variable that is a tuple are its elements."""
         if isinstance(args, Tuple):
             return list(args.fields)
-        count = len(args.struct_info.fields)
+        info = args.struct_info
+        count = len(info.fields) if isinstance(info, TupleStructInfo) else 0
         return [self.builder_.emit(TupleGetItem(args, number)) for number in range(count)]
 
-    def _allocation(self, info: StructInfo) -> Any:
+    def _allocation(self, info: StructInfo) -> GraphVar:
         if not isinstance(info, TensorStructInfo) or info.shape is None or not info.dtype:
             raise GraphError(
                 f"cannot allocate a result, which is {info}",

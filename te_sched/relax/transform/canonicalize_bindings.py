@@ -11,17 +11,19 @@ are replaced, elements of known tuples are used themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
-from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr, Node, Var
 from te_sched.ir.graph import (
+    Binding,
     Constant,
     DataflowBlock,
     DataflowVar,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     MatchCast,
     Tuple,
@@ -30,10 +32,10 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.struct_info import TupleStructInfo, size_text
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import substitute
-from te_sched.relax.analysis.variables import bindings_of, nodes_of
-from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import bind_sizes
+from te_sched.relax.analysis.variables import bindings_of, nodes_of, uses_of
+from te_sched.relax.core.sizes import bind_sizes, bound_sizes
+from te_sched.relax.core.substitution import Substitution
+from te_sched.relax.expr_functor import PyExprMutator, map_function
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.transform import Sequential
 
@@ -67,29 +69,21 @@ class _CanonicalizeBindings(FunctionPass, opt_level=1, name="CanonicalizeRelaxBi
 
 def canonical_sizes(func: GraphFunction) -> GraphFunction:
     """A function in which a cast defines no size that is known already."""
-    found: GraphFunction = _Sizes().visit_expr(func)
-    return found
+    return _Sizes().visit_expr(func)
 
 
-class _Sizes(PyExprMutator):
+class _Sizes(Substitution):
     """Replaces the variables of sizes that casts define again."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._values: dict[Var, Expr] = {}
         self._known: set[Var] = set()
-        self._analyzer = Analyzer()
 
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """Parameters define sizes."""
         for param in op.params:
-            self._known |= set(_sizes_of(param.struct_info_))
-        return super().visit_function_(op)
-
-    def visit_prim_expr(self, expr: Any) -> Any:
-        """The size with the values of its variables."""
-        new = substitute(expr, self._values)
-        return expr if new is expr else self._analyzer.simplify(new)
+            self._known |= set(bound_sizes(param.struct_info))
+        return map_function(self, op)
 
     def visit_match_cast_(self, binding: MatchCast) -> None:
         """Take the values of variables from the value that is cast."""
@@ -97,7 +91,7 @@ class _Sizes(PyExprMutator):
         found: dict[Var, Expr] = {}
         bind_sizes(binding.struct_info, value.struct_info, found)
         for var, size in found.items():
-            known = self._values.get(var)
+            known = self.sizes.get(var)
             if known is not None and self._analyzer.can_prove(ops.not_equal(known, size)):
                 raise GraphError(
                     f"MatchCast statements must be consistent: "
@@ -106,21 +100,14 @@ class _Sizes(PyExprMutator):
                     "give the casts different variables of sizes",
                 )
             if known is None and var not in self._known and size is not var:
-                self._values[var] = size
-        self._known |= set(_sizes_of(binding.struct_info))
+                self.sizes[var] = size
+        self._known |= set(bound_sizes(binding.struct_info))
         super().visit_match_cast_(binding)
-
-
-def _sizes_of(info: Any) -> list[Var]:
-    found: dict[Var, Any] = {}
-    bind_sizes(info, info, found)
-    return list(found)
 
 
 def canonical_bindings(func: GraphFunction) -> GraphFunction:
     """A function without bindings of variables to variables."""
-    found: GraphFunction = _Canonicalizer(_Names(func)).visit_expr(func)
-    return found
+    return _Canonicalizer(_Names(func)).visit_expr(func)
 
 
 class _Names:
@@ -130,7 +117,7 @@ class _Names:
         self.instead: dict[GraphVar, GraphVar] = {}
         self.constants: dict[GraphVar, Constant] = {}
         self.defined_as: dict[GraphVar, GraphVar] = {}
-        self._values: dict[GraphVar, Any] = {}
+        self._values: dict[GraphVar, GraphValue] = {}
         for binding in bindings_of(func):
             self._binding(binding)
         everywhere = _count_uses(func)
@@ -142,7 +129,7 @@ class _Names:
         """The variable that stands for one."""
         return self.instead.get(var, var)
 
-    def _binding(self, binding: Any) -> None:
+    def _binding(self, binding: Binding) -> None:
         var, value = binding.var, binding.value
         if isinstance(value, Constant) and isinstance(binding, VarBinding):
             self.constants[var] = value
@@ -153,7 +140,7 @@ class _Names:
             self.instead[var] = same
         self._values[var] = same if isinstance(same, Tuple) else value
 
-    def _same(self, value: Any) -> Any:
+    def _same(self, value: GraphValue) -> GraphValue | None:
         """The variable or constant that a value is, if it is known to be one."""
         if isinstance(value, GraphVar):
             return self.root(value)
@@ -166,9 +153,9 @@ class _Names:
             return self._whole(value)
         return None
 
-    def _whole(self, value: Tuple) -> Any:
+    def _whole(self, value: Tuple) -> GraphExpr | None:
         """The tuple of which a tuple has all elements in order."""
-        items: list[Any] = [
+        items: list[GraphValue | None] = [
             self._values.get(self.root(one)) if isinstance(one, GraphVar) else one
             for one in value.fields
         ]
@@ -177,8 +164,10 @@ class _Names:
             return None
         root = self.root(whole)
         for place, item in enumerate(items):
-            is_item = isinstance(item, TupleGetItem) and item.index == place
-            if not is_item or self.root(item.tuple_value) is not root:
+            if not isinstance(item, TupleGetItem) or item.index != place:
+                return None
+            source = item.tuple_value
+            if not isinstance(source, GraphVar) or self.root(source) is not root:
                 return None
         known = root.struct_info_
         is_complete = isinstance(known, TupleStructInfo) and len(known.fields) == len(items)
@@ -204,15 +193,11 @@ class _Names:
                 self.defined_as[var] = DataflowVar(var.name_hint, var.struct_info_)
 
 
-def _count_uses(node: Any) -> dict[GraphVar, int]:
-    found: dict[GraphVar, int] = {}
-    for one in nodes_of(node, True):
-        if isinstance(one, GraphVar):
-            found[one] = found.get(one, 0) + 1
-    return found
+def _count_uses(node: Node) -> dict[GraphVar, int]:
+    return Counter(uses_of(node))
 
 
-def _fits(binding: Any, value: Any) -> bool:
+def _fits(binding: Binding, value: GraphValue) -> bool:
     """Whether a binding only names a value: what is known of both is the same."""
     if isinstance(binding, MatchCast) and not structural_equal(
         binding.struct_info, value.struct_info_
@@ -229,7 +214,7 @@ class _Canonicalizer(PyExprMutator):
         self._names = names
         self._renamed |= names.defined_as
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The variable, or the constant, that is used instead."""
         if op in self._names.constants:
             return self._names.constants[op]

@@ -12,10 +12,9 @@ becomes a match_cast in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     SIZE_RELATIONS,
     Binding,
@@ -35,16 +34,14 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo
 from te_sched.ir.visitor import replace, substitute
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import bind_sizes, tensor_sizes, variables_in
 from te_sched.relax.operators.registry import OPERATORS
 from te_sched.relax.size_relations import (
     SizeRelation,
     SizeRelations,
     relations_of,
-    tensor_sizes,
-    variables_in,
     without_repeated,
 )
-from te_sched.relax.struct_info import bind_sizes
 
 _ZERO = ops.const(0, "int64")
 
@@ -74,7 +71,7 @@ def _has_variables(func: GraphFunction) -> bool:
     if not isinstance(func.body, SeqExpr):
         return False
     return any(variables_in(one.struct_info) for one in func.params) or any(
-        isinstance(one, MatchCast) or isinstance(one.value, If | GraphFunction)  # type: ignore[attr-defined]
+        isinstance(one, MatchCast) or isinstance(one.value, If | GraphFunction)
         for block in func.body.blocks
         for one in block.bindings
     )
@@ -115,7 +112,7 @@ class _RelationCollector:
         is_same = all(new is old for new, old in zip(bindings, block.bindings, strict=True))
         return block if is_same else replace(block, bindings=bindings)
 
-    def _binding(self, binding: Any) -> Any:
+    def _binding(self, binding: Binding) -> Binding:
         if isinstance(binding, MatchCast):
             self._relations.add_sizes(binding.struct_info)
             return binding
@@ -164,7 +161,7 @@ class _RelationCollector:
         if not is_fused or func.body is None or name in self._callers:  # type: ignore[union-attr]
             return
         inner = _RelationCollector(self._module, self._callers | {name}).function(func)  # type: ignore[arg-type]
-        values: dict[Var, Any] = {}
+        values: dict[Var, Expr] = {}
         for param, arg in zip(inner.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)
         for one in relations_of(inner):

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir.expr import IntImm
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.op import Op
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.dpl.pattern import are_equal_sizes
+from te_sched.relax.analysis.variables import uses_of
+from te_sched.relax.core.sizes import are_equal_sizes, constant_sizes
+from te_sched.relax.core.values import is_call_of, shape_of_value, tensor_info
 from te_sched.relax.dpl.rewrite import with_new_values
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import add, concat, matmul, split
 from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.grouping import variables_in
-from te_sched.relax.transform.rewriting import shape_of_value
 
-Check = Callable[[Any, list[Any], list[Any], dict[GraphVar, Any]], bool]
+Values = Mapping[GraphVar, GraphValue]
+Check = Callable[[GraphVar, list[GraphExpr], list[GraphExpr], Values], bool]
 _ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.silu")
 
 
@@ -66,16 +69,22 @@ class _Branch:
     """A product, and the bias and activation that follow it; `var` is bound to the last of them."""
 
     product: GraphVar
-    weight: Any
+    weight: GraphExpr
     var: GraphVar
-    bias: Any = None
+    bias: GraphExpr | None = None
     activation: str = ""
 
     @property
-    def columns(self) -> Any:
+    def columns(self) -> Expr:
         """The number of columns of the matrix."""
-        sizes: Any = shape_of_value(self.weight)
-        return sizes[-1]
+        return (shape_of_value(self.weight) or ())[-1]
+
+
+class _User(NamedTuple):
+    """A variable, and the call that it is bound to."""
+
+    var: GraphVar
+    call: GraphCall
 
 
 class _Combination(PyExprMutator):
@@ -86,13 +95,13 @@ class _Combination(PyExprMutator):
 
     def rewrite(self, func: GraphFunction) -> GraphFunction:
         """The function with joined products."""
-        new: GraphFunction = self.visit_expr(func)
+        new = self.visit_expr(func)
         return remove_all_unused(new) if self._changed else func
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with joined products."""
         values = {one.var: one.value for one in block.bindings if isinstance(one, VarBinding)}
-        new: dict[GraphVar, Any] = {}
+        new: dict[GraphVar, GraphValue] = {}
         for source, branches in _products(block).items():
             for one in _compatible(branches):
                 for joined in self._joined(source, one, block, values):
@@ -103,8 +112,8 @@ class _Combination(PyExprMutator):
         return DataflowBlock(tuple(with_new_values(block.bindings, new, self.builder_)))
 
     def _joined(
-        self, source: Any, branches: list[_Branch], block: DataflowBlock, values: Any
-    ) -> list[dict[GraphVar, Any]]:
+        self, source: GraphVar, branches: list[_Branch], block: DataflowBlock, values: Values
+    ) -> list[dict[GraphVar, GraphValue]]:
         """The new values for products of one shape, if they are combined."""
         fixed = [one for one in branches if isinstance(one.columns, IntImm)]
         open_ones = [one for one in branches if one not in fixed]
@@ -112,28 +121,30 @@ class _Combination(PyExprMutator):
         order = _independent(order, block)
         if len(order) < 2:
             return []
-        biases = [one.bias for one in order]
-        with_bias = all(one is not None for one in biases)
+        biases = [one.bias for one in order if one.bias is not None]
+        with_bias = len(biases) == len(order)
         weights = [one.weight for one in order]
         if self._check and not self._check(source, weights, biases if with_bias else [], values):
             return []
         rank = len(shape_of_value(weights[0]) or ())
-        info = order[0].product.struct_info
-        out: Any = matmul(source, concat(weights, rank - 1), info.dtype)  # type: ignore[attr-defined]
+        info = tensor_info(order[0].product)
+        out = matmul(source, concat(weights, rank - 1), info.dtype)
         activations = {one.activation for one in order}
         if with_bias:
             out = add(out, concat(biases, 0))
         is_activated = len(activations) == 1 and activations != {""}
-        has_bias_of_some = any(one is not None for one in biases) and not with_bias
+        has_bias_of_some = bool(biases) and not with_bias
         if is_activated and not has_bias_of_some:
-            out = GraphCall(Op.get(activations.pop()), (out,), values[order[0].var].attrs)
+            activation = values[order[0].var]
+            assert isinstance(activation, GraphCall)
+            out = GraphCall(activation.op, (out,), activation.attrs)
         else:
             is_activated = False
         places, at = [], 0
-        for one in order[:-1]:
-            at += one.columns.value
+        for count in constant_sizes([one.columns for one in order[:-1]]) or ():
+            at += count
             places.append(at)
-        parts = split(out, places, info.ndim - 1)  # type: ignore[attr-defined]
+        parts = split(out, places, info.ndim - 1)
         return [
             {
                 _last(one, with_bias, is_activated, values): TupleGetItem(parts, place)
@@ -142,23 +153,28 @@ class _Combination(PyExprMutator):
         ]
 
 
-def _last(branch: _Branch, with_bias: bool, is_activated: bool, values: Any) -> GraphVar:
+def _last(branch: _Branch, with_bias: bool, is_activated: bool, values: Values) -> GraphVar:
     """The variable of a branch that the joined product gives."""
     is_whole = is_activated or not branch.activation
-    found = branch.var if is_whole else values[branch.var].args[0]
-    return found if with_bias or branch.bias is None else branch.product
+    if branch.bias is not None and not with_bias:
+        return branch.product
+    activation = values[branch.var]
+    if is_whole or not isinstance(activation, GraphCall):
+        return branch.var
+    source: GraphVar = activation.args[0]
+    return source
 
 
-def _products(block: DataflowBlock) -> dict[Any, list[_Branch]]:
+def _products(block: DataflowBlock) -> dict[GraphVar, list[_Branch]]:
     """The products of a block, by what is multiplied."""
-    users: dict[GraphVar, list[Any]] = {}
+    users: dict[GraphVar, list[Binding]] = {}
     for one in block.bindings:
-        for var in variables_in(one):
+        for var in uses_of(one):
             users.setdefault(var, []).append(one)
-    found: dict[Any, list[_Branch]] = {}
+    found: dict[GraphVar, list[_Branch]] = {}
     for one in block.bindings:
-        value: Any = one.value  # type: ignore[attr-defined]
-        if str(getattr(value, "op", "")) != "relax.matmul" or not isinstance(one, VarBinding):
+        value = one.value
+        if not is_call_of(value, "relax.matmul") or not isinstance(one, VarBinding):
             continue
         shape = shape_of_value(value.args[1])
         known = getattr(one.var.struct_info, "dtype", "")
@@ -168,25 +184,28 @@ def _products(block: DataflowBlock) -> dict[Any, list[_Branch]]:
     return found
 
 
-def _branch(var: GraphVar, weight: Any, users: dict[GraphVar, list[Any]]) -> _Branch:
+def _branch(var: GraphVar, weight: GraphExpr, users: dict[GraphVar, list[Binding]]) -> _Branch:
     found = _Branch(var, weight, var)
     following = _only_user(var, users, ("relax.add",))
-    if following is not None and following.value.args[0] is var:
-        bias = following.value.args[1]
+    if following is not None and following.call.args[0] is var:
+        bias = following.call.args[1]
         if len(shape_of_value(bias) or ()) == 1:
             found.bias, found.var = bias, following.var
     following = _only_user(found.var, users, _ACTIVATIONS)
     if following is not None:
-        found.activation, found.var = str(following.value.op), following.var
+        found.activation, found.var = str(following.call.op), following.var
     return found
 
 
-def _only_user(var: GraphVar, users: dict[GraphVar, list[Any]], names: Sequence[str]) -> Any:
+def _only_user(
+    var: GraphVar, users: dict[GraphVar, list[Binding]], names: Sequence[str]
+) -> _User | None:
     """The binding that alone uses a variable, if it calls one of these operators."""
     found = users.get(var, [])
     if len(found) != 1 or not isinstance(var, DataflowVar):
         return None
-    return found[0] if str(getattr(found[0].value, "op", "")) in names else None
+    call = found[0].value
+    return _User(found[0].var, call) if is_call_of(call, *names) else None
 
 
 def _compatible(branches: list[_Branch]) -> list[list[_Branch]]:
@@ -206,12 +225,12 @@ def _compatible(branches: list[_Branch]) -> list[list[_Branch]]:
     ]
 
 
-def _around(branch: _Branch) -> Any:
+def _around(branch: _Branch) -> tuple[Expr, ...]:
     return (shape_of_value(branch.weight) or ())[:-1]
 
 
-def _dtypes(branch: _Branch) -> Any:
-    return branch.weight.struct_info.dtype, branch.product.struct_info.dtype  # type: ignore[attr-defined]
+def _dtypes(branch: _Branch) -> tuple[str, str]:
+    return tensor_info(branch.weight).dtype, tensor_info(branch.product).dtype
 
 
 def _independent(branches: list[_Branch], block: DataflowBlock) -> list[_Branch]:
@@ -220,11 +239,13 @@ def _independent(branches: list[_Branch], block: DataflowBlock) -> list[_Branch]
     needs: dict[GraphVar, set[GraphVar]] = {}
     for one in block.bindings:
         found = {one.var} & products
-        for var in variables_in(one):
+        for var in uses_of(one):
             found |= needs.get(var, set())
         needs[one.var] = found
     return [
         one
         for one in branches
-        if not any(needs.get(value) for value in (one.weight, one.bias) if value is not None)
+        if not any(
+            needs.get(value) for value in (one.weight, one.bias) if isinstance(value, GraphVar)
+        )
     ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphCall, GraphFunction, PrimValue
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, PrimValue
 from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
 from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import ModulePass
@@ -36,7 +34,7 @@ class ComputePrimValue(ModulePass):
 
 
 class _Computer(PyExprMutator):
-    def visit_prim_value_(self, op: PrimValue) -> Any:
+    def visit_prim_value_(self, op: PrimValue) -> GraphExpr:
         """A call of the function that computes the number."""
         if isinstance(op.value, Var) or not any(isinstance(one, Var) for one in walk(op.value)):
             return op

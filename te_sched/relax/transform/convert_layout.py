@@ -9,14 +9,15 @@ operators say what may be done (`operators.layouts`). Must not know any operator
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir.graph import (
     Constant,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     MatchCast,
     OpAttrs,
@@ -60,8 +61,7 @@ class ConvertLayout(FunctionPass):
         }
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Converter(self.desired_layouts).visit_expr(func)
-        return new
+        return _Converter(self.desired_layouts).visit_expr(func)
 
 
 class _Converter(PyExprMutator):
@@ -72,7 +72,7 @@ class _Converter(PyExprMutator):
 
     # Values
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """A use of a variable, with its dimensions as they are written."""
         if op in self._moved:
             return self._in_order(op, None)
@@ -80,12 +80,12 @@ class _Converter(PyExprMutator):
 
     visit_dataflow_var_ = visit_var_
 
-    def _order(self, value: Any) -> Order:
+    def _order(self, value: GraphValue) -> Order:
         if isinstance(value, Tuple):
             return [self._order(one) for one in value.fields]
         return self._moved[value][1] if value in self._moved else None
 
-    def _in_order(self, value: Any, order: Order) -> Any:
+    def _in_order(self, value: GraphExpr, order: Order) -> GraphExpr:
         """A value with its dimensions in an order."""
         if isinstance(value, Tuple):
             orders = order or [None] * len(value.fields)
@@ -96,7 +96,7 @@ class _Converter(PyExprMutator):
         new, known = self._moved[value]
         return self._reordered(new, known, order)
 
-    def _reordered(self, new: Any, known: Order, order: Order) -> Any:
+    def _reordered(self, new: GraphVar, known: Order, order: Order) -> GraphExpr:
         if not isinstance(known, list):
             return self._permuted(new, known, order)
         found = []
@@ -105,7 +105,7 @@ class _Converter(PyExprMutator):
             found.append(self._permuted(item, one, order[at] if order else None))
         return Tuple(tuple(found))
 
-    def _permuted(self, new: Any, known: Order, order: Order) -> Any:
+    def _permuted(self, new: GraphExpr, known: Order, order: Order) -> GraphExpr:
         if known == order:
             return new
         places = range(len(order or known))
@@ -166,7 +166,7 @@ class _Converter(PyExprMutator):
         attrs = OpAttrs({**call.attrs, **plan.attrs}) if call.attrs is not None else None
         return GraphCall(call.op, tuple(args), attrs, call.sinfo_args)
 
-    def _bind(self, binding: VarBinding, value: Any, order: Order) -> None:
+    def _bind(self, binding: VarBinding, value: GraphValue, order: Order) -> None:
         value = self.builder_.normalize(value)
         is_moved = any(order) if isinstance(order, list) else order is not None
         if not is_moved:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from te_sched.ir.graph import (
     Binding,
     BindingBlock,
     DataflowBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     If,
     SeqExpr,
     joined_blocks,
 )
 from te_sched.relax.analysis.purity import is_impure_call
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_sequence
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.transform import Sequential
@@ -48,8 +50,7 @@ class _ExtractDataflowBlocks(FunctionPass, name="ExtractDataflowBlocks"):
         self.min_size = min_size
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Extractor(self.min_size).visit_expr(func)
-        return new
+        return _Extractor(self.min_size).visit_expr(func)
 
 
 class _Extractor(PyExprMutator):
@@ -57,9 +58,9 @@ class _Extractor(PyExprMutator):
         super().__init__()
         self._min_size = min_size
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The sequence with its bindings in other blocks."""
-        new = super().visit_seq_expr_(op)
+        new = map_sequence(self, op)
         blocks = self._blocks(new.blocks)
         is_kept = len(blocks) == len(new.blocks) and all(
             type(a) is type(b) and len(a.bindings) == len(b.bindings)
@@ -67,7 +68,7 @@ class _Extractor(PyExprMutator):
         )
         return new if is_kept else SeqExpr(tuple(blocks), new.body)
 
-    def _blocks(self, blocks: Any) -> list[BindingBlock]:
+    def _blocks(self, blocks: Sequence[BindingBlock]) -> list[BindingBlock]:
         found: list[BindingBlock] = []
         run: list[Binding] = []
         has_block = False  # the run contains a dataflow block
@@ -94,7 +95,7 @@ class _Extractor(PyExprMutator):
         return joined_blocks(found)
 
 
-def _may_flow(value: Any) -> bool:
+def _may_flow(value: GraphValue) -> bool:
     """Whether a value may stand in a dataflow block."""
     if isinstance(value, GraphCall):
         return not is_impure_call(value)

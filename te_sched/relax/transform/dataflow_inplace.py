@@ -9,7 +9,6 @@ value tell whether an argument may be overwritten. Arguments of the function are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir.expr import Buffer
@@ -18,23 +17,25 @@ from te_sched.ir.graph import (
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     Tuple,
     TupleGetItem,
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
+from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import ReferenceMapper, replace
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.core.sizes import sizes_of
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.calls import call_tir_inplace
 from te_sched.relax.operators.registry import OPERATORS, legalization_of
-from te_sched.relax.struct_info import sizes_of
 
 _EXTERNAL = -1  # a value from outside of the block
 # Calls whose result may be one of their arguments.
@@ -74,21 +75,21 @@ class _InplaceRewriter(PyExprMutator):
         self.params: Sequence[GraphVar] = ()
         self._chosen: dict[GraphCall, int] = {}
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with calls that overwrite an argument."""
         _, exact = dataflow_inplace_analysis(block, self.params)
         for place, candidates in exact:
-            call = block.bindings[place].value  # type: ignore[attr-defined]
-            self._chosen[call] = max(candidates)
+            call = block.bindings[place].value
+            if isinstance(call, GraphCall):
+                self._chosen[call] = max(candidates)
         return super().visit_dataflow_block_(block)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, or one that overwrites an argument."""
         chosen = self._chosen.get(op)
-        call: Any = super().visit_call_(op)
         if chosen is None:
-            return call
-        return inplace_call(self.builder_, self.builder_.normalize(call), [chosen])
+            return map_call(self, op)
+        return inplace_call(self.builder_, self.visit_expr_post_order(op), [chosen])
 
 
 def dataflow_liveness_analysis(block: BindingBlock) -> dict[GraphVar, tuple[int, int]]:
@@ -102,7 +103,7 @@ def dataflow_liveness_analysis(block: BindingBlock) -> dict[GraphVar, tuple[int,
     ends: dict[GraphVar, int] = {}
     for place, binding in enumerate(block.bindings):
         ends[binding.var] = place if isinstance(binding.var, DataflowVar) else count
-        for var in used_vars(binding.value):  # type: ignore[attr-defined]
+        for var in used_vars(binding.value):
             is_inside = isinstance(var, DataflowVar) and var in starts
             ends[var] = place if is_inside else count
     return {var: (starts.get(var, -1), end) for var, end in ends.items()}
@@ -118,7 +119,7 @@ class _Aliases:
         for param in params:
             self.sets[param] = {self._new(param.struct_info_)}
 
-    def _new(self, info: Any = None) -> int:
+    def _new(self, info: StructInfo | None = None) -> int:
         """The number of a new value; the elements of a tuple are new, too."""
         number = self._count
         self._count += 1
@@ -126,7 +127,7 @@ class _Aliases:
             self.tuples[number] = [{self._new(one)} for one in info.fields]
         return number
 
-    def of(self, value: Any) -> set[int]:
+    def of(self, value: GraphValue) -> set[int]:
         """The numbers that a value may be."""
         if isinstance(value, GraphVar):
             return self.sets.get(value, {_EXTERNAL})
@@ -178,7 +179,7 @@ def dataflow_alias_analysis(
     """
     aliases = _Aliases(params)
     for binding in block.bindings:
-        aliases.sets[binding.var] = aliases.of(binding.value)  # type: ignore[attr-defined]
+        aliases.sets[binding.var] = aliases.of(binding.value)
     return aliases.sets, aliases.tuples
 
 
@@ -195,7 +196,7 @@ def dataflow_inplace_analysis(
     sizes: list[tuple[int, set[int]]] = []
     exact: list[tuple[int, set[int]]] = []
     for place, binding in enumerate(block.bindings):
-        call: Any = binding.value  # type: ignore[attr-defined]
+        call = binding.value
         if not isinstance(call, GraphCall) or str(call.op) not in _elementwise():
             continue
         free = {
@@ -239,7 +240,7 @@ def _is_given_twice(var: GraphVar, call: GraphCall, sets: dict[GraphVar, set[int
     return any(sets.get(one, {_EXTERNAL}) & sets.get(var, {_EXTERNAL}) for one in others)
 
 
-def _has_shape_of(arg: Any, call: GraphCall) -> bool:
+def _has_shape_of(arg: GraphValue, call: GraphCall) -> bool:
     given, result = arg.struct_info_, call.struct_info_
     if not isinstance(given, TensorStructInfo) or not isinstance(result, TensorStructInfo):
         return False

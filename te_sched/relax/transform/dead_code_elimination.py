@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched.ir.calls import called_functions
 from te_sched.ir.graph import GraphFunction
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import BaseFunc, IRModule, PrimFunc
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_global_vars
@@ -67,7 +66,7 @@ class DeadCodeElimination(ModulePass, opt_level=1):
                 open_names += callees[name]
         return mod.with_exactly({k: func for k, func in mod.functions.items() if k in used})
 
-    def _is_entry(self, name: str, func: Any) -> bool:
+    def _is_entry(self, name: str, func: BaseFunc) -> bool:
         if name in self.entry_functions or "global_symbol" in func.attrs:
             return True
         if isinstance(func, GraphFunction):
@@ -75,7 +74,7 @@ class DeadCodeElimination(ModulePass, opt_level=1):
         return not isinstance(func, PrimFunc)
 
 
-def callees_of(func: Any) -> set[str]:
+def callees_of(func: BaseFunc) -> set[str]:
     """The names of functions to which a function of a module refers."""
     if isinstance(func, PrimFunc):
         return called_functions(func.body)

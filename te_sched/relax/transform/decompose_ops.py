@@ -5,10 +5,10 @@ in each of them become calls of simpler ones, by the rules of their declarations
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from te_sched.ir.graph import (
     GraphCall,
+    GraphExpr,
     GraphFunction,
 )
 from te_sched.ir.stmt import IRModule
@@ -64,7 +64,7 @@ class _Decomposer(PyExprMutator):
         super().__init__()
         self._rule_of = rule_of
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, or what its rule makes of it."""
         call = self.visit_expr_post_order(op)
         operator = find_operator(call.op) if isinstance(call, GraphCall) else None

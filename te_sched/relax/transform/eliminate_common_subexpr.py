@@ -10,22 +10,27 @@ are visible there. Calls that may have effects, or that allocate memory, stay.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from te_sched.ir.graph import (
+    BindingBlock,
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     MatchCast,
+    SeqExpr,
     VarBinding,
 )
+from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.variables import written_in_place
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_function
 from te_sched.relax.transform.base import FunctionPass
 
 _ALLOCATIONS = ("alloc_tensor", "alloc_storage")
@@ -54,15 +59,14 @@ class EliminateCommonSubexpr(FunctionPass, opt_level=1):
         self.call_only = call_only
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Eliminator(self.call_only).visit_expr(func)
-        return new
+        return _Eliminator(self.call_only).visit_expr(func)
 
 
 class _Known:
     """The values that are bound so far, and the variables that stand for others."""
 
     def __init__(self) -> None:
-        self.values: dict[int, list[tuple[Any, Any, list[GraphVar]]]] = {}
+        self.values: dict[int, list[tuple[GraphValue, StructInfo | None, list[GraphVar]]]] = {}
         self.instead: dict[GraphVar, GraphVar] = {}
 
     def copy(self) -> _Known:
@@ -75,7 +79,7 @@ class _Known:
         made.instead = dict(self.instead)
         return made
 
-    def variables(self, value: Any, info: Any) -> list[GraphVar]:
+    def variables(self, value: GraphValue, info: StructInfo | None) -> list[GraphVar]:
         """The variables that are bound to a value, cast to a struct info; a new list without."""
         found = self.values.setdefault(structural_hash(value), [])
         for other, other_info, names in found:
@@ -88,7 +92,7 @@ class _Known:
         found.append((value, info, names))
         return names
 
-    def forget(self, is_hidden: Any) -> None:
+    def forget(self, is_hidden: Callable[[GraphVar], bool]) -> None:
         """Drop the variables that are not visible any more."""
         for found in self.values.values():
             for _, _, names in found:
@@ -103,22 +107,24 @@ class _Eliminator(PyExprMutator):
         self._known = _Known()
         self._written: set[GraphVar] = set()  # calls overwrite them: their values are not shared
 
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """A function starts anew."""
         outer, self._known = self._known, _Known()
         self._written |= written_in_place(op)
-        found = super().visit_function_(op)
+        found = map_function(self, op)
         self._known = outer
         return found
 
-    def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:
+    def visit_with_new_scope(
+        self, expr: GraphExpr, params: Sequence[GraphVar] | None = None
+    ) -> SeqExpr:
         """A branch sees what is bound before it; what it binds is not seen after it."""
         outer, self._known = self._known, self._known.copy()
         found = super().visit_with_new_scope(expr, params)
         self._known = outer
         return found
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """A block; its DataflowVars are not visible after it, its outputs stay what they are."""
         before = dict(self._known.instead)
         found = super().visit_dataflow_block_(block)
@@ -126,9 +132,9 @@ class _Eliminator(PyExprMutator):
         self._known.forget(lambda var: isinstance(var, DataflowVar))
         return found
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The first variable that was bound to the same value."""
-        new = super().visit_var_(op)
+        new = self._renamed.get(op, op)
         return self._known.instead.get(new, new)
 
     visit_dataflow_var_ = visit_var_
@@ -155,12 +161,12 @@ class _Eliminator(PyExprMutator):
         self._note(binding.var, names)
 
     def _note(self, old: GraphVar, names: list[GraphVar]) -> None:
-        var = PyExprMutator.visit_var_(self, old)
+        var = self._renamed.get(old, old)
         if names:
             self._known.instead[var] = names[0]
         names.append(var)
 
-    def _is_comparable(self, value: Any) -> bool:
+    def _is_comparable(self, value: GraphValue) -> bool:
         if self._call_only and not isinstance(value, GraphCall):
             return False
         if isinstance(value, GraphCall) and str(value.op).endswith(_ALLOCATIONS):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.relax.analysis.compile_time import computable_at_compile_time
-from te_sched.relax.dpl.pattern import DFPattern, are_equal_sizes, is_op, wildcard
+from te_sched.relax.core.sizes import are_equal_sizes
+from te_sched.relax.core.values import shape_of_value
+from te_sched.relax.dpl.pattern import Matches, is_op, wildcard
 from te_sched.relax.op import add, matmul, permute_dims
-from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass
 
 
 class ExpandMatmulOfSum(RulesPass):
@@ -33,7 +33,7 @@ def _rules(func: GraphFunction) -> Rules:
     turned = is_op("relax.permute_dims")(total)
     analyzer = Analyzer()
 
-    def expand(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+    def expand(expr: GraphCall, matches: Matches) -> GraphExpr:
         terms = [matches[a], matches[b]]
         one, other = (shape_of_value(term) for term in terms)
         if all(term in known for term in terms) or not are_equal_sizes(one, other, analyzer):

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     SeqExpr,
     Tuple,
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import StructInfo, TupleStructInfo
 from te_sched.passes import ModulePass
+from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.private_calls import (
     CallRewriter,
+    Rewrite,
     called_private_functions,
     named_function,
 )
@@ -59,8 +63,8 @@ class _ExpandTupleArguments(ModulePass, name="ExpandTupleArgumentsInner"):
         self.to_run = to_run
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
-        changed: dict[str, Any] = {}
-        rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
+        changed: dict[str, GraphFunction] = {}
+        rewrites: dict[str, Rewrite] = {}
         for name, func in called_private_functions(mod, self.to_run).items():
             if any(isinstance(one.struct_info_, TupleStructInfo) for one in func.params):
                 changed[name] = _expanded(func)
@@ -75,21 +79,22 @@ class _ExpandTupleArguments(ModulePass, name="ExpandTupleArgumentsInner"):
         return mod.with_functions(functions)
 
 
-def _rewrite(name: str, func: GraphFunction) -> Callable[[Any, GraphCall], Any]:
-    def rewrite(builder: Any, call: GraphCall) -> GraphCall:
+def _rewrite(name: str, func: GraphFunction) -> Rewrite:
+    def rewrite(builder: BlockBuilder, call: GraphCall) -> GraphCall:
         args = [part for arg in call.args for part in _elements(builder, arg)]
         return GraphCall(named_function(name, func), tuple(args))
 
     return rewrite
 
 
-def _elements(builder: Any, arg: Any) -> list[Any]:
+def _elements(builder: BlockBuilder, arg: GraphValue) -> list[GraphValue]:
     """The values in an argument: its elements, if it is a tuple."""
     info = arg.struct_info
-    if not isinstance(info, TupleStructInfo):
+    if not isinstance(info, TupleStructInfo) or isinstance(arg, GlobalVar):
         return [arg]
+    parts: Sequence[GraphValue]
     if isinstance(arg, Tuple):
-        parts: Any = arg.fields
+        parts = arg.fields
     else:
         parts = [builder.emit(TupleGetItem(arg, place)) for place in range(len(info.fields))]
     return [one for part in parts for one in _elements(builder, part)]
@@ -97,9 +102,9 @@ def _elements(builder: Any, arg: Any) -> list[Any]:
 
 def _expanded(func: GraphFunction) -> GraphFunction:
     params: list[GraphVar] = []
-    bindings: list[Any] = []
+    bindings: list[Binding] = []
 
-    def expand(name: str, info: Any) -> Any:
+    def expand(name: str, info: StructInfo) -> GraphExpr:
         if isinstance(info, TupleStructInfo):
             parts = [expand(f"{name}_{place}", one) for place, one in enumerate(info.fields)]
             return Tuple(tuple(parts))
@@ -111,6 +116,6 @@ def _expanded(func: GraphFunction) -> GraphFunction:
             bindings.append(VarBinding(param, expand(param.name_hint, param.struct_info_)))
         else:
             params.append(param)
-    body: Any = func.body
+    body = func.body
     seq = SeqExpr((BindingBlock(tuple(bindings)), *body.blocks), body.body, body.struct_info_)
     return GraphFunction(tuple(params), seq, func.ret_struct_info, func.is_pure, func.attrs)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModulePass
@@ -41,7 +39,7 @@ def approximated(mod: IRModule) -> IRModule:
 
 
 class _Approximation(PyExprMutator):
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, of an approximation if there is one."""
         call = self.visit_expr_post_order(op)
         operator = find_operator(call.op) if isinstance(call, GraphCall) else None

@@ -20,16 +20,19 @@ from te_sched.ir.graph import (
     Constant,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     TupleGetItem,
 )
 from te_sched.relax import op as operators
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.analysis.variables import get_var2val, nodes_of
+from te_sched.relax.analysis.variables import get_var2val, nodes_of, uses_of
 from te_sched.relax.constant import const
+from te_sched.relax.core.sizes import sizes_of
+from te_sched.relax.core.values import is_call_of, tensor_info
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 
 
@@ -69,7 +72,7 @@ class FoldBatchnormToConv2D(FunctionPass):
         if func.body is None:
             return func
         folder = _Folder(func, self.only_constants)
-        new: GraphFunction = folder.visit_expr(func)
+        new = folder.visit_expr(func)
         return remove_all_unused(new, self.only_constants) if folder.is_changed else func
 
 
@@ -79,7 +82,7 @@ class _Found:
 
     norm: GraphCall
     conv: GraphCall
-    bias: Any
+    bias: GraphExpr | None
 
 
 class _Folder(PyExprMutator):
@@ -89,11 +92,11 @@ class _Folder(PyExprMutator):
         self._only_constants = only_constants
         self._values = get_var2val(func)
         nodes = list(nodes_of(func))
-        self._uses = Counter([one for one in nodes if isinstance(one, GraphVar)])
+        self._uses: Counter[GraphValue] = Counter(uses_of(func))
         items = [one for one in nodes if isinstance(one, TupleGetItem) and one.index == 0]
         self._first_items = Counter([one.tuple_value for one in items])
 
-    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> GraphExpr:
         """The normalized values, which are the first of three results."""
         found = self._found(op)
         if found is None:
@@ -106,7 +109,7 @@ class _Folder(PyExprMutator):
         if self._only_constants and not is_constant:
             return super().visit_tuple_getitem_(op)
         self.is_changed = True
-        made: list[Any]
+        made: list[Constant] | list[GraphVar]
         if is_constant:
             dtype = known[0].data.dtype
             exact = "float32" if dtypes.is_small_float(dtype) else dtype
@@ -120,10 +123,10 @@ class _Folder(PyExprMutator):
 
     def _found(self, item: TupleGetItem) -> _Found | None:
         norm = self._called(item.tuple_value, "relax.nn.batch_norm")
-        if norm is None or self._uses[item.tuple_value] != self._first_items[item.tuple_value]:  # type: ignore[index]
+        if norm is None or self._uses[item.tuple_value] != self._first_items[item.tuple_value]:
             return None
-        chain: list[Any] = [item.tuple_value, norm.args[0]]
-        added = None
+        chain: list[GraphValue] = [item.tuple_value, norm.args[0]]
+        added: GraphExpr | None = None
         total = self._called(norm.args[0], "relax.add")
         if total is not None:
             at = int(self._called(total.args[0], "relax.nn.conv2d") is None)
@@ -140,13 +143,13 @@ class _Folder(PyExprMutator):
         )
         return found if is_visible and _is_foldable(found, added) else None
 
-    def _called(self, value: Any, name: str) -> GraphCall | None:
+    def _called(self, value: object, name: str) -> GraphCall | None:
         """The call of an operator that a variable is bound to."""
         call = self._values.get(value) if isinstance(value, GraphVar) else None
-        return call if isinstance(call, GraphCall) and str(call.op) == name else None
+        return call if is_call_of(call, name) else None
 
 
-def _is_foldable(found: _Found, added: Any) -> bool:
+def _is_foldable(found: _Found, added: GraphExpr | None) -> bool:
     """Whether all is by the output channels of a plain layout."""
     attrs = found.conv.attrs
     layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]
@@ -171,15 +174,15 @@ def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any
     """The weights and the bias, by the functions of numpy or by operators of graphs."""
     weight, gamma, beta, mean, variance, *bias = given
     attrs, conv = found.norm.attrs, found.conv
-    info: Any = conv.struct_info
+    info = tensor_info(conv)
     kernel = conv.attrs["kernel_layout"]
     count = sizes_of(conv.args[1].struct_info)[kernel.index("O")].value  # type: ignore[index]
 
-    def placed(vector: Any, layout: str, letter: str) -> Any:
+    def placed(vector: object, layout: str, letter: str) -> object:
         return library.reshape(vector, [count if one == letter else 1 for one in layout])
 
     is_numbers, epsilon = library is np, attrs["epsilon"]
-    added: Any = np.array(epsilon, variance.dtype) if is_numbers else const(epsilon, info.dtype)
+    added = np.array(epsilon, variance.dtype) if is_numbers else const(epsilon, info.dtype)
     spread = library.sqrt(library.add(variance, added))
     scale = library.divide(gamma if attrs["scale"] else library.ones_like(spread), spread)
     if bias:

@@ -31,9 +31,9 @@ from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import constant_sizes, sizes_of
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.operators.registry import find_operator, legalization_of
-from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 
 # Operators of which the first argument gives the shape alone.
@@ -68,8 +68,7 @@ class FoldConstant(FunctionPass):
         calls.visit_expr(func)
         folder = _Folder(mod, written)
         folder.build(calls.functions)
-        new: GraphFunction = remove_all_unused(folder.visit_expr(func), self.to_run)
-        return new
+        return remove_all_unused(folder.visit_expr(func), self.to_run)
 
 
 class _Folder(PyExprMutator):
@@ -245,7 +244,4 @@ def _static_shape(info: Any) -> tuple[int, ...] | None:
     """The shape of a tensor, if all sizes are numbers."""
     if not isinstance(info, TensorStructInfo) or not info.dtype:
         return None
-    sizes = sizes_of(info)
-    if sizes is None or not all(isinstance(one, IntImm) for one in sizes):
-        return None
-    return tuple([one.value for one in sizes])
+    return constant_sizes(sizes_of(info))

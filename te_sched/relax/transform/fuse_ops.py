@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.graph import (
+    Binding,
     DataflowBlock,
     GraphCall,
     GraphFunction,
@@ -16,6 +15,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.pass_context import PassContext
 from te_sched.passes import ModulePass
+from te_sched.relax.analysis.variables import uses_of
 from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
 from te_sched.relax.transform.grouping import (
@@ -24,7 +24,6 @@ from te_sched.relax.transform.grouping import (
     dataflow_blocks,
     fuse_groups,
     outputs_of,
-    variables_in,
 )
 
 MAX_SIZE = 256  # the number of bindings in a function
@@ -79,17 +78,19 @@ def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:
     return found
 
 
-def _nodes(func: GraphFunction, block: DataflowBlock, module: IRModule) -> dict[Any, FusionNode]:
+def _nodes(
+    func: GraphFunction, block: DataflowBlock, module: IRModule
+) -> dict[GraphVar, FusionNode]:
     """The nodes of the bindings of a block, by variable."""
     outputs = outputs_of(func, block)
     weights = _packed_weights(func)
     found: dict[GraphVar, FusionNode] = {}
     for binding in block.bindings:
         kind = _kind_of(binding, module)
-        if any(var in weights for var in variables_in(binding)):
+        if any(var in weights for var in uses_of(binding)):
             kind = OpPatternKind.OPAQUE
         node = FusionNode(kind, is_external=binding.var in outputs)
-        for var in variables_in(binding):
+        for var in uses_of(binding):
             if var in found:
                 found[var].uses.append((node, kind))
         found[binding.var] = node
@@ -105,7 +106,7 @@ def _packed_weights(func: GraphFunction) -> set[GraphVar]:
     return {one for one in weights if isinstance(one.struct_info, TupleStructInfo)}
 
 
-def _kind_of(binding: Any, module: IRModule) -> OpPatternKind:
+def _kind_of(binding: Binding, module: IRModule) -> OpPatternKind:
     value = binding.value
     if not isinstance(binding, VarBinding):
         return OpPatternKind.OPAQUE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.errors import RepeatedDefinitionError as RepeatedDefinitionError
@@ -12,20 +11,20 @@ from te_sched.ir.graph import (
     DataflowBlock,
     GraphCall,
     GraphFunction,
+    GraphValue,
     GraphVar,
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.stmt import Attributes, GlobalVar, IRModule
 from te_sched.passes import ModulePass
-from te_sched.relax.analysis.variables import bindings_of
-from te_sched.relax.dpl.pattern import BoundValues, DFPattern, NotPattern, WildcardPattern
+from te_sched.relax.analysis.variables import bindings_of, uses_of
+from te_sched.relax.dpl.pattern import BoundValues, DFPattern, Match, NotPattern, WildcardPattern
 from te_sched.relax.transform.grouping import (
     Group,
     Grouping,
     dataflow_blocks,
     fuse_groups,
-    variables_in,
 )
 from te_sched.relax.transform.library_functions import (
     CODEGEN,
@@ -53,11 +52,11 @@ class PatternCheckContext:
     value_to_bound_var : the variable of each value.
     """
 
-    matched_expr: Any
-    annotated_expr: Mapping[str, Any]
-    matched_bindings: Mapping[GraphVar, Any]
+    matched_expr: GraphValue
+    annotated_expr: Mapping[str, GraphValue]
+    matched_bindings: Mapping[GraphVar, GraphValue]
     var_usages: Mapping[GraphVar, Sequence[GraphVar]]
-    value_to_bound_var: Mapping[Any, GraphVar]
+    value_to_bound_var: Mapping[GraphValue, GraphVar]
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class FusionPattern:
     pattern: DFPattern
     annotation_patterns: Mapping[str, DFPattern] = field(default_factory=dict)
     check: Callable[[PatternCheckContext], bool] | None = None
-    attrs_getter: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    attrs_getter: Callable[[Mapping[str, GraphValue]], Attributes] | None = None
 
     def __post_init__(self) -> None:
         for what, function in (("check", self.check), ("attrs_getter", self.attrs_getter)):
@@ -136,7 +135,7 @@ class FuseOpsByPattern(ModulePass):
 
     def __init__(
         self,
-        patterns: Sequence[Any],
+        patterns: Sequence[object],
         bind_constants: bool = True,
         annotate_codegen: bool = False,
         entry_functions: Sequence[str] | None = None,
@@ -154,7 +153,7 @@ class FuseOpsByPattern(ModulePass):
         return _for_libraries(mod) if self.annotate_codegen else mod
 
 
-def as_fusion_pattern(given: Any) -> FusionPattern:
+def as_fusion_pattern(given: object) -> FusionPattern:
     """A pattern of a library, given as one or as a tuple of its arguments."""
     if isinstance(given, FusionPattern):
         return given
@@ -221,7 +220,7 @@ class _Search:
             found.update(dict.fromkeys(own, group))
         return found
 
-    def _annotated(self, match: Any) -> dict[str, Any]:
+    def _annotated(self, match: Match) -> dict[str, GraphValue]:
         return {
             name: match[one].value
             for name, one in (self._pattern.annotation_patterns or {}).items()
@@ -231,17 +230,17 @@ class _Search:
     def _accepts(
         self,
         var: GraphVar,
-        match: Any,
+        match: Match,
         own: set[GraphVar],
         block: DataflowBlock,
-        values: Mapping[GraphVar, Any],
+        values: Mapping[GraphVar, GraphValue],
     ) -> bool:
         """Whether the check of the pattern takes a match."""
         if self._pattern.check is None:
             return True
         usages: dict[GraphVar, list[GraphVar]] = {one: [] for one in own}
         for binding in block.bindings:
-            for one in variables_in(binding):
+            for one in uses_of(binding):
                 if one in usages and binding.var not in usages[one]:
                     usages[one].append(binding.var)
         context = PatternCheckContext(
@@ -254,7 +253,7 @@ class _Search:
         return bool(self._pattern.check(context))
 
 
-def _own_variables(match: Any, variables: Mapping[int, GraphVar]) -> set[GraphVar]:
+def _own_variables(match: Match, variables: Mapping[int, GraphVar]) -> set[GraphVar]:
     """The variables of a block whose values a match consists of."""
     return {
         variables[id(found.value)]
@@ -269,7 +268,7 @@ def _own_variables(match: Any, variables: Mapping[int, GraphVar]) -> set[GraphVa
 def _for_libraries(mod: IRModule) -> IRModule:
     """The module in which each function of a pattern is part of a function of its library."""
     names: dict[str, str] = {}
-    functions: dict[str, Any] = {}
+    functions: dict[str, GraphFunction] = {}
     for name in list(mod.functions):
         if is_composite(mod, name):
             library = library_of(mod, name)

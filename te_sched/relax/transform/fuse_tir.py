@@ -47,8 +47,9 @@ from te_sched.lowering.prim_func import create_prim_func
 from te_sched.lowering.statements import sequence
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of
+from te_sched.relax.core.sizes import sizes_of
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import derive_call, sizes_of
+from te_sched.relax.struct_info import derive_call
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.expand_tuple_args import ExpandTupleArguments
 from te_sched.relax.transform.remove_unused_parameters import RemoveUnusedParameters
@@ -211,7 +212,7 @@ class _FusedWriter:
         return None  # shapes and numbers, of which the function gets the numbers
 
     def _value(self, binding: Binding) -> Any:
-        value = binding.value  # type: ignore[attr-defined]
+        value = binding.value
         if isinstance(binding, VarBinding):
             if isinstance(value, GraphCall) and value.op in (CALL_TIR, CALL_INPLACE):
                 return self._inlined(binding, value)

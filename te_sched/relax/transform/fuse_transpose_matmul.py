@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched import te
 from te_sched.ir import ops
-from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import Constant, GraphCall, GraphExpr, GraphFunction, GraphVar
+from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import get_var2val
+from te_sched.relax.core.values import is_call_of, shape_of_value, tensor_info
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.rewriting import shape_of_value, swaps_last_axes
+from te_sched.relax.transform.rewriting import swaps_last_axes
 
 
 class FuseTransposeMatmul(ModulePass):
@@ -40,7 +40,7 @@ class FuseTransposeMatmul(ModulePass):
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with functions for products by transposed matrices."""
         fusion = _Fusion(mod, self.only_parameters)
-        changed: dict[str, Any] = {}
+        changed: dict[str, BaseFunc] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction) and func.body is not None:
                 new = fusion.of(func)
@@ -54,22 +54,22 @@ class _Fusion(PyExprMutator):
         super().__init__(mod)
         self._only_parameters = only_parameters
 
-    def of(self, func: GraphFunction) -> Any:
+    def of(self, func: GraphFunction) -> GraphFunction:
         """The function with products by transposed matrices."""
         self._values = get_var2val(func)
         return self.visit_expr(func)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, of one function if it multiplies by a transposed matrix."""
         call = self.visit_expr_post_order(op)
         if str(getattr(call, "op", "")) != "relax.matmul":
             return call
-        right: Any = op.args[1]
-        value: Any = self._values.get(right) if isinstance(right, GraphVar) else None
-        if str(getattr(value, "op", "")) != "relax.permute_dims":
+        right = op.args[1]
+        value = self._values.get(right) if isinstance(right, GraphVar) else None
+        if not is_call_of(value, "relax.permute_dims"):
             return call
-        weight = self.visit_expr(value.args[0])
-        rank = weight.struct_info.ndim
+        weight: GraphExpr = self.visit_expr(value.args[0])
+        rank = tensor_info(weight).ndim
         if self._only_parameters and (isinstance(weight, Constant) or rank != 2):
             return call
         known = [shape_of_value(one) for one in (call.args[0], weight)]
@@ -77,13 +77,13 @@ class _Fusion(PyExprMutator):
             return call
         if len(known[0] or ()) < 2:
             return call
-        dtype = call.struct_info.dtype
+        dtype = tensor_info(call).dtype
         return self.builder_.call_te(
             _product, call.args[0], weight, dtype, primfunc_name_hint="NT_matmul"
         )
 
 
-def _product(a: Any, b: Any, dtype: str) -> Any:
+def _product(a: te.Tensor, b: te.Tensor, dtype: str) -> te.Tensor:
     """The product of matrices a and transposed b, of each of a batch."""
     inner = a.shape[-1]
     batches = [[*one.shape[:-2]] for one in (a, b)]
@@ -95,7 +95,7 @@ def _product(a: Any, b: Any, dtype: str) -> Any:
     ]
     k = te.reduce_axis((0, inner), name="k")
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> Expr:
         index_a, index_b = (
             [
                 0 if ops.is_const(size, 1) else var

@@ -9,12 +9,11 @@ grouped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     Binding,
     BindingBlock,
@@ -22,7 +21,9 @@ from te_sched.ir.graph import (
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     SeqExpr,
     Tuple,
@@ -30,11 +31,12 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
+from te_sched.relax.analysis.variables import uses_of
+from te_sched.relax.core.sizes import bound_sizes
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import bound_sizes
 
 
 @dataclass(eq=False)
@@ -48,7 +50,7 @@ class Group:
     keeps_constants : whether constants stay inside of the function.
     """
 
-    attrs: Mapping[str, Any]
+    attrs: Attributes
     name: str = ""
     keeps_constants: bool = False
 
@@ -65,7 +67,7 @@ def fuse_groups(
     or for some of them.
     """
     fuser = _Fuser(module)
-    changed: dict[str, Any] = {}
+    changed: dict[str, BaseFunc] = {}
     for name, func in module.functions.items():
         if isinstance(func, GraphFunction) and (entries is None or name in entries):
             found = find(func)
@@ -82,15 +84,10 @@ def dataflow_blocks(func: GraphFunction) -> list[DataflowBlock]:
     return [one for one in walk(func) if isinstance(one, DataflowBlock)]
 
 
-def variables_in(value: Any) -> list[GraphVar]:
-    """The variables of the graph that a value uses, also in its shapes."""
-    return [one for one in walk(value) if isinstance(one, GraphVar)]
-
-
 def outputs_of(func: GraphFunction, block: BindingBlock) -> set[GraphVar]:
     """The variables of a block that are visible or used outside of it."""
-    inside = Counter(variables_in(block))
-    outside = {var for var, count in Counter(variables_in(func)).items() if count > inside[var]}
+    inside = Counter(uses_of(block))
+    outside = {var for var, count in Counter(uses_of(func)).items() if count > inside[var]}
     return {
         one.var
         for one in block.bindings
@@ -104,8 +101,7 @@ class _Fuser(PyExprMutator):
     def fuse(self, func: GraphFunction, groups: Grouping) -> GraphFunction:
         """The function with a call for each group."""
         self._func, self._groups = func, groups
-        found: GraphFunction = self.visit_expr(func)
-        return found
+        return self.visit_expr(func)
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with a binding for each group."""
@@ -140,7 +136,7 @@ class _Fuser(PyExprMutator):
                 item = TupleGetItem(made, results.index(var))
                 self.set_var_remap(var, self._emitted(item, not isinstance(var, DataflowVar)))
 
-    def _emitted(self, value: Any, is_output: bool) -> GraphVar:
+    def _emitted(self, value: GraphValue, is_output: bool) -> GraphVar:
         return self.builder_.emit_output(value) if is_output else self.builder_.emit(value)
 
 
@@ -149,7 +145,7 @@ class _Members:
     """The bindings of a group in a block, and those of its variables that others use."""
 
     group: Group
-    bindings: list[Any] = field(default_factory=list)  # of variables
+    bindings: list[Binding] = field(default_factory=list)  # of variables
     used_outside: dict[GraphVar, None] = field(default_factory=dict)  # in the order of the uses
 
     @property
@@ -157,31 +153,34 @@ class _Members:
         return [one.var for one in self.bindings]
 
 
-def _in_order(block: DataflowBlock, groups: Grouping) -> list[Any]:
+def _in_order(block: DataflowBlock, groups: Grouping) -> list[Binding | _Members]:
     """The bindings and groups of a block in an order in which definitions precede uses.
 
     A group stands where its first binding does, after what its other bindings use.
     """
     members: dict[Group, _Members] = {}
-    unit_of: dict[GraphVar, Any] = {}
+    unit_of: dict[GraphVar, Binding | _Members] = {}
     for one in block.bindings:
         group = groups.get(one.var)
         if group is None:
             unit_of[one.var] = one
             continue
-        unit = unit_of[one.var] = members.setdefault(group, _Members(group))
+        unit = members.setdefault(group, _Members(group))
+        unit_of[one.var] = unit
         unit.bindings.append(one)
     for one in block.bindings:
-        for var in variables_in(one):
+        for var in uses_of(one):
             source = unit_of.get(var)
             if isinstance(source, _Members) and source is not unit_of[one.var]:
                 source.used_outside[var] = None
     return _sorted([unit_of[one.var] for one in block.bindings], unit_of)
 
 
-def _sorted(units: list[Any], unit_of: Mapping[GraphVar, Any]) -> list[Any]:
+def _sorted(
+    units: list[Binding | _Members], unit_of: Mapping[GraphVar, Binding | _Members]
+) -> list[Binding | _Members]:
     """Units in their order, each after those that it uses."""
-    found: dict[int, Any] = {}
+    found: dict[int, Binding | _Members] = {}
     open_units: set[int] = set()
     stack = list(reversed(units))
     while stack:
@@ -189,11 +188,11 @@ def _sorted(units: list[Any], unit_of: Mapping[GraphVar, Any]) -> list[Any]:
         if id(unit) in found:
             stack.pop()
             continue
-        bindings = unit.bindings if isinstance(unit, _Members) else [unit]
+        bindings: Sequence[Binding] = unit.bindings if isinstance(unit, _Members) else [unit]
         missing = [
             source
             for one in bindings
-            for var in variables_in(one)
+            for var in uses_of(one)
             if (source := unit_of.get(var)) is not None
             and source is not unit
             and id(source) not in found
@@ -209,7 +208,7 @@ def _sorted(units: list[Any], unit_of: Mapping[GraphVar, Any]) -> list[Any]:
     return list(found.values())
 
 
-def _cycle(bindings: list[VarBinding]) -> GraphError:
+def _cycle(bindings: Sequence[Binding]) -> GraphError:
     return GraphError(
         f"the group of {', '.join(one.var.name_hint for one in bindings)} depends on itself",
         "a value between its bindings is computed outside of the group",
@@ -228,7 +227,7 @@ class _GroupWriter(PyExprMutator):
         self._sizes: dict[Var, Var] = {}
         self._items: dict[tuple[GraphVar, int], GraphVar] = {}
         self.params: list[GraphVar] = []
-        self.args: list[Any] = []
+        self.args: list[GraphExpr] = []
         self.names: list[str] = []  # of the functions that are called
 
     def function(self, results: list[GraphVar]) -> GraphFunction:
@@ -238,7 +237,7 @@ class _GroupWriter(PyExprMutator):
             self._write(one, one.var in results)
         block = self.builder_._end_block()
         outputs = [self._renamed[one] for one in results]
-        body: Any = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
+        body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
         self._add_sizes()
         func = GraphFunction(
             tuple(self.params),
@@ -249,10 +248,10 @@ class _GroupWriter(PyExprMutator):
         )
         return func
 
-    def _write(self, binding: VarBinding, is_result: bool) -> None:
+    def _write(self, binding: Binding, is_result: bool) -> None:
         value = binding.value
         if isinstance(value, TupleGetItem) and not is_result:
-            source: Any = value.tuple_value
+            source = value.tuple_value
             if isinstance(source, GraphVar) and source not in self._inner:
                 self._renamed[binding.var] = self._item(source, value.index)
                 return
@@ -277,13 +276,13 @@ class _GroupWriter(PyExprMutator):
             self._items[key] = self._param(name, given.struct_info, given)
         return self._items[key]
 
-    def _param(self, name: str, info: StructInfo, given: Any) -> GraphVar:
+    def _param(self, name: str, info: StructInfo, given: GraphExpr) -> GraphVar:
         made = GraphVar(name, self.visit_struct_info(info))
         self.params.append(made)
         self.args.append(given)
         return made
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """A variable of the group, or the parameter of one from outside."""
         found = self._renamed.get(op)
         if found is None:
@@ -293,16 +292,16 @@ class _GroupWriter(PyExprMutator):
 
     visit_dataflow_var_ = visit_var_
 
-    def visit_constant_(self, op: Constant) -> Any:
+    def visit_constant_(self, op: Constant) -> GraphExpr:
         """A constant: a parameter, unless the group keeps it."""
         if self._members.group.keeps_constants:
             return op
         count = sum(isinstance(one, Constant) for one in self.args)
         return self._param(f"param_{count}", op.struct_info, op)
 
-    def visit_prim_expr(self, expr: Any) -> Any:
+    def visit_prim_expr(self, expr: Expr) -> Expr:
         """A size, with the variables of the function in place of those around."""
-        own: dict[Var, Any] = {}
+        own: dict[Var, Expr] = {}
         for var in variables_of(expr):
             own[var] = self._sizes.setdefault(var, Var(var.name, var.dtype))
         return substitute(expr, own)

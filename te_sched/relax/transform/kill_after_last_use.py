@@ -5,13 +5,13 @@ Bindings are made canonical first, so that a value has one name.
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.ir.graph import (
     Binding,
     DataflowBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     SeqExpr,
     VarBinding,
@@ -43,12 +43,11 @@ class KillAfterLastUse(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Killed().visit_expr(canonical_bindings(canonical_sizes(func)))
-        return new
+        return _Killed().visit_expr(canonical_bindings(canonical_sizes(func)))
 
 
 class _Killed(PyExprMutator):
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The sequence with the ends of lives."""
         ends = _last_uses(op)
         blocks = []
@@ -69,7 +68,7 @@ class _Killed(PyExprMutator):
 
     def __init__(self) -> None:
         super().__init__()
-        self._values: dict[GraphVar, Any] = {}
+        self._values: dict[GraphVar, GraphValue] = {}
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding, which is remembered."""
@@ -83,7 +82,7 @@ def _last_uses(op: SeqExpr) -> dict[int, list[GraphVar]]:
     last: dict[GraphVar, Binding] = {}
     for block in op.blocks:
         for one in block.bindings:
-            value: Any = one.value  # type: ignore[attr-defined]
+            value = one.value
             for var in _used(value):
                 if var in own:
                     last[var] = one
@@ -102,26 +101,26 @@ class _Uses(PyExprVisitor):
     def __init__(self) -> None:
         self.found: list[GraphVar] = []
 
-    def visit_var_(self, expr: Any) -> None:
+    def visit_var_(self, expr: GraphVar) -> None:
         """A use."""
         self.found.append(expr)
 
     visit_dataflow_var_ = visit_var_
 
 
-def _used(value: Any) -> list[GraphVar]:
+def _used(value: GraphValue) -> list[GraphVar]:
     uses = _Uses()
     uses.visit_expr(value)
     return uses.found
 
 
-def _is_released(binding: Any) -> bool:
+def _is_released(binding: Binding) -> bool:
     """Whether the value of a binding is released: numbers, shapes and functions are not."""
     kept = FuncStructInfo | PrimStructInfo | ShapeStructInfo
     return not isinstance(binding.var.struct_info_, kept)
 
 
-def _kill(var: GraphVar, values: dict[GraphVar, Any]) -> GraphCall:
+def _kill(var: GraphVar, values: dict[GraphVar, GraphValue]) -> GraphCall:
     op = getattr(values.get(var), "op", None)
     if op == "relax.memory.alloc_storage":
         return memory.kill_storage(var)

@@ -7,21 +7,21 @@ A function that uses variables around it gets them as parameters, and its value 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from te_sched.ir.graph import (
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphVar,
     Tuple,
     VarBinding,
 )
-from te_sched.ir.stmt import GlobalVar, IRModule
-from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule
+from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, StructInfo
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import free_vars, used_vars
 from te_sched.relax.copying import copy_with_new_vars
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.calls import invoke_closure, invoke_pure_closure, make_closure
 
 
@@ -38,7 +38,7 @@ class LambdaLift(ModulePass, opt_level=1):
     ['main', 'main_inner']
     """
 
-    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, BaseFunc]:
         found = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
@@ -50,12 +50,12 @@ class LambdaLift(ModulePass, opt_level=1):
 class _Lifter(PyExprMutator):
     """Lifts the functions in one function of the module."""
 
-    def __init__(self, mod: IRModule, outer: str, functions: dict[str, Any]) -> None:
+    def __init__(self, mod: IRModule, outer: str, functions: dict[str, BaseFunc]) -> None:
         super().__init__(mod)
         self._outer, self._functions = outer, functions
         self._mod = mod
         self._names: dict[GraphVar, GlobalVar] = {}  # of functions that capture nothing
-        self._captured: dict[GraphVar, list[Any]] = {}  # what calls of itself pass on
+        self._captured: dict[GraphVar, list[GraphVar]] = {}  # what calls of itself pass on
         self._closures: set[GraphVar] = set()
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
@@ -78,7 +78,7 @@ class _Lifter(PyExprMutator):
     def _lifted(self, var: GraphVar, func: GraphFunction) -> GlobalVar:
         """Add a function to the module; its name."""
         free = [one for one in free_vars(func) if one is not var and one not in self._names]
-        captured = [PyExprMutator.visit_var_(self, one) for one in free]
+        captured = [self._renamed.get(one, one) for one in free]
         name = GlobalVar(self._unique(f"{self._outer}_{var.name_hint}"))
         self._functions[name] = func  # the name is taken
         inner = _Lifter(self._mod, self._outer, self._functions)
@@ -112,27 +112,27 @@ class _Lifter(PyExprMutator):
             return name
         return next(new for i in range(len(taken) + 1) if (new := f"{name}_{i}") not in taken)
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The name of a function that captures nothing, or the variable."""
-        return self._names[op] if op in self._names else super().visit_var_(op)
+        return self._names[op] if op in self._names else super().visit_var_(op)  # type: ignore[return-value]
 
     visit_dataflow_var_ = visit_var_
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of a closure, or of a function of the module."""
         if not isinstance(op.op, GraphVar):
-            return super().visit_call_(op)
+            return map_call(self, op)
         args = [self.visit_expr(one) for one in op.args]
         if op.op in self._names:
             rest = self._captured.get(op.op, [])
             return GraphCall(self._names[op.op], (*args, *rest))
         if op.op not in self._closures:
-            return super().visit_call_(op)
+            return map_call(self, op)
         known = op.op.struct_info_
         is_pure = isinstance(known, FuncStructInfo) and known.purity
         invoke = invoke_pure_closure if is_pure else invoke_closure
         return invoke(self.visit_expr(op.op), Tuple(tuple(args)), op.struct_info)
 
 
-def _has_function(info: Any) -> bool:
+def _has_function(info: StructInfo | None) -> bool:
     return info is None or isinstance(info, FuncStructInfo)

@@ -4,14 +4,16 @@ attribute "Composite", one for each pattern that the library knows. Must not kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     BindingBlock,
     DataflowBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     SeqExpr,
     VarBinding,
@@ -20,13 +22,14 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.visitor import replace
 from te_sched.relax.analysis.variables import all_global_vars
 from te_sched.relax.copying import copy_with_new_vars
+from te_sched.relax.core.sizes import bind_sizes
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import bind_sizes
+from te_sched.relax.transform.private_calls import named_function
 
 CODEGEN, COMPOSITE, PRIMITIVE = "Codegen", "Composite", "Primitive"
 
 
-def is_composite(mod: IRModule, op: Any) -> bool:
+def is_composite(mod: IRModule, op: object) -> bool:
     """Whether what is called is a function of the module that a pattern of a library made."""
     func = mod.functions.get(op) if isinstance(op, GlobalVar) else None
     return isinstance(func, GraphFunction) and COMPOSITE in func.attrs
@@ -71,20 +74,23 @@ class _Localizer(PyExprMutator):
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding of an ordinary variable, after that of the function that it calls."""
-        value: Any = binding.value
-        new = self.visit_expr(value)
+        value = binding.value
+        new: GraphValue
         if isinstance(value, GraphCall) and is_composite(self._mod, value.op):
-            local = self._local_function(str(value.op), new.args)
-            new = GraphCall(local, new.args, None, (), value.struct_info_)
+            args = self.visit_expr_post_order(value).args
+            local = self._local_function(str(value.op), args)
+            new = GraphCall(local, args, None, (), value.struct_info_)
+        else:
+            new = self.visit_expr(value)
         self.set_var_remap(binding.var, self.builder_.emit(new, binding.var.name_hint))
 
-    def _local_function(self, name: str, args: Any) -> GraphVar:
+    def _local_function(self, name: str, args: Sequence[GraphExpr]) -> GraphVar:
         """The variable of a function for arguments of these struct infos."""
         known = self._local.get(name)
         if known is not None:
             return known
         func = self._mod[name]
-        sizes: dict[Any, Any] = {}
+        sizes: dict[Var, Expr] = {}
         for param, arg in zip(func.params, args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, sizes)
         inner = copy_with_new_vars(func, sizes).without_attr(PRIMITIVE)
@@ -95,12 +101,12 @@ class _Localizer(PyExprMutator):
 
 
 def renamed_functions(
-    mod: IRModule, names: Mapping[str, str], functions: Mapping[str, Any]
+    mod: IRModule, names: Mapping[str, str], functions: Mapping[str, GraphFunction]
 ) -> IRModule:
     """A module in which functions have other names, and functions are added; those of patterns
     that are not called any more are removed.
     """
-    renamer = _Renaming({old: _named(new, functions[new]) for old, new in names.items()})
+    renamer = _Renaming({old: named_function(new, functions[new]) for old, new in names.items()})
     changed = {
         str(name): renamer.visit_expr(func) if isinstance(func, GraphFunction) else func
         for name, func in mod.functions.items()
@@ -115,14 +121,8 @@ def renamed_functions(
     return replace(mod, functions={**kept, **functions})
 
 
-def _called(func: Any) -> list[GlobalVar]:
+def _called(func: GraphFunction) -> list[GlobalVar]:
     return all_global_vars(func) if isinstance(func, GraphFunction) else []
-
-
-def _named(name: str, func: Any) -> GlobalVar:
-    made = GlobalVar(name)
-    made.struct_info_ = func.struct_info
-    return made
 
 
 class _Renaming(PyExprMutator):
@@ -132,6 +132,6 @@ class _Renaming(PyExprMutator):
         super().__init__()
         self._names = names
 
-    def visit_global_var_(self, op: GlobalVar) -> Any:
+    def visit_global_var_(self, op: GlobalVar) -> GraphValue:
         """The new name of a function."""
         return self._names.get(str(op), op)

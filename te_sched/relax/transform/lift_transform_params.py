@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
+    Binding,
     DataflowBlock,
     DataflowVar,
     ExternFunc,
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphVar,
     If,
@@ -31,7 +32,7 @@ from te_sched.ir.graph import (
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute
@@ -46,9 +47,11 @@ from te_sched.relax.analysis.symbolic import (
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.copying import copy_with_new_vars
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.core.sizes import bind_sizes
+from te_sched.relax.core.substitution import Substitution
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.calls import call_pure_packed
-from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 from te_sched.relax.transform.bundle_model_params import bundled
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 
@@ -93,7 +96,7 @@ class LiftTransformParams(ModulePass):
         else:
             chosen = functions if self.shared_transform is True else list(self.shared_transform)
             groups = {"transform_params": {name: functions[name] for name in chosen}}
-        changed: dict[str, Any] = {}
+        changed: dict[str, BaseFunc] = {}
         for name, group in groups.items():
             if group:
                 changed |= _lifted(name, group, mod.functions.get(name), consumes)
@@ -115,8 +118,8 @@ class _Lifts:
 
 
 def _lifted(
-    name: str, group: Mapping[str, GraphFunction], existing: Any, consumes: bool
-) -> dict[str, Any]:
+    name: str, group: Mapping[str, GraphFunction], existing: BaseFunc | None, consumes: bool
+) -> dict[str, BaseFunc]:
     """The functions of a group without what is computed of weights, and the function for that."""
     first = next(iter(group.values()))
     found = {key: _lifts(func, first) for key, func in group.items()}
@@ -132,7 +135,7 @@ def _lifted(
         var for lifts in found.values() for var in _runtime_uses(lifts, dependent, model.weights)
     }
     outputs = [one for one in [*model.weights, *(b.var for b in bindings)] if one in used]
-    changed: dict[str, Any] = {}
+    changed: dict[str, BaseFunc] = {}
     extra: list[Var] = []
     for key, lifts in found.items():
         changed[key], missing = _remaining(lifts, outputs, dependent)
@@ -146,7 +149,7 @@ def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
     found, model = _Lifts(func), _Lifts(first)
     if func is not first:
         _check_weights(found.weights, model.weights)
-    sizes: dict[Var, Any] = {}
+    sizes: dict[Var, Expr] = {}
     for own, other in zip(found.weights, model.weights, strict=True):
         bind_sizes(own.struct_info, other.struct_info, sizes)
         found.names[own] = other
@@ -157,7 +160,7 @@ def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
     }
     renamer = _LiftedRenamer(found.names, sizes)
     others = found if func is first else _lifts(first, first)
-    body: Any = func.body
+    body = func.body
     for block in body.blocks:
         for binding in block.bindings:
             if not _is_liftable(binding, found.names, known):
@@ -175,7 +178,7 @@ def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
     return found
 
 
-def _is_liftable(binding: Any, names: Mapping[GraphVar, GraphVar], known: set[Var]) -> bool:
+def _is_liftable(binding: Binding, names: Mapping[GraphVar, GraphVar], known: set[Var]) -> bool:
     value = binding.value
     if not isinstance(binding, VarBinding) or isinstance(value, If | GraphFunction):
         return False
@@ -190,17 +193,12 @@ def _is_liftable(binding: Any, names: Mapping[GraphVar, GraphVar], known: set[Va
     )
 
 
-class _LiftedRenamer(PyExprMutator):
+class _LiftedRenamer(Substitution):
     """Writes a value with the variables of another function."""
 
-    def __init__(self, names: dict[GraphVar, GraphVar], sizes: Mapping[Var, Any]) -> None:
-        super().__init__()
-        self._renamed = names
-        self._sizes = dict(sizes)
-
-    def visit_prim_expr(self, expr: Any) -> Any:
+    def visit_prim_expr(self, expr: Expr) -> Expr:
         """The size with the variables of the other function."""
-        return substitute(expr, self._sizes)
+        return substitute(expr, self.sizes)
 
 
 def _check_weights(weights: Sequence[GraphVar], others: Sequence[GraphVar]) -> None:
@@ -246,7 +244,7 @@ def _runtime_uses(
     lifts: _Lifts, dependent: set[GraphVar], weights: Sequence[GraphVar]
 ) -> set[GraphVar]:
     """The variables, of the first function, that a function uses in what remains of it."""
-    body: Any = lifts.func.body
+    body = lifts.func.body
     used: list[GraphVar] = used_vars(body.body)
     for block in body.blocks:
         for binding in block.bindings:
@@ -289,12 +287,13 @@ class _Remover(PyExprMutator):
         self._dropped = dropped
         self.has_stopped = False
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call; the mark that a value is not lifted is removed."""
         if str(op.op) != _STOP:
-            return super().visit_call_(op)
+            return map_call(self, op)
         self.has_stopped = True
-        return self.visit_expr(op.args[0])
+        value: GraphExpr = op.args[0]
+        return self.visit_expr(value)
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding, unless it was lifted."""
@@ -308,12 +307,12 @@ def _transform(
     bindings: Sequence[VarBinding],
     outputs: Sequence[GraphVar],
     extra: Sequence[Var],
-    existing: Any,
+    existing: BaseFunc | None,
     consumes: bool,
 ) -> GraphFunction:
     """The function that computes the outputs of a tuple of weights."""
-    fields: list[Any] = [ShapeExpr(tuple(extra)), *outputs] if extra else list(outputs)
-    result: Any = Tuple(tuple(fields))
+    fields: tuple[GraphExpr, ...] = (ShapeExpr(tuple(extra)), *outputs) if extra else (*outputs,)
+    result: GraphExpr = Tuple(fields)
     blocks: tuple[DataflowBlock, ...] = ()
     if fields:
         gv = GraphVar("gv", result.struct_info_)
@@ -333,7 +332,7 @@ def _transform(
 
 def _composed(existing: GraphFunction, func: GraphFunction) -> GraphFunction:
     """The function that applies one to the result of an existing one."""
-    body: Any = existing.body
+    body = existing.body
     (params,) = func.params
     whole = body.body
     following = _LiftedRenamer({params: whole}, {}).visit_with_new_scope(func.body)

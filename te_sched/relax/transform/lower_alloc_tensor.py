@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
@@ -24,12 +22,11 @@ class LowerAllocTensor(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Stored().visit_expr(func)
-        return new
+        return _Stored().visit_expr(func)
 
 
 class _Stored(PyExprMutator):
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A tensor in a new storage."""
         call = self.visit_expr_post_order(op)
         if call.op != "relax.builtin.alloc_tensor":

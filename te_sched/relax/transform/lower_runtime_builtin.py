@@ -5,9 +5,7 @@ TVM 0.19 also calls it VMBuiltinLower.
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.operators.registry import find_operator
@@ -26,15 +24,14 @@ class LowerRuntimeBuiltin(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Lowered().visit_expr(func)
-        return new
+        return _Lowered().visit_expr(func)
 
 
 VMBuiltinLower = LowerRuntimeBuiltin
 
 
 class _Lowered(PyExprMutator):
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call of the machine."""
         call = self.visit_expr_post_order(op)
         operator = find_operator(call.op) if isinstance(call.op, Op) else None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from te_sched.ir.graph import DataflowBlock, GraphFunction, GraphVar
+from te_sched.ir.graph import DataflowBlock, GraphCall, GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModulePass
+from te_sched.relax.analysis.variables import uses_of
 from te_sched.relax.transform.grouping import (
     Group,
     Grouping,
     dataflow_blocks,
     fuse_groups,
-    variables_in,
 )
 from te_sched.relax.transform.library_functions import (
     CODEGEN,
@@ -34,7 +33,7 @@ class MergeCompositeFunctions(ModulePass):
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         merged = fuse_groups(mod, lambda func: _groups(func, mod))
         names: dict[str, str] = {}
-        functions: dict[str, Any] = {}
+        functions: dict[str, GraphFunction] = {}
         for name, func in merged.functions.items():
             if str(name) in mod.functions or not isinstance(func, GraphFunction):
                 continue
@@ -60,12 +59,12 @@ class _Merging:
         self._libraries: dict[GraphVar, str] = {}
         self._set_of: dict[GraphVar, set[GraphVar]] = {}
         for one in block.bindings:
-            value: Any = one.value  # type: ignore[attr-defined]
-            self._inputs[one.var] = [var for var in variables_in(one) if var in self._inputs]
+            value = one.value
+            self._inputs[one.var] = [var for var in uses_of(one) if var in self._inputs]
             self._set_of[one.var] = {one.var}
-            if is_composite(mod, getattr(value, "op", None)):
+            if isinstance(value, GraphCall) and is_composite(mod, value.op):
                 self._libraries[one.var] = library_of(mod, value.op)
-            elif value in self._libraries:  # another name of a result
+            elif isinstance(value, GraphVar) and value in self._libraries:  # another name
                 self._libraries[one.var] = self._libraries[value]
 
     def groups(self) -> Mapping[GraphVar, Group]:

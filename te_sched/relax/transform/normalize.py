@@ -19,5 +19,4 @@ class Normalize(FunctionPass, opt_level=1):
     """
 
     def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
-        new: GraphFunction = PyExprMutator(mod).visit_expr(func)
-        return new
+        return PyExprMutator(mod).visit_expr(func)

@@ -8,17 +8,14 @@ is x. Also with a call of the function that removes padding, which `AlterOpImpl`
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import Range
-from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, Tuple
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, GraphValue, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.term_keys import same
-from te_sched.relax.dpl.pattern import are_equal_sizes
-from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.core.sizes import are_equal_sizes, sizes_of
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.transform.alter_op_impl import OPERATOR_NAME, REMOVE_PAD
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
@@ -49,8 +46,7 @@ class OptimizeLayoutTransform(Sequential):
 
 class _OptimizeLayoutTransform(FunctionPass):
     def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
-        new: GraphFunction = _Removing(mod).visit_expr(func)
-        return new
+        return _Removing(mod).visit_expr(func)
 
 
 class _Removing(PyExprMutator):
@@ -58,26 +54,28 @@ class _Removing(PyExprMutator):
         super().__init__(mod)
         self._mod = mod
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, or the value whose layout is changed and changed back."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         if call.op != "relax.layout_transform":
             return call
         inner = self._value_of(call.args[0])
-        if self._removes_padding(inner):
+        if isinstance(inner, GraphCall) and self._removes_padding(inner):
             inner = self._value_of(inner.args[1].fields[0])
         if not isinstance(inner, GraphCall) or inner.op != "relax.layout_transform":
             return call
         return inner.args[0] if _is_undone(inner, call) else call
 
-    def _value_of(self, value: Any) -> Any:
-        found = value
-        while isinstance(found, GraphVar):
-            value, found = found, self.lookup_binding(found)
-        return value if found is None else found
+    def _value_of(self, value: GraphValue) -> GraphValue:
+        while isinstance(value, GraphVar):
+            bound = self.lookup_binding(value)
+            if bound is None:
+                return value
+            value = bound
+        return value
 
-    def _removes_padding(self, value: Any) -> bool:
-        if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
+    def _removes_padding(self, value: GraphCall) -> bool:
+        if value.op != "relax.call_tir":
             return False
         func = self._mod.functions.get(value.args[0])
         is_known = isinstance(func, PrimFunc) and func.attrs.get(OPERATOR_NAME) == REMOVE_PAD

@@ -5,12 +5,12 @@ which all uses are calls, and the rewriting of these calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.relax.analysis.variables import nodes_of
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 
 
 def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, GraphFunction]:
@@ -34,25 +34,29 @@ def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, G
     return found
 
 
-def _values_of(node: Any) -> tuple[Any, ...]:
+def _values_of(node: object) -> tuple[object, ...]:
     names = ("value", "fields", "body")
-    found: list[Any] = []
+    found: list[object] = []
     for name in names:
         value = getattr(node, name, None)
         found += value if isinstance(value, tuple) else [value]
     return tuple(found)
 
 
+# What makes another expression of a call.
+Rewrite = Callable[[BlockBuilder, GraphCall], GraphExpr]
+
+
 class CallRewriter(PyExprMutator):
     """Rewrites the calls of functions by name: a function (builder, call) -> expression."""
 
-    def __init__(self, rewrites: Mapping[str, Callable[[Any, GraphCall], Any]]) -> None:
+    def __init__(self, rewrites: Mapping[str, Rewrite]) -> None:
         super().__init__()
         self._rewrites = rewrites
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, rewritten."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         if not isinstance(call.op, GlobalVar) or str(call.op) not in self._rewrites:
             return call
         return self._rewrites[str(call.op)](self.builder_, call)

@@ -6,11 +6,9 @@ ordinary ones. Later passes put calls into it that write memory.
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call, map_function
 from te_sched.relax.transform.base import FunctionPass
 
 
@@ -24,21 +22,20 @@ class RemovePurityChecking(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Unmarked().visit_expr(func)
-        return new
+        return _Unmarked().visit_expr(func)
 
 
 class _Unmarked(PyExprMutator):
-    def visit_function_(self, op: GraphFunction) -> Any:
+    def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """The function; one that is pure is marked."""
-        new = super().visit_function_(op)
+        new = map_function(self, op)
         if not new.is_pure or new.attrs.get("relax.force_pure"):
             return new
         return new.with_attr("relax.force_pure", True)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A pure call as an ordinary one."""
-        call = super().visit_call_(op)
+        call = map_call(self, op)
         if not isinstance(call.op, Op):
             return call
         if call.op == "relax.invoke_pure_closure":

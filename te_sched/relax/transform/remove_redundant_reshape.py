@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from te_sched.arith.analyzer import Analyzer
-from te_sched.ir.graph import GraphFunction
-from te_sched.relax.dpl.pattern import DFPattern, are_equal_sizes, is_op, wildcard
+from te_sched.ir.graph import GraphExpr, GraphFunction
+from te_sched.relax.core.sizes import are_equal_sizes, sizes_of
+from te_sched.relax.core.values import shape_of_value
+from te_sched.relax.dpl.pattern import Matches, is_op, wildcard
 from te_sched.relax.op import reshape
-from te_sched.relax.struct_info import sizes_of
-from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass
 
 
 class RemoveRedundantReshape(RulesPass):
@@ -37,13 +36,14 @@ def _rules() -> Rules:
     once = is_op("relax.reshape")(source, shape)
     analyzer = Analyzer()
 
-    def last_of_two(expr: Any, matches: dict[DFPattern, Any]) -> Any:
+    def last_of_two(expr: GraphExpr, matches: Matches) -> GraphExpr:
         sizes = sizes_of(matches[shape].struct_info)
         return expr if sizes is None else reshape(matches[source], sizes)
 
-    def to_the_same(expr: Any, matches: dict[DFPattern, Any]) -> Any:
+    def to_the_same(expr: GraphExpr, matches: Matches) -> GraphExpr:
         given = shape_of_value(matches[source])
         is_same = are_equal_sizes(given, shape_of_value(expr), analyzer)
-        return matches[source] if is_same else expr
+        value: GraphExpr = matches[source]
+        return value if is_same else expr
 
     return [(once, to_the_same), (twice, last_of_two)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeVar
 
 from te_sched.ir.graph import (
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     SeqExpr,
     Tuple,
@@ -17,11 +20,13 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import get_var2val, nodes_of
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.private_calls import called_private_functions, named_function
 from te_sched.transform import Sequential
+
+_Value = TypeVar("_Value")
 
 
 class RemoveUnusedOutputs(Sequential):
@@ -85,7 +90,7 @@ def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
             if isinstance(node, TupleGetItem):
                 elements.add(id(node.tuple_value))
                 name = _callee(_value_of(node.tuple_value, values))
-                if name in found:
+                if name is not None and name in found:
                     found[name].add(node.index)
         for name, count in _whole_uses(func, values).items():
             if count and name in found:
@@ -93,12 +98,11 @@ def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
     return found
 
 
-def _whole_uses(func: GraphFunction, values: dict[GraphVar, Any]) -> dict[str, int]:
+def _whole_uses(func: GraphFunction, values: dict[GraphVar, GraphValue]) -> dict[str, int]:
     """How often the tuple that a call returns is used itself."""
     uses: dict[str, int] = {}
     for node in nodes_of(func):
-        is_use = isinstance(node, GraphVar)
-        name = _callee(values.get(node)) if is_use else None
+        name = _callee(_value_of(node, values))
         if name is not None:
             uses[name] = uses.get(name, 0) + 1
         if isinstance(node, TupleGetItem):
@@ -108,21 +112,23 @@ def _whole_uses(func: GraphFunction, values: dict[GraphVar, Any]) -> dict[str, i
     return uses
 
 
-def _value_of(var: Any, values: dict[GraphVar, Any]) -> Any:
-    return values.get(var)
+def _value_of(var: object, values: Mapping[GraphVar, _Value]) -> _Value | None:
+    return values.get(var) if isinstance(var, GraphVar) else None
 
 
-def _callee(value: Any) -> Any:
-    is_call = isinstance(value, GraphCall) and isinstance(value.op, GlobalVar)
-    return str(value.op) if is_call else None
+def _callee(value: GraphValue | None) -> str | None:
+    if not isinstance(value, GraphCall) or not isinstance(value.op, GlobalVar):
+        return None
+    return str(value.op)
 
 
 def _with_outputs(func: GraphFunction, places: list[int]) -> GraphFunction | None:
     """The function with some of its outputs; None if these are all."""
-    info: Any = func.ret_struct_info
+    info = func.ret_struct_info
+    assert isinstance(info, TupleStructInfo)
     if len(places) == len(info.fields):
         return None
-    body: Any = func.body
+    body = func.body
     whole = body.body
     if isinstance(whole, GraphVar):
         whole = get_var2val(func).get(whole, whole)
@@ -145,19 +151,19 @@ class _Caller(PyExprMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """Note the variables that are bound to results."""
         name = _callee(binding.value)
-        if name in self._functions:
+        if name is not None and name in self._functions:
             self._results[binding.var] = name
         super().visit_var_binding_(binding)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of the function that returns less."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         name = _callee(call)
-        if name not in self._functions:
+        if name is None or name not in self._functions:
             return call
         return GraphCall(named_function(name, self._functions[name]), call.args)
 
-    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> GraphExpr:
         """An element of a result: at its new place."""
         name = _value_of(op.tuple_value, self._results)
         if name is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, PrimValue
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, GraphVar, PrimValue
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo
 from te_sched.passes import ModulePass
@@ -18,9 +17,10 @@ from te_sched.relax.analysis.symbolic import (
 )
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import used_vars
-from te_sched.relax.struct_info import bind_sizes
+from te_sched.relax.core.sizes import bind_sizes
 from te_sched.relax.transform.private_calls import (
     CallRewriter,
+    Rewrite,
     called_private_functions,
     named_function,
 )
@@ -50,8 +50,8 @@ class RemoveUnusedParameters(ModulePass):
         self.to_run = to_run
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
-        changed: dict[str, Any] = {}
-        rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
+        changed: dict[str, GraphFunction] = {}
+        rewrites: dict[str, Rewrite] = {}
         for name, func in called_private_functions(mod, self.to_run).items():
             found = _without_unused(func)
             if found is not None:
@@ -66,15 +66,17 @@ class RemoveUnusedParameters(ModulePass):
         return mod.with_functions(changed)
 
 
-def _rewrite(
-    name: str, func: GraphFunction, arguments: Callable[[GraphCall], list[Any]]
-) -> Callable[[Any, GraphCall], Any]:
+# What makes the arguments of a call.
+Arguments = Callable[[GraphCall], list[GraphExpr]]
+
+
+def _rewrite(name: str, func: GraphFunction, arguments: Arguments) -> Rewrite:
     return lambda builder, call: GraphCall(named_function(name, func), tuple(arguments(call)))
 
 
 def _without_unused(
     func: GraphFunction,
-) -> tuple[GraphFunction, Callable[[GraphCall], list[Any]]] | None:
+) -> tuple[GraphFunction, Arguments] | None:
     """The function with fewer parameters, and what makes the arguments of its calls."""
     used = set(used_vars(func.body))
     kept = [one for one in func.params if one in used]
@@ -91,8 +93,8 @@ def _without_unused(
     new = GraphFunction((*kept, *added), func.body, func.ret_struct_info, func.is_pure, func.attrs)
     places = [func.params.index(one) for one in kept]
 
-    def arguments(call: GraphCall) -> list[Any]:
-        values: dict[Var, Any] = {}
+    def arguments(call: GraphCall) -> list[GraphExpr]:
+        values: dict[Var, Expr] = {}
         for param, arg in zip(func.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)
         unknown = [one for one in needed if one not in values]
@@ -107,10 +109,10 @@ def _without_unused(
     return new, arguments
 
 
-def _only_size(param: GraphVar) -> Any:
+def _only_size(param: GraphVar) -> Var | None:
     info = param.struct_info
-    is_size = isinstance(info, PrimStructInfo) and isinstance(info.value, Var)
-    return info.value if is_size else None  # type: ignore[attr-defined]
+    value = info.value if isinstance(info, PrimStructInfo) else None
+    return value if isinstance(value, Var) else None
 
 
 def _missing_sizes(func: GraphFunction, kept: list[GraphVar]) -> list[Var]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import GraphCall, GraphFunction
-from te_sched.relax.dpl.pattern import DFPattern, is_op, is_tuple, wildcard
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
+from te_sched.relax.dpl.pattern import DFPattern, Matches, is_op, is_tuple, wildcard
+from te_sched.relax.dpl.rewrite import Rewriter
 from te_sched.relax.op import concat, permute_dims
 from te_sched.relax.transform.rewriting import Rules, RulesPass, permutation
 
@@ -29,12 +28,12 @@ def _rules() -> Rules:
     return [_rule(count) for count in range(2, MAX_CONCATENATED + 1)]
 
 
-def _rule(count: int) -> Any:
+def _rule(count: int) -> tuple[DFPattern, Rewriter]:
     sources = [wildcard() for _ in range(count)]
     parts = [is_op("relax.permute_dims")(one) for one in sources]
     pattern = is_op("relax.concat")(is_tuple(parts))
 
-    def reorder(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+    def reorder(expr: GraphCall, matches: Matches) -> GraphExpr:
         given = [matches[one] for one in sources]
         axes = [matches[one].attrs["axes"] for one in parts]
         rank = given[0].struct_info.ndim

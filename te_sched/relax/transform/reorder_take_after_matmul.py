@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from te_sched.ir.graph import GraphCall, GraphFunction
-from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
+from te_sched.relax.core.values import shape_of_value
+from te_sched.relax.dpl.pattern import Matches, is_op, wildcard
 from te_sched.relax.op import einsum, matmul, permute_dims, reshape, take
-from te_sched.relax.transform.rewriting import Rules, RulesPass, shape_of_value
+from te_sched.relax.transform.rewriting import Rules, RulesPass
 
 
 class ReorderTakeAfterMatmul(RulesPass):
@@ -29,14 +29,14 @@ def _rules() -> Rules:
     selected = is_op("relax.take")(table, index)
     pattern = is_op("relax.matmul")(x, selected)
 
-    def reorder(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+    def reorder(expr: GraphCall, matches: Matches) -> GraphExpr:
         given = [matches[one] for one in (x, table, index)]
-        shapes = [shape_of_value(one) for one in given]
+        shapes = [shape for one in given if (shape := shape_of_value(one)) is not None]
         axis = matches[selected].attrs["axis"]
-        if None in shapes or axis is None or len(shapes[2] or ()) != 1:
+        if len(shapes) < 3 or axis is None or len(shapes[2]) != 1:
             return expr
         dtype = expr.attrs["out_dtype"] or None
-        ranks = [len(one or ()) for one in shapes]
+        ranks = [len(shape) for shape in shapes]
         axis = int(axis) % ranks[1]
         if ranks[1] == 2 and axis == 1:
             product = matmul(given[0], given[1], dtype)
@@ -48,7 +48,7 @@ def _rules() -> Rules:
     return [(pattern, reorder)]
 
 
-def _by_row(given: list[Any], shapes: Any, dtype: Any) -> Any:
+def _by_row(given: list[GraphExpr], shapes: list[tuple[Expr, ...]], dtype: str | None) -> GraphCall:
     """Rows of a batch times the matrices that they select."""
     (batch, rows, inner), (count, _, columns), _ = shapes
     joined = reshape(permute_dims(given[1], [1, 0, 2]), [inner, count * columns])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from te_sched.ir.calls import callee_of
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.graph import GraphCall, GraphFunction
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.visitor import Mapper, replace
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.signatures import checked
 
 
@@ -29,7 +28,7 @@ def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRMod
     g()
     """
     names = {str(old): str(new) for old, new in replacements.items()}
-    functions: dict[str, Any] = {}
+    functions: dict[str, BaseFunc] = {}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):
             func = _OfGraphs(mod, names).visit_expr(func)
@@ -57,7 +56,7 @@ class _OfGraphs(PyExprMutator):
 
     def visit_call_(self, op: GraphCall) -> GraphCall:
         """The call; what is known of it stays."""
-        new: GraphCall = super().visit_call_(op)
+        new: GraphCall = map_call(self, op)
         return new if new is op else replace(new, struct_info_=op.struct_info_)
 
 

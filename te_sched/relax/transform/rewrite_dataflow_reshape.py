@@ -7,12 +7,11 @@ the function, which have memory of their own.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, Tuple, VarBinding
+from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, GraphValue, Tuple, VarBinding
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.relax.analysis import has_reshape_pattern
@@ -37,8 +36,7 @@ class RewriteDataflowReshape(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
-        new: GraphFunction = _Reshaped(mod).visit_expr(func)
-        return new
+        return _Reshaped(mod).visit_expr(func)
 
 
 class _Reshaped(PyExprMutator):
@@ -56,14 +54,14 @@ class _Reshaped(PyExprMutator):
                 return
         super().visit_var_binding_(binding)
 
-    def _reshape(self, value: Any) -> GraphCall | None:
+    def _reshape(self, value: GraphValue) -> GraphCall | None:
         if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
             return None
         function, args, *_ = value.args
         info = value.sinfo_args[0]
         if not isinstance(args, Tuple) or not args.fields or not self._is_reshape(function):
             return None
-        given: Any = args.fields[0]
+        given = args.fields[0]
         known = given.struct_info
         if not isinstance(known, TensorStructInfo) or not isinstance(info, TensorStructInfo):
             return None
@@ -76,7 +74,7 @@ class _Reshaped(PyExprMutator):
             return None
         return make_call("relax.reshape", [given, info.shape])
 
-    def _is_reshape(self, name: Any) -> bool:
+    def _is_reshape(self, name: str) -> bool:
         """Whether a function reshapes its first argument."""
         if name not in self._patterns:
             func = self._mod.functions.get(name)

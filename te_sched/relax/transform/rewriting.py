@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from te_sched.ir.graph import GraphFunction
 from te_sched.public_members import missing_method
 from te_sched.relax.dpl.pattern import DFPattern
 from te_sched.relax.dpl.rewrite import PatternMatchingRewriter, Rewriter
-from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 
 Rules = Sequence[tuple[DFPattern, Rewriter]]
@@ -33,18 +31,13 @@ class RulesPass(FunctionPass):
         raise missing_method(self, "rules")
 
 
-def shape_of_value(value: Any) -> tuple[Any, ...] | None:
-    """The sizes of a tensor, if they are known."""
-    return sizes_of(value.struct_info)
-
-
-def permutation(axes: Any, rank: int) -> list[int]:
+def permutation(axes: Iterable[int] | None, rank: int) -> list[int]:
     """The axes of a permute_dims; all in reverse by default."""
     if axes is None:
         return list(reversed(range(rank)))
     return [int(one) % rank for one in axes]
 
 
-def swaps_last_axes(axes: Any, rank: int) -> bool:
+def swaps_last_axes(axes: Iterable[int] | None, rank: int) -> bool:
     """Whether a permute_dims transposes matrices, and keeps batches."""
     return permutation(axes, rank) == [*range(rank - 2), rank - 1, rank - 2]

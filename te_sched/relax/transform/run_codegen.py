@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of
-from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction, Tuple
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import GlobalVar, IRModule
@@ -56,7 +56,7 @@ class RunCodegen(ModulePass):
 
     def __init__(
         self,
-        target_options: Mapping[str, Mapping[str, Any]] | None = None,
+        target_options: Mapping[str, Mapping[str, object]] | None = None,
         entry_functions: Sequence[str] | None = None,
     ) -> None:
         del entry_functions
@@ -75,7 +75,9 @@ class RunCodegen(ModulePass):
         return _calling_libraries(mod, symbols) if symbols else mod
 
 
-def _compile(library: str, functions: list[GraphFunction], options: Mapping[str, Any]) -> list[str]:
+def _compile(
+    library: str, functions: list[GraphFunction], options: Mapping[str, object]
+) -> list[str]:
     """Have a library compile functions, and register what it returns; under which names."""
     compiler: Callable[..., Any] | None = get_global_func(f"relax.ext.{library}", True)
     symbols = [str(one.attrs.get("global_symbol", one.__name__)) for one in functions]
@@ -96,7 +98,7 @@ def _compile(library: str, functions: list[GraphFunction], options: Mapping[str,
     return [registered(*one) for one in zip(symbols, made, strict=True)]
 
 
-def registered(symbol: str, function: Callable[..., Any]) -> str:
+def registered(symbol: str, function: Callable[..., object]) -> str:
     """The name under which a function was registered, which no other function has."""
     name = UniqueNames(tuple(registered_names())).take(symbol)
     register_func(name, function)
@@ -105,7 +107,7 @@ def registered(symbol: str, function: Callable[..., Any]) -> str:
 
 def _calling_libraries(mod: IRModule, symbols: Mapping[str, str]) -> IRModule:
     calls = _LibraryCalls(mod, symbols)
-    kept: dict[str, Any] = {
+    kept: dict[str, object] = {
         str(name): calls.visit_expr(func) if isinstance(func, GraphFunction) else func
         for name, func in mod.functions.items()
         if str(name) not in symbols
@@ -120,7 +122,7 @@ class _LibraryCalls(PyExprMutator):
         super().__init__()
         self._mod, self._symbols = mod, symbols
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, by `call_dps_packed` if a library has compiled the function."""
         call = self.visit_expr_post_order(op)
         callee = call.op

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Buffer, Expr, Var
-from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction, Tuple
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.root_block import is_root
-from te_sched.ir.stmt import For, GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import BaseFunc, For, GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, walk
@@ -42,6 +42,12 @@ class MatchResult:
     matched_buffers: Sequence[Buffer]
 
 
+# A function, or a text of CUDA.
+Code = Callable[..., object] | str
+# The code for the first blocks, the number of blocks, and the buffers that the code takes.
+Codegen = Callable[[list[MatchResult]], tuple[Code, int, Sequence[Buffer]]]
+
+
 class SplitCallTIRByPattern(ModulePass):
     """The pass that calls a library for the first blocks of functions, and a function for the rest.
 
@@ -59,9 +65,7 @@ class SplitCallTIRByPattern(ModulePass):
     GraphError for patterns of several blocks, and if the rest needs more than one value.
     """
 
-    def __init__(
-        self, patterns: Sequence[PrimFunc], fcodegen: Callable[[list[MatchResult]], Any]
-    ) -> None:
+    def __init__(self, patterns: Sequence[PrimFunc], fcodegen: Codegen) -> None:
         self.fcodegen = fcodegen
         self.patterns = [_Pattern(one) for one in patterns]
 
@@ -77,9 +81,8 @@ def _blocks_of(func: PrimFunc) -> list[Stmt]:
     """The nests of a function, one for each block."""
     if not is_root(func.body):
         return []
-    body: Any = func.body
-    body = body.block.body
-    return list(body.seq) if isinstance(body, SeqStmt) else [body]
+    inside: Stmt = func.body.block.body
+    return list(inside.seq) if isinstance(inside, SeqStmt) else [inside]
 
 
 def _buffers_in(*parts: Stmt) -> list[Buffer]:
@@ -142,7 +145,7 @@ class _Split:
 class _PatternSplitter(PyExprMutator):
     """Replaces calls of functions of blocks."""
 
-    def __init__(self, mod: IRModule, patterns: list[_Pattern], codegen: Any) -> None:
+    def __init__(self, mod: IRModule, patterns: list[_Pattern], codegen: Codegen) -> None:
         super().__init__(mod)
         self._mod, self._patterns, self._codegen = mod, patterns, codegen
         self._splits: dict[str, _Split | None] = {}
@@ -154,7 +157,7 @@ class _PatternSplitter(PyExprMutator):
             self.builder_.get(), functions={**self.builder_.get().functions, **self._externs}
         )
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of a function that was split."""
         call = self.visit_expr_post_order(op)
         is_tir = isinstance(call.op, Op) and call.op == "relax.call_tir" and len(call.args) == 2
@@ -178,7 +181,7 @@ class _PatternSplitter(PyExprMutator):
         given = [self.builder_.emit(library), *[args[one] for one in split.kept]]
         return GraphCall(call.op, (split.rest, Tuple(tuple(given))), None, call.sinfo_args)
 
-    def _split(self, name: str, func: Any) -> _Split | None:
+    def _split(self, name: str, func: BaseFunc | None) -> _Split | None:
         """How a function is split, or None."""
         if not isinstance(func, PrimFunc) or len(func.buffer_map) != len(func.params):
             return None
@@ -215,7 +218,7 @@ class _PatternSplitter(PyExprMutator):
         return _Split(extern.global_symbol, places, info, own, kept)
 
 
-def _checked_code(given: Any, most: int, name: str) -> tuple[Any, int, Sequence[Buffer]]:
+def _checked_code(given: object, most: int, name: str) -> tuple[Code, int, Sequence[Buffer]]:
     """The code, the number of blocks, and the buffers that fcodegen returned."""
     if is_sequence(given) and len(given) == 3:
         code, count, buffers = given[0], getattr(given[1], "value", given[1]), given[2]
@@ -229,7 +232,7 @@ def _checked_code(given: Any, most: int, name: str) -> tuple[Any, int, Sequence[
     )
 
 
-def _place_of(buffer: Any, inputs: list[Buffer], name: str) -> int:
+def _place_of(buffer: Buffer, inputs: list[Buffer], name: str) -> int:
     if buffer not in inputs:
         raise GraphError(
             f"fcodegen takes {getattr(buffer, 'name', repr_of(buffer))} for function {name}",
@@ -239,7 +242,7 @@ def _place_of(buffer: Any, inputs: list[Buffer], name: str) -> int:
     return inputs.index(buffer)
 
 
-def _extern(name: str, code: Any) -> ExternFunc:
+def _extern(name: str, code: Code) -> ExternFunc:
     """The function of the library."""
     if callable(code):
         return ExternFunc(registered(name, code))
@@ -259,7 +262,8 @@ def _written(parts: Sequence[Stmt]) -> set[Buffer]:
 
 def _epilogue(func: PrimFunc, parts: list[Stmt], source: Buffer, rest: list[Buffer]) -> PrimFunc:
     """The function of the blocks that are left: it takes what the library computes first."""
-    root: Any = func.body
+    root = func.body
+    assert isinstance(root, BlockRealize)
     params = {Var(f"var_{one.name}", "handle"): one for one in (source, *rest)}
     used = _buffers_in(*parts)
     inner = tuple([one for one in root.block.alloc_buffers if one in used and one is not source])

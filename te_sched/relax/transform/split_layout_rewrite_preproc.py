@@ -7,11 +7,10 @@ As a function of its own it is computed once for weights that are constants (Fol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, Var
-from te_sched.ir.graph import GraphCall, GraphFunction, Tuple, TupleGetItem
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, Tuple, TupleGetItem
 from te_sched.ir.op import Op
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.root_block import is_root
@@ -20,7 +19,7 @@ from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lowering.statements import sequence
 from te_sched.passes import ModulePass
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.transform import Sequential
 
@@ -89,7 +88,7 @@ def split_packing(func: PrimFunc) -> SeparatedPacking | None:
     """A function in what packs its parameters and the rest; None if nothing can be separated."""
     if not is_root(func.body):
         return None
-    root: Any = func.body
+    root = func.body
     block: Block = root.block
     parts = block.body.seq if isinstance(block.body, SeqStmt) else (block.body,)
     marked = {part: one for part in parts if (one := _marked(part)) is not None}
@@ -157,9 +156,9 @@ class _Caller(PyExprMutator):
         super().__init__(module)
         self._found = found
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of a function that was split."""
-        call = super().visit_call_(op)
+        call = map_call(self, op)
         if not (isinstance(call.op, Op) and call.op == "relax.call_tir"):
             return call
         name = str(call.args[0])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet, eval_set
@@ -23,13 +23,17 @@ from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Mul, Var
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     Constant,
     ExternFunc,
     GraphCall,
     GraphFunction,
+    GraphString,
+    GraphValue,
     GraphVar,
     If,
+    PrimValue,
     SeqExpr,
     Tuple,
     TupleGetItem,
@@ -37,10 +41,11 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.ir.struct_info import FuncStructInfo, ShapeExpr
+from te_sched.ir.struct_info import ShapeExpr
 from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import own_variables
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
 from te_sched.relax.operators.registry import find_operator
@@ -84,7 +89,7 @@ def _planned(func: GraphFunction, mod: IRModule, builder: BlockBuilder) -> Graph
         return func
     stored = _Stored(plan)
     stored.builder_ = builder
-    new: GraphFunction = stored.visit_expr(func)
+    new = stored.visit_expr(func)
     attrs = {key: value for key, value in new.attrs.items() if key != _PLAN_OUTPUTS}
     return GraphFunction(
         new.params,
@@ -103,12 +108,16 @@ class _Token:
     block: int
     size: Expr
     dtype: str
-    device: Any
-    scope: Any
+    device: PrimValue
+    scope: GraphString
     uses: int = 0
     storage: _Token | None = None
     is_pinned: bool = False  # it is never given to another tensor
     is_output: bool = False
+
+
+# What is known of a value: its storage, those of its elements, or nothing.
+_Tokens: TypeAlias = "_Token | tuple[_Tokens, ...] | None"
 
 
 @dataclass
@@ -122,14 +131,14 @@ class _StoragePlan:
 
     def __post_init__(self) -> None:
         self._tokens: dict[int, _Token] = {}  # by the identity of calls
-        self._of: dict[GraphVar, Any] = {}  # a token, a tuple of such, or None
+        self._of: dict[GraphVar, _Tokens] = {}
         self._discarded: set[int] = set()  # identities of tokens
         self._blocks = 0
         self._plans_outputs = bool(self.func.attrs.get(_PLAN_OUTPUTS, False))
 
     def planned(self) -> dict[int, _Token]:
         """The storages, by the identity of allocating calls."""
-        body: Any = self.func.body
+        body = self.func.body
         if body is None:
             return {}
         self._find(body, is_body=True)
@@ -143,7 +152,7 @@ class _StoragePlan:
 
     # Which tensors can be planned
 
-    def _find(self, expr: Any, is_body: bool = False) -> Any:
+    def _find(self, expr: SeqExpr, is_body: bool = False) -> _Tokens:
         """Describe the value of a sequence."""
         for block in expr.blocks:
             self._blocks += 1
@@ -152,11 +161,11 @@ class _StoragePlan:
                 value = one.value
                 if isinstance(value, If):
                     self._discard(self._tokens_of(value.cond))
-                    for branch in (value.true_branch, value.false_branch):
+                    for branch in value.branches:
                         self._discard(self._find(branch))
                     self._blocks += 1
                     number = self._blocks
-                    found = None
+                    found: _Tokens = None
                 elif isinstance(value, SeqExpr):
                     found = self._find(value)
                     self._discard(found)
@@ -171,14 +180,14 @@ class _StoragePlan:
                     self._discard(token)
         return result
 
-    def _tokens_of(self, expr: Any) -> Any:
+    def _tokens_of(self, expr: GraphValue) -> _Tokens:
         if isinstance(expr, GraphVar):
             return self._of.get(expr)
         if isinstance(expr, Tuple):
             return tuple([self._tokens_of(one) for one in expr.fields])
         return None
 
-    def _value(self, value: Any, block: int) -> Any:
+    def _value(self, value: GraphValue, block: int) -> _Tokens:
         if isinstance(value, GraphVar | Tuple):
             return self._tokens_of(value)
         if isinstance(value, TupleGetItem):
@@ -224,23 +233,23 @@ class _StoragePlan:
     def _bounded(self, shape: ShapeExpr) -> list[Expr]:
         return [_upper_bound(one, self.bounds, self.analyzer) for one in shape.values]
 
-    def _use(self, given: Any, block: int) -> None:
+    def _use(self, given: _Tokens, block: int) -> None:
         for token in _flat(given):
             token.uses += 1
             if token.block != block:
                 self._discarded.add(id(token))
 
-    def _discard(self, given: Any) -> None:
+    def _discard(self, given: _Tokens) -> None:
         self._discarded |= {id(token) for token in _flat(given)}
 
     # Which storage each has
 
-    def _assign(self, body: Any, kept: dict[int, _Token]) -> None:
+    def _assign(self, body: SeqExpr, kept: dict[int, _Token]) -> None:
         """Give each tensor a storage, in the order of the bindings."""
         for block in _blocks(body):
             free: list[_Token] = []
             for one in block.bindings:
-                value: Any = one.value  # type: ignore[attr-defined]
+                value = one.value
                 if not isinstance(value, GraphCall):
                     continue
                 token = kept.get(id(value))
@@ -342,52 +351,41 @@ def _bounds_of(func: GraphFunction) -> dict[Var, int]:
             f'give the attribute "{_BOUNDS}" as a dict of names and ints: {{"n": 1024}}',
         )
     found: dict[Var, int] = {}
-    for var in _sizes_in(func):
+    for var in [size for param in func.params for size in own_variables(param.struct_info)]:
         bound = _as_bound(given.get(var.name))
         if bound is not None:
             found[var] = bound
     return found
 
 
-def _as_bound(value: Any) -> int | None:
+def _as_bound(value: object) -> int | None:
     if isinstance(value, IntImm):
         return value.value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _sizes_in(func: GraphFunction) -> list[Var]:
-    infos = [one.struct_info_ for one in func.params]
-    return [
-        one
-        for info in infos
-        if info is not None and not isinstance(info, FuncStructInfo)
-        for one in walk(info)
-        if type(one) is Var
-    ]
-
-
-def _flat(found: Any) -> list[_Token]:
+def _flat(found: _Tokens) -> list[_Token]:
     if isinstance(found, tuple):
         return [token for one in found for token in _flat(one)]
     return [] if found is None else [found]
 
 
-def _variables(value: Any) -> list[GraphVar]:
+def _variables(value: GraphValue) -> list[GraphVar]:
     if isinstance(value, Constant):
         return []
     return [one for one in (value,) if isinstance(one, GraphVar)]
 
 
-def _blocks(expr: Any) -> Iterator[BindingBlock]:
+def _blocks(expr: SeqExpr) -> Iterator[BindingBlock]:
     """All blocks of a sequence, parts of one that a condition separates as well."""
     for block in expr.blocks:
-        part: list[Any] = []
+        part: list[Binding] = []
         for one in block.bindings:
             if isinstance(one.value, If):
                 yield BindingBlock(tuple(part))
                 part = []
-                yield from _blocks(one.value.true_branch)
-                yield from _blocks(one.value.false_branch)
+                for branch in one.value.branches:
+                    yield from _blocks(branch)
             elif isinstance(one.value, SeqExpr):
                 yield from _blocks(one.value)
             else:
@@ -406,10 +404,10 @@ class _Stored(PyExprMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding; of an allocation, a tensor in a storage."""
         token = self._plan.get(id(binding.value))
-        if token is None or token.storage is None:
+        call = binding.value
+        if token is None or token.storage is None or not isinstance(call, GraphCall):
             super().visit_var_binding_(binding)
             return
-        call: Any = binding.value
         shape, dtype, device, scope = call.args
         storage = token.storage
         var = self._storages.get(id(storage))

@@ -12,16 +12,18 @@ operators, and where it leaves the dataflow block.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from te_sched.ir.graph import (
+    BindingBlock,
     Constant,
     DataflowBlock,
     DataflowVar,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     OpAttrs,
     SeqExpr,
@@ -33,7 +35,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import walk
 from te_sched.relax import op
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_sequence
 from te_sched.relax.operators.registry import ALWAYS
 from te_sched.relax.transform.base import FunctionPass
 
@@ -74,8 +76,10 @@ class _Mixed(PyExprMutator):
     def __init__(self, out_dtype: str, names: frozenset[str]) -> None:
         super().__init__()
         self._out_dtype, self._names = out_dtype, names
-        self._half: dict[Any, Any] = {}  # variables and constants, and their values in float16
-        self._full: dict[GraphVar, Any] = {}  # those of the dtypes as they are written
+        self._half: dict[
+            GraphValue, GraphExpr
+        ] = {}  # variables and constants, and their values in float16
+        self._full: dict[GraphVar, GraphExpr] = {}  # those of the dtypes as they are written
         self._only_half: set[GraphVar] = set()  # variables that are defined in float16
 
     def function(self, func: GraphFunction) -> GraphFunction:
@@ -87,12 +91,11 @@ class _Mixed(PyExprMutator):
                 self.set_var_remap(param, new)
                 self._half[param] = new
                 self._only_half.add(param)
-        found: GraphFunction = self.visit_expr(func)
-        return found
+        return self.visit_expr(func)
 
     # Values
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """A use of a variable, with the dtype as it is written."""
         if op not in self._only_half:
             return super().visit_var_(op)
@@ -102,7 +105,7 @@ class _Mixed(PyExprMutator):
 
     visit_dataflow_var_ = visit_var_
 
-    def _converted(self, value: Any, info: StructInfo) -> Any:
+    def _converted(self, value: GraphExpr, info: StructInfo) -> GraphExpr:
         """A value with the dtypes of a struct info."""
         known = _known(value)
         if isinstance(info, TupleStructInfo) and isinstance(known, TupleStructInfo):
@@ -117,7 +120,7 @@ class _Mixed(PyExprMutator):
             return self.builder_.emit(op.astype(value, info.dtype))
         return value
 
-    def _in_half(self, value: Any) -> Any:
+    def _in_half(self, value: GraphExpr) -> GraphExpr:
         """A value with float16 instead of float32."""
         if isinstance(value, Tuple):
             return Tuple(tuple([self._in_half(one) for one in value.fields]))
@@ -128,7 +131,7 @@ class _Mixed(PyExprMutator):
         self._half[value] = self.builder_.emit(op.astype(self.visit_expr(value), _HALF))
         return self._half[value]
 
-    def _is_available(self, value: Any) -> bool:
+    def _is_available(self, value: GraphExpr) -> bool:
         """Whether a tensor is in float16 already, or a constant that float16 can hold."""
         if isinstance(value, Tuple):
             return all(self._is_available(one) for one in value.fields)
@@ -138,15 +141,15 @@ class _Mixed(PyExprMutator):
 
     # Blocks and bindings
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The blocks of a function or branch; conversions in it are not visible after it."""
         half, full = dict(self._half), dict(self._full)
         try:
-            return super().visit_seq_expr_(op)
+            return map_sequence(self, op)
         finally:
             self._half, self._full = half, full
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block; what is used in float16 only, and comes from outside, is converted first."""
         self.builder_._begin_dataflow_block()
         half, full = dict(self._half), dict(self._full)
@@ -176,7 +179,7 @@ class _Mixed(PyExprMutator):
             return
         self._bind(binding, self.builder_.normalize(new))
 
-    def _in_half_if_possible(self, value: Any) -> Any:
+    def _in_half_if_possible(self, value: GraphValue) -> GraphExpr | None:
         """The value in float16; None if it is not computed there."""
         if isinstance(value, GraphCall) and isinstance(value.op, Op):
             return self._call(value)
@@ -211,7 +214,7 @@ class _Mixed(PyExprMutator):
             attrs = OpAttrs({**attrs, "out_dtype": self._out_dtype})
         return GraphCall(call.op, tuple(args), attrs, call.sinfo_args)
 
-    def _bind(self, binding: VarBinding, value: Any) -> None:
+    def _bind(self, binding: VarBinding, value: GraphValue) -> None:
         var, info = binding.var, _known(value)
         is_inner = isinstance(var, DataflowVar)
         if info == var.struct_info_ and not (is_inner and _has_full(info)):
@@ -228,15 +231,15 @@ class _Mixed(PyExprMutator):
         self._half[var] = new
         self._only_half.add(var)
 
-    def _last_conversion(self, value: Any, info: StructInfo) -> Any:
+    def _last_conversion(self, value: GraphExpr, info: StructInfo) -> GraphExpr:
         """The value of a variable that leaves the block."""
         if isinstance(info, TensorStructInfo):
             return self.builder_.normalize(op.astype(value, info.dtype))
         return self.builder_.normalize(self._converted(value, info))
 
 
-def _known(value: Any) -> Any:
-    return getattr(value, "struct_info_", None)
+def _known(value: GraphValue) -> StructInfo | None:
+    return value.struct_info_
 
 
 def _of_dtype(info: TensorStructInfo, dtype: str) -> TensorStructInfo:
@@ -244,28 +247,24 @@ def _of_dtype(info: TensorStructInfo, dtype: str) -> TensorStructInfo:
     return TensorStructInfo(info.shape, dtype, info.vdevice, ndim)
 
 
-def _is_full_info(info: Any) -> bool:
+def _is_full_info(info: StructInfo | None) -> bool:
     return isinstance(info, TensorStructInfo) and info.dtype == _FULL
 
 
-def _is_full(value: Any) -> bool:
+def _is_full(value: GraphValue) -> bool:
     return _is_full_info(_known(value))
 
 
-def _is_tensor(info: Any) -> bool:
+def _is_tensor(info: StructInfo | None) -> bool:
     if isinstance(info, TupleStructInfo):
         return bool(info.fields) and all(_is_tensor(one) for one in info.fields)
     return isinstance(info, TensorStructInfo)
 
 
-def _has_full(info: Any) -> bool:
+def _has_full(info: StructInfo | None) -> bool:
     if isinstance(info, TupleStructInfo):
         return any(_has_full(one) for one in info.fields)
     return _is_full_info(info)
-
-
-def _is_operator(value: Any) -> bool:
-    return isinstance(value, GraphCall) and isinstance(value.op, Op)
 
 
 def _used_in_half_only(block: DataflowBlock) -> list[GraphVar]:
@@ -273,8 +272,9 @@ def _used_in_half_only(block: DataflowBlock) -> list[GraphVar]:
     inside = {one.var for one in block.bindings}
     found: dict[GraphVar, bool] = {}
     for binding in block.bindings:
-        value = binding.value  # type: ignore[attr-defined]
-        policy = value.op.get_attr("TMixedPrecisionPolicy") if _is_operator(value) else None
+        value = binding.value
+        op = value.op if isinstance(value, GraphCall) else None
+        policy = op.get_attr("TMixedPrecisionPolicy") if isinstance(op, Op) else None
         for one in walk(value):
             if isinstance(one, GraphVar) and one not in inside and _is_full(one):
                 found[one] = found.get(one, True) and policy == ALWAYS

@@ -21,8 +21,7 @@ class ToNonDataflow(FunctionPass):
     """
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Ordinary().visit_expr(func)
-        return new
+        return _Ordinary().visit_expr(func)
 
 
 class _Ordinary(PyExprMutator):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.errors import GraphError
 from te_sched.ir.expr import Var
@@ -12,6 +11,7 @@ from te_sched.ir.graph import (
     Binding,
     BindingBlock,
     DataflowBlock,
+    GraphExpr,
     GraphFunction,
     GraphVar,
     MatchCast,
@@ -67,8 +67,10 @@ class TopologicalSort(FunctionPass):
                 )
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
-        found: GraphFunction = _Sorter(func, self.order, self.direction).visit_expr(func)
-        return found
+        return _Sorter(func, self.order, self.direction).visit_expr(func)
+
+
+_Variable = GraphVar | Var  # of the graph, or of sizes
 
 
 class _Sorter(PyExprMutator):
@@ -76,12 +78,12 @@ class _Sorter(PyExprMutator):
         super().__init__()
         self._is_deep = order == "depth-first"
         self._from_inputs = direction == "from-inputs"
-        self._inputs: list[Any] = all_vars(func)  # in their order in the function
+        self._inputs = all_vars(func)  # in their order in the function
         self._later: list[GraphVar] = []  # the variables that later blocks use
         self._results: list[GraphVar] = []  # the variables in the result
         self._before: list[Binding] = []  # the bindings of earlier blocks
 
-    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+    def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The sequence with sorted blocks."""
         blocks: list[BindingBlock] = []
         for place, block in enumerate(op.blocks):
@@ -123,29 +125,29 @@ class _Graph:
             if one not in own and one.struct_info_ is not None
             for size in tir_vars_in_struct_info(one.struct_info_)
         }
-        defined: dict[Any, Binding] = {}
+        defined: dict[_Variable, Binding] = {}
         for one in self._bindings:
             for value in _defined_by(one):
                 if value not in given:
                     defined[value] = one
         self._defined = defined
         self._used = {id(one): _used_by(one, defined) for one in self._bindings}
-        self._users: dict[Any, list[Binding]] = {}
+        self._users: dict[_Variable, list[Binding]] = {}
         for one in self._bindings:
             for value in self._used[id(one)]:
                 self._users.setdefault(value, []).append(one)
 
-    def without_inputs(self) -> list[Any]:
+    def without_inputs(self) -> list[Binding]:
         """The bindings that use no variable."""
         return [one for one in self._bindings if not self._used[id(one)]]
 
-    def search(self, roots: list[Any], is_deep: bool) -> list[Binding]:
+    def search(self, roots: list[_Variable | Binding], is_deep: bool) -> list[Binding]:
         """The bindings as they are found from values, each after all that it uses."""
         found: list[Binding] = []
         waiting = deque(
-            [one for one in roots if one not in self._defined or isinstance(one, Binding)]
+            [one for one in roots if isinstance(one, Binding) or one not in self._defined]
         )
-        known: set[Any] = set()
+        known: set[_Variable] = set()
         while waiting:
             new = self._ready(waiting.popleft(), known, found)
             if is_deep:
@@ -154,7 +156,9 @@ class _Graph:
                 waiting.extend(new)
         return found
 
-    def _ready(self, node: Any, known: set[Any], found: list[Binding]) -> list[Any]:
+    def _ready(
+        self, node: _Variable | Binding, known: set[_Variable], found: list[Binding]
+    ) -> list[Binding]:
         """Mark a value or binding as found; the bindings that may follow it."""
         if isinstance(node, Binding):
             if any(node is one for one in found) or not known.issuperset(self._used[id(node)]):
@@ -181,17 +185,20 @@ class _Graph:
         later : the variables that the blocks after this one use.
         results : the variables that are the result.
         """
-        users = {value: list(found) for value, found in self._users.items()}
-        after: list[Any] = [_Later(later), _Later(results)]
+        users: dict[_Variable, list[Binding | _Later]] = {
+            value: [*bindings] for value, bindings in self._users.items()
+        }
+        after = [_Later(later), _Later(results)]
         for one in after:
             for value in one.used:
                 users.setdefault(value, []).append(one)
         unused = [
             one for one in self._bindings if not any(value in users for value in _defined_by(one))
         ]
-        first = [*unused, *after] if is_deep else [after[1], *unused, after[0]]
-        waiting: deque[Any] = deque(first)
-        found: list[Any] = []
+        waiting: deque[Binding | _Later] = deque(
+            [*unused, *after] if is_deep else [after[1], *unused, after[0]]
+        )
+        found: list[Binding | _Later] = []
 
         def is_free(node: Binding) -> bool:
             """Whether all that uses a binding is found."""
@@ -216,14 +223,14 @@ class _Later:
     used: list[GraphVar]
 
 
-def _defined_by(binding: Binding) -> list[Any]:
-    sizes: list[Any] = []
+def _defined_by(binding: Binding) -> list[_Variable]:
+    sizes: list[Var] = []
     if isinstance(binding, MatchCast):
         sizes = definable_tir_vars_in_struct_info(binding.struct_info)
     return [binding.var, *sizes]
 
 
-def _used_by(binding: Any, defined: dict[Any, Binding]) -> list[Any]:
+def _used_by(binding: Binding, defined: dict[_Variable, Binding]) -> list[_Variable]:
     """The variables that a binding uses, and the variables of sizes that the block defines."""
     sizes: list[Var] = []
     for one in used_symbolic_vars(BindingBlock((binding,))):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from te_sched.ir.graph import GraphFunction, GraphVar
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import StructInfo
 from te_sched.passes import ModulePass
 from te_sched.relax.expr_functor import PyExprMutator
@@ -30,7 +29,7 @@ class UpdateParamStructInfo(ModulePass):
         self.sinfo_func = sinfo_func
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
-        changed: dict[str, Any] = {}
+        changed: dict[str, BaseFunc] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = _Updater(func, self.sinfo_func).visit_expr(func)
@@ -40,7 +39,9 @@ class UpdateParamStructInfo(ModulePass):
 
 
 class _Updater(PyExprMutator):
-    def __init__(self, func: GraphFunction, choose: Callable[[GraphVar], Any]) -> None:
+    def __init__(
+        self, func: GraphFunction, choose: Callable[[GraphVar], StructInfo | None]
+    ) -> None:
         super().__init__()
         for param in func.params:
             info = choose(param)

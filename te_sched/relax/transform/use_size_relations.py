@@ -18,7 +18,8 @@ from te_sched.ir.graph import BindingBlock, GraphFunction, MatchCast, SeqExpr
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace, substitute
 from te_sched.relax.binding import bind_symbolic_vars
-from te_sched.relax.size_relations import SizeRelation, relations_of, variables_in
+from te_sched.relax.core.sizes import variables_in
+from te_sched.relax.size_relations import SizeRelation, relations_of
 
 
 def use_size_relations(mod: IRModule) -> IRModule:

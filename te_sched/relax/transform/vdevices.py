@@ -8,14 +8,18 @@ Where the argument of a hint is elsewhere, the hint becomes `R.to_vdevice`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypeVar
 
 from te_sched.errors import GraphError, counted
 from te_sched.ir.graph import (
+    Binding,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     If,
+    OpAttrs,
     SeqExpr,
     Tuple,
     TupleGetItem,
@@ -28,12 +32,14 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of, nodes_of
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.op import to_vdevice
 from te_sched.runtime.device import device
 
 _Path = tuple[int, ...]  # of an element of nested tuples
 _Place = tuple[GraphVar, _Path]
+_Device = VDevice | None
+_Info = TypeVar("_Info", bound=StructInfo | None)
 
 
 class UpdateVDevice(ModulePass):
@@ -64,7 +70,7 @@ class UpdateVDevice(ModulePass):
             )
         old, known[self.index] = known[self.index], self.new_vdevice
 
-        def exchanged(given: Any) -> Any:
+        def exchanged(given: _Device) -> _Device:
             return self.new_vdevice if _are_equal(given, old) else given
 
         infos = {**mod.global_infos, "vdevice": tuple(known)}
@@ -104,11 +110,13 @@ class RealizeVDevice(ModulePass):
         return replace(mod, functions=functions)
 
 
-def _are_equal(a: Any, b: Any) -> bool:
+def _are_equal(a: _Device, b: _Device) -> bool:
     return a is b or (a is not None and b is not None and structural_equal(a, b))
 
 
-def _map_devices(info: Any, map_device: Callable[[Any, _Path], Any], path: _Path = ()) -> Any:
+def _map_devices(
+    info: _Info, map_device: Callable[[_Device, _Path], _Device], path: _Path = ()
+) -> _Info:
     """A struct info with other devices of its tensors; itself if none changes."""
     if isinstance(info, TensorStructInfo):
         new = map_device(info.vdevice, path)
@@ -116,14 +124,14 @@ def _map_devices(info: Any, map_device: Callable[[Any, _Path], Any], path: _Path
     if isinstance(info, TupleStructInfo):
         fields = [_map_devices(one, map_device, (*path, at)) for at, one in enumerate(info.fields)]
         is_same = all(one is other for one, other in zip(fields, info.fields, strict=True))
-        return info if is_same else TupleStructInfo(tuple(fields))
+        return info if is_same else replace(info, fields=tuple(fields))
     return info
 
 
 class _Exchange(PyExprMutator):
     """Maps the devices of all values."""
 
-    def __init__(self, map_device: Callable[[Any], Any]) -> None:
+    def __init__(self, map_device: Callable[[_Device], _Device]) -> None:
         super().__init__()
         self._map = map_device
 
@@ -133,9 +141,9 @@ class _Exchange(PyExprMutator):
         found: StructInfo = _map_devices(new, lambda old, path: self._map(old))
         return found
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call; `to_vdevice` goes to the other device."""
-        call: Any = super().visit_call_(op)
+        call = map_call(self, op)
         old = getattr(call.attrs, "dst_vdevice", None)
         if call.op != "relax.to_vdevice" or self._map(old) is old:
             return call
@@ -150,7 +158,7 @@ class _Devices:
         self._parents: dict[_Place, _Place] = {}
         self._known: dict[_Place, VDevice] = {}
         self.hints: dict[GraphVar, VDevice] = {}
-        hinted: list[tuple[GraphVar, Any]] = []
+        hinted: list[tuple[GraphVar, GraphValue]] = []
         for one in _functions_in(func):
             self._function(one)
             for binding in bindings_of(one):
@@ -190,10 +198,10 @@ class _Devices:
                 "copy one with relax.op.to_vdevice(value, device)",
             )
 
-    def _declared(self, var: GraphVar, info: Any) -> None:
+    def _declared(self, var: GraphVar, info: StructInfo | None) -> None:
         """What a struct info says of the devices of a variable."""
 
-        def note(where: Any, path: _Path) -> Any:
+        def note(where: _Device, path: _Path) -> _Device:
             if where is not None:
                 self._place((var, path), where)
             return where
@@ -203,18 +211,18 @@ class _Devices:
     def _function(self, func: GraphFunction) -> None:
         for param in func.params:
             self._declared(param, param.struct_info_)
-        body: Any = func.body
+        body = func.body
         if isinstance(body, SeqExpr):
             self._of_value(body.body, func.ret_struct_info)
 
-    def _of_value(self, value: Any, info: Any) -> None:
+    def _of_value(self, value: GraphValue, info: StructInfo | None) -> None:
         if isinstance(value, Tuple) and isinstance(info, TupleStructInfo):
             for one, part in zip(value.fields, info.fields, strict=True):
                 self._of_value(one, part)
         elif isinstance(value, GraphVar):
             self._declared(value, info)
 
-    def _binding(self, binding: Any, hinted: list[tuple[GraphVar, Any]]) -> None:
+    def _binding(self, binding: Binding, hinted: list[tuple[GraphVar, GraphValue]]) -> None:
         var, value = binding.var, binding.value
         self._declared(var, var.struct_info_)
         if not isinstance(binding, VarBinding) or isinstance(value, GraphVar):
@@ -223,13 +231,13 @@ class _Devices:
             for at, one in enumerate(value.fields):
                 self._same(var, (at,), one)
         elif isinstance(value, TupleGetItem):
-            source: Any = value.tuple_value
+            source = value.tuple_value
             if isinstance(source, GraphVar):
                 for place in _places(var):
                     self._join(place, (source, (value.index, *place[1])))
         elif isinstance(value, If):
-            for branch in (value.true_branch, value.false_branch):
-                self._same(var, (), branch.body)  # type: ignore[attr-defined]
+            for branch in value.branches:
+                self._same(var, (), branch.body)
         elif isinstance(value, GraphCall) and value.op == "relax.hint_on_device":
             where = self.hints[var] = self._device(value.attrs)
             self._place((var, ()), where)
@@ -241,12 +249,12 @@ class _Devices:
         for one in places[1:]:
             self._join(places[0], one)
 
-    def _same(self, var: GraphVar, path: _Path, value: Any) -> None:
+    def _same(self, var: GraphVar, path: _Path, value: GraphValue) -> None:
         """A value, or an element of it, is another one."""
         for other, inner in _places(value):
             self._join((var, (*path, *inner)), (other, inner))
 
-    def _device(self, hint: Any) -> VDevice:
+    def _device(self, hint: OpAttrs) -> VDevice:
         """The device of the module that a hint means."""
         for one in self._module_devices:
             if _number(one) == (hint.dev_type, hint.dev_id):
@@ -272,7 +280,7 @@ def _is_on_one_device(call: GraphCall) -> bool:
     return isinstance(call.op, Op) and call.op not in others
 
 
-def _places(value: Any) -> Iterator[_Place]:
+def _places(value: GraphValue) -> Iterator[_Place]:
     """The tensors of a variable, or of the variables of a tuple."""
     if isinstance(value, Tuple):
         for one in value.fields:
@@ -304,12 +312,12 @@ class _Placed(PyExprMutator):
 
     visit_dataflow_var_def_ = visit_var_def_
 
-    def _placed(self, var: GraphVar, info: Any) -> Any:
+    def _placed(self, var: GraphVar, info: _Info) -> _Info:
         return _map_devices(info, lambda old, path: self._devices.of((var, path)) or old)
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding; a hint is a copy to another device, or nothing."""
-        value: Any = binding.value
+        value = binding.value
         if isinstance(value, GraphCall) and value.op == "relax.hint_on_device":
             self._hint(binding, value)
             return
@@ -322,7 +330,7 @@ class _Placed(PyExprMutator):
         super().visit_var_binding_(binding)
 
     def _hint(self, binding: VarBinding, value: GraphCall) -> None:
-        source: Any = self.visit_expr(value.args[0])
+        source = self.visit_expr(value.args[0])
         where = self._devices.hints[binding.var]
         info = source.struct_info_
         is_there = isinstance(info, TensorStructInfo) and _are_equal(info.vdevice, where)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError
@@ -30,9 +29,12 @@ from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.graph import (
     DataTypeImm,
     GraphCall,
+    GraphExpr,
     GraphFunction,
     GraphString,
+    GraphValue,
     GraphVar,
+    If,
     MatchCast,
     PrimValue,
     SeqExpr,
@@ -40,7 +42,7 @@ from te_sched.ir.graph import (
     TupleGetItem,
     update_struct_info,
 )
-from te_sched.ir.stmt import BufferStore, GlobalVar, IRModule, PrimFunc, SeqStmt
+from te_sched.ir.stmt import BaseFunc, BufferStore, GlobalVar, IRModule, PrimFunc, SeqStmt
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
@@ -55,11 +57,12 @@ from te_sched.ir.struct_info import (
 from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.sizes import bound_sizes, own_variables, sizes_of, variables_in
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.operators.calls import call_builtin_with_ctx, call_packed, null_value
 from te_sched.relax.operators.inference import as_number
-from te_sched.relax.size_relations import SizeRelation, relations_of, variables_in
-from te_sched.relax.struct_info import BaseCheckResult, bound_sizes, struct_info_base_check
+from te_sched.relax.size_relations import SizeRelation, relations_of
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 from te_sched.relax.vm.builtins import MakeShapeCode, MatchShapeCode
 
 _NOTHING = TupleStructInfo(())
@@ -84,10 +87,10 @@ class VMShapeLower(ModulePass):
     def __init__(self, *, emit_err_ctx: bool = True) -> None:
         self.emit_err_ctx = emit_err_ctx
 
-    def transform_module(self, mod: IRModule, *_: object) -> dict[str, Any]:
+    def transform_module(self, mod: IRModule, *_: object) -> dict[str, BaseFunc]:
         builder = BlockBuilder(mod)
-        functions: dict[str, Any] = {}
-        graphs: dict[str, Any] = {}
+        functions: dict[str, BaseFunc] = {}
+        graphs: dict[str, BaseFunc] = {}
         for name, func in mod.functions.items():
             if not isinstance(func, GraphFunction):
                 functions[name] = func
@@ -106,10 +109,13 @@ class VMShapeLower(ModulePass):
 class _Match:
     """A value whose sizes are checked or stored."""
 
-    value: Any
+    value: GraphValue
     sizes: Sequence[Expr]
     context: str
     is_number: bool = False
+
+
+_Key = tuple[str, tuple[int, ...]]  # the text of a size, and its variables
 
 
 class _Slots(PyExprVisitor):
@@ -117,7 +123,7 @@ class _Slots(PyExprVisitor):
 
     def __init__(self) -> None:
         self.expressions: list[Expr] = []
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[_Key, int] = {}
 
     def of(self, size: Expr) -> int:
         """The slot of a size."""
@@ -130,18 +136,16 @@ class _Slots(PyExprVisitor):
             self._numbers[key] = len(self.expressions)
             self.expressions.append(size)
 
-    def add_info(self, info: Any) -> None:
+    def add_info(self, info: StructInfo | None) -> None:
         """The sizes in a struct info."""
         if isinstance(info, TupleStructInfo):
             for one in info.fields:
                 self.add_info(one)
-        elif isinstance(info, PrimStructInfo) and info.value is not None:
-            self.add(info.value)
         else:
-            for size in _sizes_of(info) or ():
+            for size in sizes_of(info) or ():
                 self.add(size)
 
-    def visit_prim_expr(self, expr: Any) -> None:
+    def visit_prim_expr(self, expr: Expr) -> None:
         """A size or number of the function."""
         if isinstance(expr, Expr) and _is_integral(expr):
             self.add(expr)
@@ -205,21 +209,15 @@ def _is_integral(expr: Expr) -> bool:
     return expr.dtype == "int64"
 
 
-def _key(size: Expr) -> Any:
-    return str(size), tuple([id(one) for one in walk(size) if type(one) is Var])
-
-
-def _sizes_of(info: Any) -> tuple[Expr, ...] | None:
-    if isinstance(info, TensorStructInfo):
-        return info.shape.values if isinstance(info.shape, ShapeExpr) else None
-    return info.values if isinstance(info, ShapeStructInfo) else None
+def _key(size: Expr) -> _Key:
+    return str(size), tuple([id(var) for var in variables_in(size)])
 
 
 class _ShapeComputations(PyExprMutator):
     """Lowers one function; `computed` are the functions of loops that it needs."""
 
     def __init__(
-        self, name: str, func: GraphFunction, others: dict[str, Any], is_explained: bool
+        self, name: str, func: GraphFunction, others: dict[str, BaseFunc], is_explained: bool
     ) -> None:
         super().__init__()
         self._name, self._func, self._is_explained = name, func, is_explained
@@ -278,7 +276,7 @@ class _ShapeComputations(PyExprMutator):
         matches: list[_Match] = []
         for number, param in enumerate(func.params):
             info = param.struct_info
-            if number >= count and not _variables(info):
+            if number >= count and not own_variables(info):
                 continue
             context = self._context(
                 f"fn={self._name}, loc=param[{number}], param={param.name_hint}, annotation={info}"
@@ -286,7 +284,7 @@ class _ShapeComputations(PyExprMutator):
             self._check(param, info, context, matches, True, number >= count)
         self._match(matches)
 
-    def _check_result(self, body: Any) -> None:
+    def _check_result(self, body: GraphValue) -> None:
         wanted = self._func.ret_struct_info
         if wanted is None:
             return
@@ -300,7 +298,7 @@ class _ShapeComputations(PyExprMutator):
 
     def _check(
         self,
-        value: Any,
+        value: GraphValue,
         info: StructInfo,
         context: str,
         matches: list[_Match],
@@ -325,7 +323,7 @@ class _ShapeComputations(PyExprMutator):
                 self._run("check_prim_value_info", value, DataTypeImm(info.dtype), context)
             if info.value is not None:
                 matches.append(_Match(value, [info.value], context, True))
-        elif isinstance(info, TupleStructInfo):
+        elif isinstance(info, TupleStructInfo) and isinstance(value, GraphExpr):
             self._check_tuple(value, info, context, matches, is_forced, only_symbolic)
         elif isinstance(info, FuncStructInfo) and (
             is_forced or not isinstance(known, FuncStructInfo)
@@ -334,7 +332,7 @@ class _ShapeComputations(PyExprMutator):
 
     def _check_tuple(
         self,
-        value: Any,
+        value: GraphExpr,
         info: TupleStructInfo,
         context: str,
         matches: list[_Match],
@@ -342,39 +340,39 @@ class _ShapeComputations(PyExprMutator):
         only_symbolic: bool,
     ) -> None:
         known = value.struct_info
-        is_tuple, is_written = isinstance(known, TupleStructInfo), isinstance(value, Tuple)
-        if is_forced or not (is_tuple and len(known.fields) == len(info.fields)):
+        elements = known.fields if isinstance(known, TupleStructInfo) else None
+        if is_forced or elements is None or len(elements) != len(info.fields):
             self._run("check_tuple_info", value, as_number(len(info.fields)), context)
         for number, field in enumerate(info.fields):
-            if isinstance(field, ObjectStructInfo) or (only_symbolic and not _variables(field)):
+            if isinstance(field, ObjectStructInfo) or (only_symbolic and not own_variables(field)):
                 continue
-            if not is_forced and is_tuple and _is_equal(field, known.fields[number]):
+            if not is_forced and elements and _is_equal(field, elements[number]):
                 continue
-            item: Any = TupleGetItem(value, number)
-            if not is_tuple:
+            item: GraphExpr = TupleGetItem(value, number)
+            if elements is None:
                 item = call_packed(
                     "vm.builtin.tuple_getitem",
                     value,
                     as_number(number),
                     sinfo_args=ObjectStructInfo(),
                 )
-            element = value.fields[number] if is_written else self.builder_.emit(item)
+            element = value.fields[number] if isinstance(value, Tuple) else self.builder_.emit(item)
             self._check(element, field, context, matches, is_forced, only_symbolic)
 
     def _will_match(
         self,
-        value: Any,
-        info: Any,
+        value: GraphValue,
+        info: StructInfo,
         known: StructInfo,
         context: str,
         matches: list[_Match],
         is_forced: bool,
     ) -> None:
-        sizes = _sizes_of(info)
+        sizes = sizes_of(info)
         if sizes is None:
             return
         if not is_forced:
-            others = _sizes_of(known)
+            others = sizes_of(known)
             if others is not None and len(others) == len(sizes):
                 pairs = list(zip(sizes, others, strict=True))
                 if all(self._is_known(a) and self._proves(a, b) for a, b in pairs):
@@ -404,7 +402,7 @@ class _ShapeComputations(PyExprMutator):
             failures = as_number(self._slots.of(group.failures))
             self._run("check_sizes", self._heap, failures, self._name, *parts)
 
-    def _described(self, relation: SizeRelation) -> list[Any]:
+    def _described(self, relation: SizeRelation) -> list[GraphExpr | str]:
         """What the error of a relation says: its kind, the values and texts of both sizes."""
         sides = relation.size, relation.other
         values = [one for side in sides for one in self._source(side)]
@@ -412,7 +410,7 @@ class _ShapeComputations(PyExprMutator):
 
     def _emit_match(self, match: _Match) -> bool:
         """Emit a match; whether all of its sizes were known or are now."""
-        pairs: list[Any] = []
+        pairs: list[int] = []
         is_complete = True
         for size in match.sizes:
             if isinstance(size, IntImm):
@@ -436,7 +434,7 @@ class _ShapeComputations(PyExprMutator):
             self._run("match_shape", match.value, self._heap, count, *numbers, match.context)
         return is_complete
 
-    def _run(self, name: str, *args: Any) -> None:
+    def _run(self, name: str, *args: GraphValue | str) -> None:
         given = [GraphString(one) if isinstance(one, str) else one for one in args]
         call = call_packed(f"vm.builtin.{name}", *given, sinfo_args=_NOTHING)
         self.builder_.emit(call, "_")
@@ -497,7 +495,7 @@ class _ShapeComputations(PyExprMutator):
 
     # Sizes in the function
 
-    def visit_shape_expr_(self, op: ShapeExpr) -> Any:
+    def visit_shape_expr_(self, op: ShapeExpr) -> GraphExpr:
         """A shape that is made of values of the heap."""
         if all(isinstance(one, IntImm) for one in op.values):
             return op
@@ -506,7 +504,7 @@ class _ShapeComputations(PyExprMutator):
         count = as_number(len(op.values))
         return call_packed("vm.builtin.make_shape", self._heap, count, *pairs, sinfo_args=info)
 
-    def visit_prim_value_(self, op: PrimValue) -> Any:
+    def visit_prim_value_(self, op: PrimValue) -> GraphExpr:
         """A number that is a value of the heap."""
         if not _is_integral(op.value) or isinstance(op.value, IntImm):
             return op
@@ -515,7 +513,7 @@ class _ShapeComputations(PyExprMutator):
             "vm.builtin.make_prim_value", self._heap, *self._source(op.value), sinfo_args=info
         )
 
-    def _source(self, size: Expr) -> list[Any]:
+    def _source(self, size: Expr) -> list[PrimValue]:
         if isinstance(size, IntImm):
             return [as_number(int(MakeShapeCode.USE_IMM)), as_number(size.value)]
         slot = self._slots.of(size)
@@ -537,25 +535,21 @@ class _ShapeComputations(PyExprMutator):
         var = self.visit_var_def(binding.var)
         self.builder_.emit_normalized(MatchCast(var, value, binding.struct_info))
 
-    def visit_if_(self, op: Any) -> Any:
+    def visit_if_(self, op: If) -> GraphExpr:
         """Both branches; what one of them matches is not known after it."""
         known = set(self._known)
         new = super().visit_if_(op)
         self._known = known
         return new
 
-    def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:
+    def visit_with_new_scope(
+        self, expr: GraphExpr, params: Sequence[GraphVar] | None = None
+    ) -> SeqExpr:
         """A branch: it knows what was known before."""
         known = set(self._known)
         new = super().visit_with_new_scope(expr, params)
         self._known = known
         return new
-
-
-def _variables(info: Any) -> list[Var]:
-    if isinstance(info, FuncStructInfo):
-        return []
-    return [one for one in walk(info) if type(one) is Var]
 
 
 def _implies_tensor(known: StructInfo, info: TensorStructInfo) -> bool:

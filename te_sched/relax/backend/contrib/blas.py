@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Expr, Var
 from te_sched.relax.backend.contrib.conditions import (
     are_equal,
     batch_of,
@@ -61,7 +60,7 @@ def is_product_of_batches(context: PatternCheckContext, dtypes: Collection[str])
     return constant(left[-1]) is not None and _are_batches(batch_of(left), batch_of(right))
 
 
-def _are_batches(left: Any, right: Any) -> bool:
+def _are_batches(left: Expr, right: Expr) -> bool:
     """Whether numbers of matrices fit; a number that is not known is checked when it runs."""
     is_open = isinstance(left, Var) or isinstance(right, Var)
     return constant(right) == 1 or is_open or are_equal(left, right)

@@ -6,6 +6,9 @@ module = relax.transform.FuseOpsByPattern(patterns, annotate_codegen=True)(modul
 
 from __future__ import annotations
 
+import numpy as np
+
+from te_sched.ir.graph import Constant
 from te_sched.ir.stmt import IRModule
 from te_sched.relax.backend.contrib.blas import is_product_of_batches, matmul_patterns
 from te_sched.relax.backend.contrib.conditions import constant, dtypes_in, sizes_in
@@ -30,15 +33,22 @@ def _check(context: PatternCheckContext) -> bool:
         return False
     (dtype,) = dtypes_in(context, "lhs")
     if dtype == "int8":
-        sizes = [(sizes_in(context, name) or [None])[-1] for name in ("lhs", "rhs")]
-        fit = all((constant(one) or 1) % 4 == 0 for one in sizes)
+        shapes = [sizes_in(context, name) for name in ("lhs", "rhs")]
+        fit = all(shape and (constant(shape[-1]) or 1) % 4 == 0 for shape in shapes)
         return fit and "bias" not in context.annotated_expr
     return True
 
 
+def _array_in(context: PatternCheckContext, name: str) -> np.ndarray:
+    """The data of an annotated part, which is a constant."""
+    constant = context.annotated_expr[name]
+    assert isinstance(constant, Constant)
+    return np.asarray(constant.data.numpy())
+
+
 def _check_dequantize(context: PatternCheckContext) -> bool:
     """Whether one scale without a zero point is all of the dequantization."""
-    scale, zero = [context.annotated_expr[name].data.numpy() for name in ("scale", "zp")]
+    scale, zero = [_array_in(context, name) for name in ("scale", "zp")]
     return _check(context) and scale.ndim == zero.ndim == 0 and zero == 0
 
 

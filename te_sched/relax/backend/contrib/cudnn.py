@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from te_sched.ir.stmt import IRModule
 from te_sched.relax.backend.contrib.conditions import (
+    attrs_in,
     dtypes_in,
     has_leaking_intermediate_variables,
 )
@@ -21,7 +22,7 @@ _LAYOUTS = (("NHWC", "OHWI"), ("NCHW", "OIHW"))
 
 def _check(context: PatternCheckContext) -> bool:
     """Whether cuDNN computes a convolution."""
-    attrs = context.annotated_expr["root"].attrs
+    attrs = attrs_in(context, "root")
     operands = dtypes_in(context, "input", "weight")
     return (
         not has_leaking_intermediate_variables(context)

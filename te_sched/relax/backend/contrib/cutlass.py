@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from te_sched.ir.stmt import IRModule
 from te_sched.relax.backend.contrib.blas import matmul_patterns
 from te_sched.relax.backend.contrib.conditions import (
+    Size,
     are_equal,
+    attrs_in,
     constant,
     dtypes_in,
     has_leaking_intermediate_variables,
@@ -22,7 +23,7 @@ from te_sched.relax.backend.patterns import (
     make_fused_bias_activation_pattern,
     make_residual_block_pattern,
 )
-from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.core.sizes import sizes_of
 from te_sched.relax.transform.fuse_ops_by_pattern import (
     FuseOpsByPattern,
     FusionPattern,
@@ -39,7 +40,7 @@ _CONV2D = (
 
 
 @checked
-def is_shape_valid_for_cutlass_matmul(lhs_shape: Sequence[Any], rhs_shape: Sequence[Any]) -> bool:
+def is_shape_valid_for_cutlass_matmul(lhs_shape: Sequence[Size], rhs_shape: Sequence[Size]) -> bool:
     """Whether CUTLASS multiplies matrices of these shapes: one of them on one side, or as many on
     both.
 
@@ -56,7 +57,7 @@ def is_shape_valid_for_cutlass_matmul(lhs_shape: Sequence[Any], rhs_shape: Seque
     return len(first) == len(second) and all(map(are_equal, first, second))
 
 
-def _batches_of(shape: Sequence[Any]) -> list[Any]:
+def _batches_of(shape: Sequence[Size]) -> list[Size]:
     """The axes of batches from the first that is not 1."""
     found = list(shape[:-2])
     while found and constant(found[0]) == 1:
@@ -80,7 +81,7 @@ def _check_matmul(context: PatternCheckContext) -> bool:
 
 def _check_conv2d(context: PatternCheckContext) -> bool:
     """Whether CUTLASS computes a convolution."""
-    attrs = context.annotated_expr["root"].attrs
+    attrs = attrs_in(context, "root")
     left, right = sizes_in(context, "lhs"), sizes_in(context, "rhs")
     return (
         not has_leaking_intermediate_variables(context)

@@ -1,0 +1,1 @@
+"""What all parts of graphs build on: sizes, questions about values, and substitution."""
