@@ -10,7 +10,7 @@ from typing import Any
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Buffer, IterVar, Var
+from te_sched.ir.expr import Buffer, Expr, IterVar, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.structural import symbols
 from te_sched.ir.visitor import ReferenceMapper, replace
@@ -21,13 +21,13 @@ class Renewed(ReferenceMapper):
     """Maps each definition to a new one, with its uses; blocks are copied."""
 
     def __init__(self) -> None:
-        self.values: dict[Var, Var] = {}
+        self.values: dict[Var, Expr] = {}
 
     def define(self, var: Var) -> Var:
         made = self.values[var] = replace(var)
         return made
 
-    def visit_Var(self, node: Var) -> Var:
+    def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
 
     def renewed(self, node: Any) -> Any:

@@ -26,7 +26,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
-from te_sched.ir.expr import ExprLike, IntImm, Node, Var
+from te_sched.ir.expr import ExprLike, IntImm, Var
 from te_sched.ir.graph import (
     INFERENCES,
     Binding,
@@ -59,7 +59,6 @@ from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import (
-    FuncStructInfo,
     GraphExprLike,
     ObjectStructInfo,
     ShapeExpr,
@@ -73,6 +72,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicClass, PublicObject
+from te_sched.relax.core.sizes import own_variables, variables_in
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators.registry import OPERATORS, operator_of
 from te_sched.relax.size_relations import Kind, SizeRelations
@@ -702,7 +702,7 @@ class BlockBuilder(PublicClass, PublicObject):
         if info is None or not own:
             return info
         around = self._scopes[-1] if self._scopes else set()
-        used = {one for one in walk(info) if type(one) is Var}
+        used = set(variables_in(info))
         hidden = own - (around or set())
         return erase_unknown(info, used - hidden) if used & hidden else info
 
@@ -807,18 +807,12 @@ def _parameters(params: Any) -> list[GraphVar]:
     return given
 
 
-def _sizes_in(nodes: Iterable[Node]) -> set[Var]:
+def _sizes_in(nodes: Iterable[GraphVar | MatchCast]) -> set[Var]:
     """The variables in the sizes of parameters, or of matched struct infos."""
     infos = [
-        getattr(one, "struct_info_", None) or getattr(one, "struct_info", None) for one in nodes
+        node.struct_info if isinstance(node, MatchCast) else node.struct_info_ for node in nodes
     ]
-    return {
-        var
-        for info in infos
-        if info is not None and not isinstance(info, FuncStructInfo)
-        for var in walk(info)
-        if type(var) is Var
-    }
+    return {var for info in infos for var in own_variables(info)}
 
 
 def _check_outputs(sequence: SeqExpr) -> None:

@@ -257,7 +257,7 @@ PIPELINES: dict[str, Callable[..., Any]] = {
 _OF_LIBRARY = dict(PIPELINES)
 
 
-def is_of_library(pipeline: Any) -> bool:
+def is_of_library(pipeline: object) -> bool:
     """Whether a pipeline is one of those above, by its name; None is the empty one."""
     if not isinstance(pipeline, str):
         return pipeline is None

@@ -54,6 +54,7 @@ class BaseCheckResult(IntEnum):
     PASS = 3
 
 
+@walks_deeply("compare struct infos", GraphError)
 def struct_info_base_check(
     base: StructInfo, derived: StructInfo, analyzer: Analyzer | None = None
 ) -> BaseCheckResult:
@@ -64,9 +65,12 @@ def struct_info_base_check(
     >>> struct_info_base_check(wide, narrow).name, struct_info_base_check(narrow, wide).name
     ('PASS', 'FAIL_L1')
     """
+    return _base_check(base, derived, analyzer or Analyzer())
+
+
+def _base_check(base: StructInfo, derived: StructInfo, analyzer: Analyzer) -> BaseCheckResult:
     if isinstance(base, ObjectStructInfo):
         return BaseCheckResult.PASS
-    analyzer = analyzer or Analyzer()
     if isinstance(base, TensorStructInfo) and isinstance(derived, TensorStructInfo):
         return _check_tensor(base, derived, analyzer)
     if isinstance(base, ShapeStructInfo) and isinstance(derived, ShapeStructInfo):
@@ -81,7 +85,6 @@ def struct_info_base_check(
     return BaseCheckResult.FAIL_L1 if is_open else BaseCheckResult.FAIL_L0
 
 
-@walks_deeply("compare struct infos", GraphError)
 def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
     """Whether every value of `derived` is one of `base`."""
     return struct_info_base_check(base, derived) is BaseCheckResult.PASS
@@ -140,7 +143,7 @@ def _check_tuple(
     if len(base.fields) != len(given.fields):
         return BaseCheckResult.FAIL_L0
     pairs = zip(base.fields, given.fields, strict=True)
-    found = [struct_info_base_check(one, other, analyzer) for one, other in pairs]
+    found = [_base_check(one, other, analyzer) for one, other in pairs]
     return min(found, default=BaseCheckResult.PASS)
 
 
@@ -150,7 +153,7 @@ def _check_function(
     if base.purity and not given.purity:
         return BaseCheckResult.FAIL_L0
     if base.params is None:
-        return struct_info_base_check(base.ret, given.ret, analyzer)
+        return _base_check(base.ret, given.ret, analyzer)
     if given.params is None:
         return BaseCheckResult.FAIL_L2
     if len(base.params) != len(given.params):
@@ -160,8 +163,8 @@ def _check_function(
         bind_sizes(one, other, values)
     params = [substitute(one, values) for one in given.params]
     pairs = zip(base.params, params, strict=True)  # as TVM: parameters vary with the function
-    found = [struct_info_base_check(one, other, analyzer) for one, other in pairs]
-    result = struct_info_base_check(base.ret, substitute(given.ret, values), analyzer)
+    found = [_base_check(one, other, analyzer) for one, other in pairs]
+    result = _base_check(base.ret, substitute(given.ret, values), analyzer)
     return min([*found, result])
 
 

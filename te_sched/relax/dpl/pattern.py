@@ -42,9 +42,9 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import Attributes, GlobalVar
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import substitute
 from te_sched.nested_copies import DeeplyNested
-from te_sched.relax.core.sizes import are_equal_sizes, as_sizes, sizes_of
+from te_sched.relax.core.sizes import are_equal_sizes, as_sizes, sizes_of, variables_in
 from te_sched.relax.struct_info import is_base_of
 from te_sched.signatures import is_sequence
 
@@ -557,8 +557,8 @@ class StructInfoPattern(_Restricted):
         for one, other in _pairs_of_sizes(self.struct_info, info):
             if type(one) is Var and one not in known:
                 known[one] = FoundValue(other, other)
-        own = {one for one in walk(self.struct_info) if type(one) is Var and one in known}
-        expected = substitute(self.struct_info, {one: known[one].value for one in own})
+        own = {var for var in variables_in(self.struct_info) if var in known}
+        expected = substitute(self.struct_info, {var: known[var].value for var in own})
         if is_base_of(expected, info):
             yield known
 

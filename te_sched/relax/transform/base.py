@@ -86,7 +86,9 @@ class DataflowBlockPass(FunctionPass):
 class _Blocks(PyExprMutator):
     """Maps the dataflow blocks of a function."""
 
-    def __init__(self, transform: Any, mod: IRModule, context: Any, info: PassInfo) -> None:
+    def __init__(
+        self, transform: Callable[..., object], mod: IRModule, context: PassContext, info: PassInfo
+    ) -> None:
         super().__init__()
         self._transform = transform
         self._mod, self._context, self._info = mod, context, info

@@ -33,6 +33,7 @@ from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.sizes import sizes_of
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.calls import call_tir_inplace
 from te_sched.relax.operators.registry import OPERATORS, legalization_of
@@ -274,7 +275,7 @@ def inplace_call(
     rule = legalization_of(call.op)
     scratch = BlockBuilder()
     legal = rule(scratch, call) if rule is not None else None
-    if not isinstance(legal, GraphCall) or str(legal.op) != "relax.call_tir":
+    if not is_call_of(legal, "relax.call_tir"):
         raise GraphError(
             f"{call.op} has no legalization to one function",
             "its result cannot be written over an argument",

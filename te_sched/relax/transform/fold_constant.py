@@ -5,7 +5,7 @@ Calls of functions of blocks are built and run; in dataflow blocks, operators ar
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from te_sched.driver import build
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.ir.graph import (
+    BindingBlock,
     Constant,
     DataflowBlock,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     PrimValue,
     Tuple,
@@ -26,12 +29,13 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.core.sizes import constant_sizes, sizes_of
+from te_sched.relax.core.sizes import as_sizes, constant_sizes, sizes_of
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.operators.registry import find_operator, legalization_of
 from te_sched.relax.transform.base import FunctionPass
@@ -77,8 +81,8 @@ class _Folder(PyExprMutator):
     def __init__(self, mod: IRModule, written: set[GraphVar]) -> None:
         super().__init__()
         self._mod, self._written = mod, written
-        self._built: dict[PrimFunc, Any] = {}  # None: cannot be built
-        self._constants: dict[GraphVar, Any] = {}
+        self._built: dict[PrimFunc, Callable[..., object] | None] = {}  # None: cannot be built
+        self._constants: dict[GraphVar, Constant | ShapeExpr] = {}
         self._is_dataflow = False
 
     def build(self, functions: list[PrimFunc]) -> None:
@@ -100,14 +104,14 @@ class _Folder(PyExprMutator):
             for one in missing:
                 self.build([one])
 
-    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """A block in which operators are computed, too."""
         outer, self._is_dataflow = self._is_dataflow, True
         found = super().visit_dataflow_block_(block)
         self._is_dataflow = outer
         return found
 
-    def visit_var_(self, op: GraphVar) -> Any:
+    def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The constant to which a variable is bound."""
         return self._constants[op] if op in self._constants else super().visit_var_(op)
 
@@ -119,15 +123,14 @@ class _Folder(PyExprMutator):
             self.reemit_binding(binding, self.visit_expr_post_order(binding.value))
             return
         value = self.visit_expr(binding.value)
-        is_shape = isinstance(value, ShapeExpr) and _is_known(value)
-        if is_shape or isinstance(value, Constant):
+        if isinstance(value, ShapeExpr | Constant) and _is_known(value):
             self._constants[binding.var] = value
         else:
             self.reemit_binding(binding, value)
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, or its value."""
-        call: Any = self.visit_expr_post_order(op)
+        call = self.visit_expr_post_order(op)
         if not isinstance(call, GraphCall) or not isinstance(call.op, Op):
             return call
         name = str(call.op)
@@ -141,15 +144,13 @@ class _Folder(PyExprMutator):
         if not self._is_dataflow or not all(map(_is_known, given)) or is_impure_call(call):
             return call
         if name == "relax.tensor_to_shape":
-            values = call.args[0].data.numpy()
-            sizes: Any = [int(one) for one in values]
-            return ShapeExpr(tuple(sizes))
+            return ShapeExpr(as_sizes(map(int, call.args[0].data.numpy())))
         if name == "relax.shape_to_tensor":
             known = [one.value for one in call.args[0].values]
             return Constant(nd.array(np.array(known, "int64")))
         return self._legalized(call) or call
 
-    def _legalized(self, call: GraphCall) -> Any:
+    def _legalized(self, call: GraphCall) -> Constant | None:
         """The value of a call of an operator; None if it is not one call of a function."""
         rule = legalization_of(call.op, is_exact=True)
         if rule is None:
@@ -159,18 +160,19 @@ class _Folder(PyExprMutator):
         with builder.testing_scope():
             found = rule(builder, call)
             is_bound = bool(builder._block().bindings)
-        if not isinstance(found, GraphCall) or str(found.op) != "relax.call_tir" or is_bound:
+        if not is_call_of(found, "relax.call_tir") or is_bound:
             return None
         return self._run(found, builder.get())
 
-    def _run(self, call: GraphCall, mod: IRModule) -> Any:
+    def _run(self, call: GraphCall, mod: IRModule) -> Constant | None:
         """The value of a call of a PrimFunc; None if it is not known before it runs."""
         called = _called(call, mod)
         if called is None or not all(map(_is_array, called[1])):
             return None
         func, fields = called
-        info: Any = call.sinfo_args[0]
+        info = call.sinfo_args[0]
         shape = _static_shape(info)
+        assert isinstance(info, TensorStructInfo)
         if func not in self._built:
             self.build([func])
         run = self._built[func]
@@ -178,7 +180,7 @@ class _Folder(PyExprMutator):
             return None
         result = nd.empty(shape, info.dtype)
         try:
-            run(*[one.data for one in fields], result)
+            run(*[one.data for one in fields if isinstance(one, Constant)], result)
         except TeSchedError:
             return None
         return Constant(result)
@@ -201,9 +203,9 @@ class _ConstantCalls(PyExprVisitor):
         if isinstance(value, Constant) or value in self.known or self._is_taken(value):
             self.known.add(binding.var)
 
-    def _is_taken(self, call: Any) -> bool:
+    def _is_taken(self, call: GraphValue) -> bool:
         """Whether a value is a call that can be computed; its function is taken."""
-        if not isinstance(call, GraphCall) or str(call.op) != "relax.call_tir":
+        if not is_call_of(call, "relax.call_tir"):
             return False
         called = _called(call, self._mod)
         is_taken = called is not None and all(
@@ -214,7 +216,7 @@ class _ConstantCalls(PyExprVisitor):
         return is_taken
 
 
-def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[Any, ...]] | None:
+def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[GraphExpr, ...]] | None:
     """The function and the arrays of a call; None unless it has one result of a known shape."""
     info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
     if _static_shape(info) is None or len(call.args) > 2:
@@ -226,11 +228,11 @@ def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[Any, ...]] 
     return func, given.fields if isinstance(given, Tuple) else (given,)
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: GraphExpr) -> bool:
     return isinstance(value, Constant)
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: GraphExpr) -> bool:
     if isinstance(value, Tuple):
         return all(map(_is_known, value.fields))
     if isinstance(value, ShapeExpr):
@@ -240,7 +242,7 @@ def _is_known(value: Any) -> bool:
     return isinstance(value, Constant)
 
 
-def _static_shape(info: Any) -> tuple[int, ...] | None:
+def _static_shape(info: StructInfo | None) -> tuple[int, ...] | None:
     """The shape of a tensor, if all sizes are numbers."""
     if not isinstance(info, TensorStructInfo) or not info.dtype:
         return None

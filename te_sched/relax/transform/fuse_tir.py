@@ -7,9 +7,9 @@ grouped, and why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from te_sched.arith.regions import access_regions
 from te_sched.deep_recursion import walks_deeply
@@ -17,11 +17,13 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, Node, Var
 from te_sched.ir.graph import (
     Binding,
     GraphCall,
+    GraphExpr,
     GraphFunction,
+    GraphValue,
     GraphVar,
     OpAttrs,
     Tuple,
@@ -32,7 +34,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.renew import Renewed
 from te_sched.ir.root_block import ROOT, is_root
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -113,7 +115,7 @@ def fuse_functions(mod: IRModule) -> IRModule:
     if not fused:
         return mod
     calls = _FusedCalls(fused)
-    changed: dict[str, Any] = {name: one.func for name, one in fused.items()}
+    changed: dict[str, BaseFunc] = {name: one.func for name, one in fused.items()}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in fused:
             changed[str(name)] = calls.visit_expr(func)
@@ -148,16 +150,24 @@ class _Tensor:
     buffer: Buffer | None = None
 
 
+# What a value stands for; nothing for shapes and numbers.
+_Value: TypeAlias = "_Tensor | tuple[_Value, ...] | None"
+# Elements of tuples, and the variables that they are bound to.
+_Items = dict[tuple[GraphExpr, int], GraphVar]
+
+
 class _FusedWriter:
     """Writes the function of blocks of a primitive function."""
 
     def __init__(self, mod: IRModule, name: str) -> None:
         self._mod, self._name = mod, name
-        self._values: dict[GraphVar, Any] = {}  # a _Tensor, or a tuple of values
+        self._values: dict[GraphVar, _Value] = {}
         self._inputs: list[_Tensor] = []
         self._made: list[_Tensor] = []
         self._buffer_names, self._block_names = UniqueNames(), UniqueNames()
-        self._allocated: list[Any] = []  # buffers, and tensors of which the buffer comes later
+        self._allocated: list[
+            Buffer | _Tensor
+        ] = []  # buffers, and tensors of which the buffer comes later
         self._statements: list[Stmt] = []
         self._overwritten: dict[_Tensor, VarBinding] = {}  # by calls in place
 
@@ -168,8 +178,7 @@ class _FusedWriter:
             self._values[param] = given
         for binding in bindings_of(func.body):
             self._values[binding.var] = self._value(binding)
-        body: Any = func.body
-        results = self._results(body.body)
+        results = self._results(func.body.body)
         self._copy_overwritten(results)
         inputs = [one for one in self._inputs if one.buffer is not None or not one.source.path]  # type: ignore[union-attr]
         places = [inputs.index(one) if one in inputs else -1 for one in results]
@@ -195,7 +204,7 @@ class _FusedWriter:
         block = Block((), (), (), ROOT, None, body, tuple(allocated))
         return BlockRealize((), ops.TRUE, block)
 
-    def _parameter(self, name: str, info: StructInfo, source: _Input) -> Any:
+    def _parameter(self, name: str, info: StructInfo, source: _Input) -> _Value:
         if isinstance(info, TupleStructInfo):
             return tuple(
                 [
@@ -211,7 +220,7 @@ class _FusedWriter:
             return made
         return None  # shapes and numbers, of which the function gets the numbers
 
-    def _value(self, binding: Binding) -> Any:
+    def _value(self, binding: Binding) -> _Value:
         value = binding.value
         if isinstance(binding, VarBinding):
             if isinstance(value, GraphCall) and value.op in (CALL_TIR, CALL_INPLACE):
@@ -224,12 +233,14 @@ class _FusedWriter:
             "legalize operators before they are fused: relax.transform.LegalizeOps()",
         )
 
-    def _of(self, value: Any) -> Any:
+    def _of(self, value: GraphValue) -> _Value:
         """What an argument or a result stands for."""
         if isinstance(value, Tuple):
             return tuple([self._of(one) for one in value.fields])
         if isinstance(value, TupleGetItem):
-            return self._of(value.tuple_value)[value.index]
+            fields = self._of(value.tuple_value)
+            assert isinstance(fields, tuple)
+            return fields[value.index]
         if isinstance(value, GraphVar) and self._values.get(value) is not None:
             return self._values[value]
         raise self._error(
@@ -238,11 +249,11 @@ class _FusedWriter:
             "pass it as a parameter",
         )
 
-    def _results(self, body: Any) -> list[_Tensor]:
+    def _results(self, body: GraphValue) -> list[_Tensor]:
         found = self._of(body)
-        results = list(found) if isinstance(found, tuple) else [found]
-        is_flat = all(isinstance(one, _Tensor) for one in results)
-        if not is_flat or len(set(results)) < len(results):
+        fields = found if isinstance(found, tuple) else (found,)
+        results = [field for field in fields if isinstance(field, _Tensor)]
+        if len(set(results)) < len(fields):
             raise self._error(
                 f"its result is {body}",
                 "a function of blocks returns different tensors",
@@ -250,7 +261,7 @@ class _FusedWriter:
             )
         return results
 
-    def _inlined(self, binding: VarBinding, call: GraphCall) -> Any:
+    def _inlined(self, binding: VarBinding, call: GraphCall) -> _Value:
         """Append the body of the called function; the result of the call."""
         callee = call.args[0]
         func = self._mod.functions.get(callee) if isinstance(callee, GlobalVar) else None
@@ -261,8 +272,8 @@ class _FusedWriter:
                 "",
                 "define the function in the module",
             )
-        inputs = list(_leaves(self._of(call.args[1])))
-        infos = list(_leaves(_fields(call.sinfo_args[0])))
+        inputs = _tensors(self._of(call.args[1]))
+        infos = _infos(call.sinfo_args[0])
         is_inplace = call.op == CALL_INPLACE
         places = list(call.attrs["inplace_indices"]) if is_inplace else [-1] * len(infos)
         buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
@@ -307,11 +318,11 @@ class _FusedWriter:
             self._allocated.append(copied)
 
     def _append(
-        self, binding: VarBinding, func: PrimFunc, tensors: list[_Tensor], numbers: Any
+        self, binding: VarBinding, func: PrimFunc, tensors: list[_Tensor], numbers: Sequence[Expr]
     ) -> None:
         """Append the body of a function that is called with these tensors and numbers."""
-        values: dict[Var, Any] = {}
-        shared: dict[Any, Any] = {}
+        values: dict[Var, Expr] = {}
+        shared: dict[Node, Node] = {}
         params = [one for one in func.params if one in func.buffer_map]
         scalars = [one for one in func.params if one not in func.buffer_map]
         for var, number in zip(scalars, numbers, strict=True):
@@ -376,7 +387,7 @@ class _Redirected(AccessMapper):
     def __init__(self, old: Buffer, new: Buffer) -> None:
         self._old, self._new = old, new
 
-    def renewed(self, node: Any) -> Any:
+    def renewed(self, node: Node) -> Node:
         """The other buffer instead of the one."""
         return self._new if node is self._old else super().renewed(node)
 
@@ -388,14 +399,16 @@ class _Redirected(AccessMapper):
 class _Inlined(Renewed):
     """The body of a function with other buffers and sizes; its blocks have names of their own."""
 
-    def __init__(self, values: dict[Var, Any], shared: dict[Any, Any], names: UniqueNames) -> None:
+    def __init__(
+        self, values: dict[Var, Expr], shared: dict[Node, Node], names: UniqueNames
+    ) -> None:
         super().__init__()
         self.values |= values
         self.shared.update(shared)
         self._names = names
 
-    def visit_Expr(self, node: Any) -> Any:
-        new: Any = self.generic(node)
+    def visit_Expr(self, node: Expr) -> Expr:
+        new: Any = self.generic(node)  # of a class with operands, if it has a builder
         build = ops.BUILDERS.get(type(node))
         return new if new is node or build is None else build(new.a, new.b)
 
@@ -440,19 +453,19 @@ def _renewed(body: Stmt, mapper: _Inlined) -> Stmt:
     return mapper.visit(body)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """The values of nested tuples, in order."""
-    if not isinstance(value, tuple):
-        yield value
-        return
-    for one in value:
-        yield from _leaves(one)
+def _tensors(value: _Value) -> list[_Tensor]:
+    """The tensors of nested tuples, in order."""
+    if isinstance(value, tuple):
+        return [tensor for field in value for tensor in _tensors(field)]
+    assert value is not None  # `_of` refuses other values
+    return [value]
 
 
-def _fields(info: StructInfo) -> Any:
-    return (
-        tuple([_fields(one) for one in info.fields]) if isinstance(info, TupleStructInfo) else info
-    )
+def _infos(info: StructInfo) -> list[StructInfo]:
+    """The struct infos of nested tuples, in order."""
+    if isinstance(info, TupleStructInfo):
+        return [part for field in info.fields for part in _infos(field)]
+    return [info]
 
 
 def _numbers(func: GraphFunction) -> tuple[list[Var], list[tuple[int, int]]]:
@@ -474,15 +487,15 @@ class _FusedCalls(PyExprMutator):
         super().__init__()
         self._fused = fused
 
-    def visit_call_(self, op: GraphCall) -> Any:
+    def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, by `call_tir` if its function was fused."""
         call = self.visit_expr_post_order(op)
         fused = self._fused.get(str(call.op)) if isinstance(call.op, GlobalVar) else None
         if fused is None:
             return call
-        items: dict[tuple[Any, int], Any] = {}
+        items: _Items = {}
         inputs = [self._input(call.args[one.param], one.path, items) for one in fused.inputs]
-        args: list[Any] = [call.op, Tuple(tuple(inputs))]
+        args: list[GraphValue] = [call.op, Tuple(tuple(inputs))]
         numbers = [_number(call, *one) for one in fused.sizes]
         if numbers:
             args.append(ShapeExpr(tuple(numbers)))
@@ -492,7 +505,7 @@ class _FusedCalls(PyExprMutator):
         attrs = OpAttrs(inplace_indices=fused.places)
         return GraphCall(CALL_INPLACE, tuple(args), attrs, (info,))
 
-    def _input(self, value: Any, path: tuple[int, ...], items: dict[Any, Any]) -> Any:
+    def _input(self, value: GraphExpr, path: tuple[int, ...], items: _Items) -> GraphExpr:
         """An element of an argument, which is bound to a variable."""
         for index in path:
             if isinstance(value, Tuple):
@@ -514,5 +527,4 @@ def _number(call: GraphCall, param: int, index: int) -> Expr:
             f"it is {arg.struct_info}",
             "pass a shape of known or symbolic sizes",
         )
-    found: Expr = sizes[index]
-    return found
+    return sizes[index]

@@ -62,7 +62,7 @@ class _Fusion(PyExprMutator):
     def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call, of one function if it multiplies by a transposed matrix."""
         call = self.visit_expr_post_order(op)
-        if str(getattr(call, "op", "")) != "relax.matmul":
+        if not is_call_of(call, "relax.matmul"):
             return call
         right = op.args[1]
         value = self._values.get(right) if isinstance(right, GraphVar) else None

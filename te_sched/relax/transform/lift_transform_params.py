@@ -49,6 +49,7 @@ from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.core.sizes import bind_sizes
 from te_sched.relax.core.substitution import Substitution
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.operators.calls import call_pure_packed
 from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
@@ -182,7 +183,7 @@ def _is_liftable(binding: Binding, names: Mapping[GraphVar, GraphVar], known: se
     value = binding.value
     if not isinstance(binding, VarBinding) or isinstance(value, If | GraphFunction):
         return False
-    if isinstance(value, GraphCall) and str(value.op) == _STOP:
+    if is_call_of(value, _STOP):
         return False
     has_values = all(var in names for var in used_vars(value))
     block = DataflowBlock((binding,))

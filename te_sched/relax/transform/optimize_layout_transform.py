@@ -15,6 +15,7 @@ from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction, GraphValue, G
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.term_keys import same
 from te_sched.relax.core.sizes import are_equal_sizes, sizes_of
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.transform.alter_op_impl import OPERATOR_NAME, REMOVE_PAD
 from te_sched.relax.transform.base import FunctionPass
@@ -62,7 +63,7 @@ class _Removing(PyExprMutator):
         inner = self._value_of(call.args[0])
         if isinstance(inner, GraphCall) and self._removes_padding(inner):
             inner = self._value_of(inner.args[1].fields[0])
-        if not isinstance(inner, GraphCall) or inner.op != "relax.layout_transform":
+        if not is_call_of(inner, "relax.layout_transform"):
             return call
         return inner.args[0] if _is_undone(inner, call) else call
 

@@ -15,6 +15,7 @@ from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, GraphValue,
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.relax.analysis import has_reshape_pattern
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.operators.registry import make_call
 from te_sched.relax.transform.base import FunctionPass
@@ -55,7 +56,7 @@ class _Reshaped(PyExprMutator):
         super().visit_var_binding_(binding)
 
     def _reshape(self, value: GraphValue) -> GraphCall | None:
-        if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
+        if not is_call_of(value, "relax.call_tir"):
             return None
         function, args, *_ = value.args
         info = value.sinfo_args[0]

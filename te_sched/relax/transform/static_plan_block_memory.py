@@ -42,10 +42,10 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import substitute
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.core.sizes import own_variables
+from te_sched.relax.core.sizes import own_variables, variables_in
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
 from te_sched.relax.operators.registry import find_operator
@@ -322,7 +322,7 @@ def _size(shape: list[Expr], dtype: str) -> Expr:
 
 def _upper_bound(size: Expr, bounds: Mapping[Var, int], analyzer: Analyzer) -> Expr:
     """The largest value of a size, by the bounds of its variables."""
-    used = [one for one in walk(size) if type(one) is Var]
+    used = variables_in(size)
     if not any(one in bounds for one in used):
         return size
     zero = ops.const(0, "int64")

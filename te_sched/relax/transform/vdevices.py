@@ -32,6 +32,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import bindings_of, nodes_of
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, map_call
 from te_sched.relax.op import to_vdevice
 from te_sched.runtime.device import device
@@ -238,7 +239,7 @@ class _Devices:
         elif isinstance(value, If):
             for branch in value.branches:
                 self._same(var, (), branch.body)
-        elif isinstance(value, GraphCall) and value.op == "relax.hint_on_device":
+        elif is_call_of(value, "relax.hint_on_device"):
             where = self.hints[var] = self._device(value.attrs)
             self._place((var, ()), where)
             hinted.append((var, value.args[0]))
@@ -318,7 +319,7 @@ class _Placed(PyExprMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding; a hint is a copy to another device, or nothing."""
         value = binding.value
-        if isinstance(value, GraphCall) and value.op == "relax.hint_on_device":
+        if is_call_of(value, "relax.hint_on_device"):
             self._hint(binding, value)
             return
         if isinstance(value, GraphCall) and isinstance(value.op, Op) and value.sinfo_args:

@@ -54,7 +54,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     size_text,
 )
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import substitute
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.sizes import bound_sizes, own_variables, sizes_of, variables_in
@@ -446,7 +446,7 @@ class _ShapeComputations(PyExprMutator):
             for number, size in enumerate(self._slots.expressions)
             if number not in self._known
             and type(size) is not Var
-            and all(self._has_value(one) for one in walk(size) if type(one) is Var)
+            and all(map(self._has_value, variables_in(size)))
         ]
         if not ready:
             return

@@ -41,10 +41,10 @@ _SCHEDULED = {"llvm": "processor", "cuda": "gpu"}  # the pipeline that schedules
 @walks_deeply("build a graph", GraphError)
 @checked_as(GraphTypeError, but=("mod", "target"))
 def build(
-    mod: Any,
+    mod: object,
     target: str | Target | None = None,
-    params: Mapping[str, Any] | None = None,
-    pipeline: Any = "default_build",
+    params: Mapping[str, object] | None = None,
+    pipeline: object = "default_build",
     exec_mode: str = "bytecode",
     *,
     system_lib: bool | None = None,
@@ -91,8 +91,8 @@ def build(
 
 def compile_module(mod: Any, target: str | Target | None = None, **options: Any) -> Any:
     """Build a module: one of graphs by `build`, others by `te_sched.build`."""
-    functions = mod.functions.items() if isinstance(mod, IRModule) else [("", mod)]
-    if any(isinstance(func, GraphFunction) for _, func in functions):
+    functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
+    if any(isinstance(func, GraphFunction) for func in functions):
         return build(mod, target, **options)
     return driver.build(mod, target=target)
 
@@ -108,7 +108,11 @@ def write_instructions(
 
 
 def link(
-    builder: ExecBuilder, target: Any, module: IRModule | None = None, *, name: str | None = None
+    builder: ExecBuilder,
+    target: str | Target,
+    module: IRModule | None = None,
+    *,
+    name: str | None = None,
 ) -> Executable:
     """The executable of instructions, and of the functions of loops that they call.
 
@@ -137,7 +141,7 @@ def link(
     return Executable(bytecode, code, plans)
 
 
-def _as_module(mod: Any) -> IRModule:
+def _as_module(mod: object) -> IRModule:
     if isinstance(mod, IRModule):
         return mod
     if isinstance(mod, GraphFunction):
@@ -149,7 +153,7 @@ def _as_module(mod: Any) -> IRModule:
     )
 
 
-def _way_to_a_module(given: Any) -> str:
+def _way_to_a_module(given: object) -> str:
     """The advice for what is built in place of a module."""
     if hasattr(given, "export_tvm"):
         return "export it first: module, params = model.export_tvm(spec)"
@@ -199,7 +203,7 @@ def _check_libraries(module: IRModule) -> None:
 
 
 def _lowered(
-    module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
+    module: IRModule, params: Mapping[str, object] | None, pipeline: object, target: Target
 ) -> IRModule:
     if params:
         module = transform.BindParams("main", dict(params))(module)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Mapping
-from typing import Any
 
 from te_sched import config
 from te_sched.codegen.signature import calls_of
@@ -38,7 +37,7 @@ _CALLS = ("tir.call_extern", "tir.call_pure_extern", "tir.tvm_call_packed", "tir
 
 
 def name_graphs(
-    module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
+    module: IRModule, params: Mapping[str, object] | None, pipeline: object, target: Target
 ) -> str | None:
     """The name of what a module is built into; None if it cannot be kept."""
     context = PassContext.current()

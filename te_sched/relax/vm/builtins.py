@@ -7,19 +7,29 @@ machine first. Must not know instructions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, Subject, counted, kind_of
 from te_sched.ir import dtypes
 from te_sched.public_members import is_function
-from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device
 from te_sched.runtime.ndarray import NDArray, array, array_inside, array_maker, empty, from_dlpack
+
+_T = TypeVar("_T")
+
+
+class DeviceOwner(Protocol):
+    """A machine, which has devices."""
+
+    def device(self, index: int) -> Device:
+        """A device, by its number."""
+        ...
 
 
 class MatchShapeCode(IntEnum):
@@ -38,13 +48,13 @@ class MakeShapeCode(IntEnum):
     LOAD_SHAPE = 1
 
 
-class TupleOfList(tuple[Any, ...]):
+class TupleOfList(tuple[object, ...]):
     """A list that a caller passed, as the tuple as which functions take it."""
 
     __slots__ = ()
 
 
-def as_value(given: Any) -> Any:
+def as_value(given: object) -> object:
     """An argument as functions take it: arrays as NDArray, lists as tuples."""
     if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
         return given
@@ -145,7 +155,7 @@ def _mismatch(context: str, fault: str, help: str) -> ArgumentError:
     return ArgumentError(f"{_subject(context)} {fault}", _annotation(context), help)
 
 
-def _wrong_kind(context: str, value: Any, expected: str, help: str = "") -> ArgumentTypeError:
+def _wrong_kind(context: str, value: object, expected: str, help: str = "") -> ArgumentTypeError:
     return ArgumentTypeError(
         f"{_subject(context)} is {_kind_of(value)}, expected {expected}",
         _annotation(context),
@@ -153,11 +163,13 @@ def _wrong_kind(context: str, value: Any, expected: str, help: str = "") -> Argu
     )
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: object) -> str:
     return "a list" if isinstance(value, TupleOfList) else kind_of(value)
 
 
-def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | None = None) -> None:
+def check_tensor_info(
+    value: object, ndim: int, dtype: str = "", context: str | None = None
+) -> None:
     """Check the number of dimensions and the dtype of a tensor; -1 and "" are not checked."""
     if context is None:
         dtype, context = "", dtype
@@ -172,7 +184,7 @@ def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | Non
         raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}", help)
 
 
-def check_shape_info(value: Any, ndim: int, context: str) -> None:
+def check_shape_info(value: object, ndim: int, context: str) -> None:
     """Check that a value is a shape, with a number of sizes if it is not -1."""
     if not isinstance(value, ShapeTuple):
         help = "pass its sizes: te_sched.relax.vm.ShapeTuple([4, 3])"
@@ -181,7 +193,7 @@ def check_shape_info(value: Any, ndim: int, context: str) -> None:
         raise _mismatch(context, f"has {len(value)} sizes, expected {ndim}", f"pass {ndim} sizes")
 
 
-def check_prim_value_info(value: Any, dtype: str, context: str) -> None:
+def check_prim_value_info(value: object, dtype: str, context: str) -> None:
     """Check that a value is a number of a dtype."""
     is_number = isinstance(value, int | float | np.generic)
     wanted = dtypes.is_float(dtype) if dtype else False
@@ -190,7 +202,7 @@ def check_prim_value_info(value: Any, dtype: str, context: str) -> None:
         raise _wrong_kind(context, value, f"a number of {dtype}")
 
 
-def check_tuple_info(value: Any, size: int, context: str) -> None:
+def check_tuple_info(value: object, size: int, context: str) -> None:
     """Check that a value is a tuple of a number of elements."""
     if not isinstance(value, tuple | list) or isinstance(value, ShapeTuple):
         raise _wrong_kind(context, value, "a tuple")
@@ -199,7 +211,7 @@ def check_tuple_info(value: Any, size: int, context: str) -> None:
         raise _mismatch(context, f"has {counted(len(value), 'element')}, expected {size}", help)
 
 
-def check_func_info(value: Any, context: str) -> None:
+def check_func_info(value: object, context: str) -> None:
     """Check that a value is a function."""
     if not is_function(value):
         raise _wrong_kind(context, value, "a function")
@@ -208,23 +220,24 @@ def check_func_info(value: Any, context: str) -> None:
 # Shapes
 
 
-def alloc_shape_heap(machine: Any, size: int) -> NDArray:
+def alloc_shape_heap(machine: object, size: int) -> NDArray:
     """Memory for the values of sizes."""
     del machine
     return array(np.zeros(size, np.int64))
 
 
-def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
+def match_shape(value: object, heap: NDArray | None, count: int, *rest: Any) -> None:
     """Check the sizes of a tensor or shape, or store them in a heap; by pairs of code and value."""
     *pairs, context = rest
-    is_shape = isinstance(value, ShapeTuple | tuple)
-    sizes = value if is_shape else getattr(value, "shape", None)
+    sizes: tuple[int, ...] | None = (
+        value if isinstance(value, tuple) else getattr(value, "shape", None)
+    )
     if sizes is None:
         raise _wrong_kind(context, value, "a tensor or a shape")
     if len(sizes) != count:
         fault = f"has {counted(len(sizes), 'dimension')}, expected {count}"
         raise _wrong_sizes(value, context, fault)
-    values: Any = heap if heap is None else heap._array
+    values = [] if heap is None else heap._array
     for axis in range(count):
         code, number = pairs[2 * axis], pairs[2 * axis + 1]
         if code == 1:
@@ -236,13 +249,13 @@ def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
                 raise _wrong_sizes(value, context, fault)
 
 
-def _wrong_sizes(value: Any, context: str, fault: str) -> CallError:
+def _wrong_sizes(value: object, context: str, fault: str) -> CallError:
     if isinstance(value, NDArray):
         return _not_an_array(ArgumentError, context, fault)
     return _mismatch(context, fault, "pass a shape of the sizes that are declared")
 
 
-def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str) -> None:
+def match_prim_value(value: float, heap: NDArray, code: int, number: int, context: str) -> None:
     """Check a number, or store it in a heap."""
     if code == 1:
         heap._array[number] = value
@@ -252,7 +265,7 @@ def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str
             raise _mismatch(context, f"is {value}, expected {expected}", f"pass {expected}")
 
 
-def check_sizes(heap: Any, failures: int, function: str, *parts: Any) -> None:
+def check_sizes(heap: NDArray, failures: int, function: str, *parts: Any) -> None:
     """Check relations of sizes of a function: a place in a heap has the number that do not hold.
 
     `parts` are for each the kind, code and value of both sizes (as `make_shape` takes them), their
@@ -288,15 +301,15 @@ def _different_sizes(
 _OPERATOR = re.compile(r"relax\.[\w.]+")
 
 
-def make_shape(heap: Any, count: int, *pairs: int) -> ShapeTuple:
+def make_shape(heap: NDArray | None, count: int, *pairs: int) -> ShapeTuple:
     """A shape of numbers and values of a heap; by pairs of code and value."""
-    values: Any = None if heap is None else heap._array
+    values = [] if heap is None else heap._array
     return ShapeTuple(
         [pairs[k + 1] if pairs[k] == 0 else values[pairs[k + 1]] for k in range(0, 2 * count, 2)]
     )
 
 
-def make_prim_value(heap: Any, code: int, number: int) -> int:
+def make_prim_value(heap: NDArray, code: int, number: int) -> int:
     """A number, or a value of a heap."""
     return number if code == 0 else int(heap._array[number])
 
@@ -340,7 +353,7 @@ class Storage:
 
 
 def alloc_storage(
-    machine: Any, shape: ShapeTuple, device_index: int, dtype: str, scope: str = "global"
+    machine: DeviceOwner, shape: ShapeTuple, device_index: int, dtype: str, scope: str = "global"
 ) -> Storage:
     """Memory for the elements of a shape."""
     del scope
@@ -377,7 +390,7 @@ def reshape(value: NDArray, shape: ShapeTuple) -> NDArray:
     return array_inside(value, 0, sizes, value.dtype)
 
 
-def view(value: NDArray, shape: Any, dtype: Any, offset: Any) -> NDArray:
+def view(value: NDArray, shape: Any, dtype: object, offset: Any) -> NDArray:
     """The memory of a tensor as one of another shape or dtype, or a part of it."""
     sizes = value.shape if shape in (None, ()) and not isinstance(shape, ShapeTuple) else shape
     kind = value.dtype if dtype in (None, ()) else str(dtype)
@@ -398,7 +411,7 @@ def ensure_zero_offset(value: NDArray) -> NDArray:
     return value
 
 
-def copy_value(value: Any) -> Any:
+def copy_value(value: _T) -> _T:
     """The value itself."""
     return value
 
@@ -412,12 +425,12 @@ def to_device(value: NDArray, device_type: int, device_id: int) -> NDArray:
 # Tuples, closures, conditions
 
 
-def make_tuple(*fields: Any) -> tuple[Any, ...]:
+def make_tuple(*fields: object) -> tuple[object, ...]:
     """Values as a tuple."""
     return fields
 
 
-def tuple_getitem(value: Any, index: int) -> Any:
+def tuple_getitem(value: Sequence[object], index: int) -> object:
     """An element of a tuple."""
     return value[index]
 
@@ -427,7 +440,7 @@ def null_value() -> None:
     return None
 
 
-def read_if_cond(value: Any) -> bool:
+def read_if_cond(value: object) -> bool:
     """Whether a condition holds: a number, or a tensor of one element."""
     return bool(value._array) if isinstance(value, NDArray) else bool(value)
 
@@ -437,31 +450,31 @@ class Closure:
 
     __slots__ = ("captured", "function")
 
-    def __init__(self, function: Any, captured: tuple[Any, ...]) -> None:
+    def __init__(self, function: VmFunction, captured: tuple[object, ...]) -> None:
         self.function, self.captured = function, captured
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         return self.function(*args, *self.captured)
 
 
-def make_closure(function: Any, *captured: Any) -> Closure:
+def make_closure(function: VmFunction, *captured: object) -> Closure:
     """A function with its last arguments."""
     return Closure(function, captured)
 
 
-def invoke_closure(machine: Any, closure: Any, *args: Any) -> Any:
+def invoke_closure(machine: object, closure: VmFunction, *args: object) -> object:
     """Call a closure, or a function, with the other arguments."""
     del machine
     return closure(*args)
 
 
-def call_tir_dyn(function: Any, *args: Any) -> None:
+def call_tir_dyn(function: VmFunction, *args: Any) -> None:
     """Call a function of loops; the last argument is a shape with its numbers."""
     *arrays, sizes = args
     function(*arrays, *sizes)
 
 
-def multinomial_from_uniform(probability: NDArray, sample: NDArray, *rest: Any) -> NDArray:
+def multinomial_from_uniform(probability: NDArray, sample: NDArray, *rest: NDArray) -> NDArray:
     """For each row of probabilities, the category that a uniform number selects."""
     values, numbers = np.asarray(probability), np.asarray(sample).reshape(-1)
     rows = np.asarray(rest[0]).reshape(-1) if rest else np.arange(len(numbers))
@@ -471,7 +484,7 @@ def multinomial_from_uniform(probability: NDArray, sample: NDArray, *rest: Any) 
     return array(found.reshape(-1, 1).astype(np.int64))
 
 
-BUILTINS: dict[str, Callable[..., Any]] = {
+BUILTINS: dict[str, VmFunction] = {
     f"vm.builtin.{function.__name__}": function
     for function in (
         *(check_tensor_info, check_shape_info, check_prim_value_info, check_tuple_info),

@@ -12,13 +12,16 @@ are elsewhere (`executable.Executable.kernels`). Must not know how instructions 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from te_sched.runtime.ndarray import NDArray
+
+# A function that instructions call: it takes and gives values of any kind.
+VmFunction = Callable[..., Any]
 
 
 class VmOperand(NamedTuple):
@@ -120,7 +123,7 @@ class Bytecode:
     """The functions and constants of an executable."""
 
     functions: list[ExecutableFunction] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
+    constants: list[object] = field(default_factory=list)
 
     def index(self, name: str) -> int | None:
         """The number of a function."""
@@ -212,7 +215,7 @@ class Bytecode:
         return f"ib.{name}({operand.value})"
 
 
-def _constant_text(value: Any) -> str:
+def _constant_text(value: object) -> str:
     if isinstance(value, TypeName):
         return value.name
     if isinstance(value, str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ class ExecBuilder(PublicObject):
         """The machine itself."""
         return MACHINE
 
-    def convert_constant(self, const: Any) -> VmOperand:
+    def convert_constant(self, const: object) -> VmOperand:
         """A constant of the executable, which holds equal ones once."""
         value = _constant(const)
         if isinstance(value, TypeName):
@@ -99,13 +98,13 @@ class ExecBuilder(PublicObject):
         number = self._held.get(id(array))
         return self.convert_constant(array).value if number is None else number
 
-    def _append(self, value: Any) -> int:
+    def _append(self, value: object) -> int:
         self._bytecode.constants.append(value)
         return len(self._bytecode.constants) - 1
 
     # Functions and instructions
 
-    def declare_function(self, func_name: str, kind: Any = None) -> None:
+    def declare_function(self, func_name: str, kind: object = None) -> None:
         """Make a name known."""
         del kind
         self._function(func_name)
@@ -157,7 +156,7 @@ class ExecBuilder(PublicObject):
             self._open = None
 
     def emit_call(
-        self, name: str, args: Sequence[Any] | None = None, dst: VmOperand | None = None
+        self, name: str, args: Sequence[object] | None = None, dst: VmOperand | None = None
     ) -> None:
         """Call a function; the result is kept in a register, or nowhere."""
         if dst is not None and dst.kind != "r":
@@ -201,7 +200,7 @@ class ExecBuilder(PublicObject):
         self._open.instructions.append(instruction)
         return len(self._open.instructions) - 1
 
-    def _operand(self, given: Any) -> VmOperand:
+    def _operand(self, given: object) -> VmOperand:
         if isinstance(given, VmOperand):
             return given
         return self.convert_constant(given)
@@ -219,7 +218,7 @@ class ExecBuilder(PublicObject):
         return self._bytecode
 
 
-def _constant(given: Any) -> Any:
+def _constant(given: object) -> object:
     """A value as it is kept among the constants."""
     if isinstance(given, TypeName | NDArray | ShapeTuple):
         return given
@@ -236,7 +235,7 @@ def _constant(given: Any) -> Any:
     )
 
 
-def _identity(value: Any) -> Hashable:
+def _identity(value: object) -> Hashable:
     """What equal constants have in common: their types and bits, which tell both zeros apart."""
     if isinstance(value, NDArray):
         return NDArray, value.shape, value.dtype, digest_of(np.asarray(value))
@@ -267,8 +266,8 @@ def _check(function: ExecutableFunction) -> None:
 def _renumber(function: ExecutableFunction) -> None:
     numbers = {k: k for k in (VOID.value, MACHINE.value, *range(len(function.params)))}
 
-    def renumbered(operand: Any) -> Any:
-        if not isinstance(operand, VmOperand) or operand.kind != "r":
+    def renumbered(operand: VmOperand) -> VmOperand:
+        if operand.kind != "r":
             return operand
         return VmOperand("r", numbers.setdefault(operand.value, len(numbers) - 2))
 
@@ -276,5 +275,7 @@ def _renumber(function: ExecutableFunction) -> None:
         if isinstance(one, CallInstruction):
             args = tuple([renumbered(operand) for operand in one.args])
             function.instructions[place] = CallInstruction(one.function, args, renumbered(one.dst))
-        else:
-            function.instructions[place] = type(one)(*[renumbered(k) for k in one])
+        elif isinstance(one, ReturnInstruction):
+            function.instructions[place] = ReturnInstruction(renumbered(one.result))
+        elif isinstance(one, BranchInstruction):
+            function.instructions[place] = BranchInstruction(renumbered(one.cond), one.false_offset)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from os import PathLike
+from typing import Annotated, Any
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.source_lines import NO_LINES, SourceLines
@@ -11,8 +12,13 @@ from te_sched.public_members import PublicObject, Unbuilt
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
+from te_sched.runtime.cuda_module import CudaModule
 from te_sched.runtime.libraries import check_place, empty_object, packed, write_library
+from te_sched.runtime.module import Module
+from te_sched.runtime.ndarray import NDArray
 from te_sched.signatures import checked_as
+
+Kernels = Module | CudaModule  # the compiled functions of loops
 
 
 class Executable(PublicObject, Unbuilt):
@@ -23,13 +29,20 @@ class Executable(PublicObject, Unbuilt):
 
     _internal_members = ("add_lines",)
 
-    def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
+    def __init__(
+        self,
+        bytecode: Bytecode,
+        kernels: Annotated[Kernels | None, "compiled functions"],
+        plans: Mapping[str, NativePlan],
+    ) -> None:
         """`plans` are those of functions that are native (`native.NativePlan`)."""
         self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
         self.lines = NO_LINES  # of the module that was built in this process
-        for plan in plans.values():
-            for number in plan.constants:
-                kernels.link_memory(constant_name(number), bytecode.constants[number])
+        if isinstance(kernels, Module):  # for processors, which have plans
+            for number in [number for plan in plans.values() for number in plan.constants]:
+                array = bytecode.constants[number]
+                assert isinstance(array, NDArray)
+                kernels.link_memory(constant_name(number), array)
 
     @checked_as(GraphError)
     def add_lines(self, lines: SourceLines) -> None:
@@ -64,13 +77,16 @@ class Executable(PublicObject, Unbuilt):
         """The constants and the names of functions, as TVM prints them."""
         return self.bytecode.stats()
 
-    def jit(self, *args: Any, **kwargs: Any) -> Executable:
+    def jit(self, *args: object, **kwargs: object) -> Executable:
         """The executable itself: its code is loaded already."""
         del args, kwargs
         return self
 
     def export_library(
-        self, path: Any, fcompile: Callable[..., Any] | None = None, **options: Any
+        self,
+        path: str | PathLike[str],
+        fcompile: Callable[..., object] | None = None,
+        **options: object,
     ) -> None:
         """Save it for te_sched.runtime.load_module, as modules of kernels do.
 
@@ -87,7 +103,7 @@ class Executable(PublicObject, Unbuilt):
         program = as_plain(self.bytecode, self.plans, has_kernels, device_code)
         write_library(place, objects, fcompile, options, packed(program))
 
-    def __getitem__(self, name: str) -> Callable[..., Any]:
+    def __getitem__(self, name: str) -> Callable[..., str]:
         """A function of the executable: "as_text", "stats", "as_python"."""
         known = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
         if not isinstance(name, str) or name not in known:
@@ -99,7 +115,7 @@ class Executable(PublicObject, Unbuilt):
         return known[name]
 
 
-def executable_of(data: dict[str, Any], kernels: Any) -> Executable:
+def executable_of(data: dict[str, Any], kernels: Kernels | None) -> Executable:
     """The executable of a file; `te_sched.runtime.load_module` calls it."""
     bytecode, plans = from_plain(data)
     return Executable(bytecode, kernels, plans)

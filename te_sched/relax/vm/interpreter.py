@@ -18,7 +18,7 @@ from te_sched.errors import (
     MemoryKindError,
     Subject,
 )
-from te_sched.relax.vm.builtins import declared_sizes, expected_array, read_if_cond
+from te_sched.relax.vm.builtins import DeviceOwner, declared_sizes, expected_array, read_if_cond
 from te_sched.relax.vm.bytecode import (
     MACHINE,
     BranchInstruction,
@@ -27,6 +27,7 @@ from te_sched.relax.vm.bytecode import (
     JumpInstruction,
     ShapeTuple,
     TypeName,
+    VmFunction,
     VmOperand,
 )
 from te_sched.runtime.arguments import copy_to
@@ -34,14 +35,16 @@ from te_sched.runtime.device import cpu
 from te_sched.runtime.ndarray import NDArray
 from te_sched.signatures import check_function
 
-Step = tuple[Any, ...]
+Step = tuple[Any, ...]  # its kind is the first item
 _EXAMPLE = "a function with a parameter for each argument of its call in the program"
 # The functions that check parameters, and store and compute the sizes of a call.
 _AT_ENTRY = (
     *("vm.builtin.alloc_shape_heap", "vm.builtin.check_", "vm.builtin.match_"),
     *("vm.builtin.tuple_getitem", "shape_func"),
 )
-Around = Callable[[str, Callable[..., Any], tuple[Any, ...]], Any]
+# What runs a call: of its name, its function and the arguments.
+Around = Callable[[str, VmFunction, tuple[object, ...]], object]
+Frame = list[object]
 
 
 class InterpretedFunction:
@@ -53,14 +56,18 @@ class InterpretedFunction:
     def __init__(self, code: ExecutableFunction, around: Around | None = None) -> None:
         self.code, self.name, self.around = code, code.name, around
         self.steps: list[Step] = []
-        self.frame: list[Any] = []
+        self.frame: Frame = []
         self.device = cpu(0)  # of the machine
 
     def prepare(
-        self, machine: Any, functions: Sequence[Any], names: Sequence[str], constants: Sequence[Any]
+        self,
+        machine: DeviceOwner,
+        functions: Sequence[VmFunction],
+        names: Sequence[str],
+        constants: Sequence[object],
     ) -> None:
         """Make the steps, with the functions of the executable."""
-        frame: list[Any] = [None] * (self.code.registers + 1)  # the last one is never read
+        frame: Frame = [None] * (self.code.registers + 1)  # the last one is never read
         places: dict[VmOperand, int] = {}
 
         def place(operand: VmOperand) -> int:
@@ -86,7 +93,7 @@ class InterpretedFunction:
                 self.steps.append((3, place(one.result)))
         self.frame = frame
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         """Run it."""
         count = len(self.code.params)
         if len(args) != count:
@@ -105,7 +112,7 @@ class InterpretedFunction:
                 _advise_sizes(error, *error.check, self.steps, frame)
             raise
 
-    def _refuse_misplaced(self, args: Sequence[Any]) -> None:
+    def _refuse_misplaced(self, args: Sequence[object]) -> None:
         """Refuse arguments in memory of another device than the machine's."""
         for number, (param, value) in enumerate(zip(self.code.params, args, strict=True)):
             devices = [array.device for array in _arrays(value) if array.device != self.device]
@@ -123,7 +130,7 @@ class InterpretedFunction:
                 ),
             ) from None
 
-    def _run(self, frame: list[Any]) -> Any:
+    def _run(self, frame: Frame) -> object:
         steps, around, at = self.steps, self.around, 0
         while True:
             step = steps[at]
@@ -148,7 +155,7 @@ class InterpretedFunction:
 
 
 def _advise_sizes(
-    error: CallError, declaration: str, more: str, steps: Sequence[Step], frame: list[Any]
+    error: CallError, declaration: str, more: str, steps: Sequence[Step], frame: Frame
 ) -> None:
     """Advise to pass an array of the sizes in this call, as far as its arguments tell them."""
     texts = declared_sizes(declaration)
@@ -179,10 +186,16 @@ def _advise_sizes(
     error.advice = expected_array(texts, more)
 
 
-def _matches_at_entry(steps: Sequence[Step], frame: list[Any]) -> tuple[list[Any], list[Any]]:
+# A value, the heap, the pairs of codes and slots or sizes, and the context.
+_Match = tuple[object, NDArray, list[tuple[int, int]], str]
+
+
+def _matches_at_entry(
+    steps: Sequence[Step], frame: Frame
+) -> tuple[list[_Match], list[tuple[VmFunction, NDArray]]]:
     """The values with the pairs that they are matched with, and what computes sizes of a heap."""
-    matches: list[Any] = []
-    computations: list[Any] = []
+    matches: list[_Match] = []
+    computations: list[tuple[VmFunction, NDArray]] = []
     for kind, function, given, register, name in [one for one in steps if len(one) == 5]:
         if kind or not name.startswith(_AT_ENTRY):
             break
@@ -198,7 +211,7 @@ def _matches_at_entry(steps: Sequence[Step], frame: list[Any]) -> tuple[list[Any
     return matches, computations
 
 
-def _arrays(value: Any) -> Iterator[NDArray]:
+def _arrays(value: object) -> Iterator[NDArray]:
     if isinstance(value, NDArray):
         yield value
     elif isinstance(value, tuple):
@@ -225,7 +238,7 @@ def wrong_count(name: str, params: Sequence[str], given: int) -> CallError:
     )
 
 
-def _getter(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
+def _getter(places: list[int]) -> Callable[[Frame], tuple[object, ...]]:
     if len(places) > 1:
         return itemgetter(*places)
     if places:
@@ -235,8 +248,11 @@ def _getter(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
 
 
 def _value(
-    operand: VmOperand, machine: Any, functions: Sequence[Any], constants: Sequence[Any]
-) -> Any:
+    operand: VmOperand,
+    machine: DeviceOwner,
+    functions: Sequence[VmFunction],
+    constants: Sequence[object],
+) -> object:
     if operand == MACHINE:
         return machine
     if operand.kind == "f":

@@ -10,7 +10,7 @@ checked before anything runs. Must not know how graphs become instructions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from te_sched.errors import (
@@ -24,8 +24,9 @@ from te_sched.errors import (
 )
 from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
-from te_sched.relax.vm.executable import Executable
-from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
+from te_sched.relax.vm.bytecode import VmFunction
+from te_sched.relax.vm.executable import Executable, Kernels
+from te_sched.relax.vm.interpreter import Around, InterpretedFunction, wrong_count
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
@@ -68,37 +69,44 @@ class VirtualMachine(PublicClass, PublicObject):
     POOLED_ALLOCATOR = 2
 
     def __init__(
-        self, rt_mod: Any, device: Any = None, memory_cfg: Any = None, profile: bool = False
+        self,
+        rt_mod: object,
+        device: object = None,
+        memory_cfg: object = None,
+        profile: bool = False,
     ) -> None:
         del memory_cfg
-        self.executable = getattr(rt_mod, "executable", rt_mod)
-        if not isinstance(self.executable, Executable):
+        executable = getattr(rt_mod, "executable", rt_mod)
+        if not isinstance(executable, Executable):
             raise GraphError(
                 f"cannot make a VirtualMachine of {repr_of(rt_mod)}",
                 "it runs the functions of an executable",
                 "build one first: relax.VirtualMachine(relax.build(module, target), device)",
             )
+        self.executable = executable
         self._devices = _devices(device)
         self._check_devices()
         self._is_profiled = profile
         self.module = self  # TVM's name of what has the functions
-        self._saved: dict[str, Callable[..., Any]] = {}
-        self._inputs: dict[str, tuple[Any, ...]] = {}
-        self._outputs: dict[str, Any] = {}
-        self._functions: dict[str, Callable[..., Any]] = {}
+        self._saved: dict[str, VmFunction] = {}
+        self._inputs: dict[str, tuple[object, ...]] = {}
+        self._outputs: dict[str, object] = {}
+        self._functions: dict[str, VmFunction] = {}
         self._interpreted: dict[str, InterpretedFunction] = {}
         self._native: dict[str, NativeFunction] = {}
         self._load()
 
     def _load(self) -> None:
         bytecode, kernels = self.executable.bytecode, self.executable.kernels
-        found: list[Any] = []
+        found: list[VmFunction] = []
         missing: list[str] = []
         for one in bytecode.functions:
             if one.is_packed:
                 function = _find(one.name, kernels)
-                missing += [] if function is not None else [one.name]
-                found.append(function)
+                if function is None:
+                    missing.append(one.name)
+                else:
+                    found.append(function)
             else:
                 found.append(InterpretedFunction(one))
         if missing:
@@ -117,6 +125,7 @@ class VirtualMachine(PublicClass, PublicObject):
                 function.prepare(self, found, names, constants)
                 self._interpreted[function.name] = function
         for name, plan in plans.items():
+            assert kernels is not None  # what has a plan is compiled
             params = self._interpreted[name].code.params
             native = NativeFunction(plan, kernels[name], params, constants)
             native.before_error = self.refuse_set_inputs
@@ -141,10 +150,11 @@ class VirtualMachine(PublicClass, PublicObject):
             f'{source_of(fitting)}), or build for this one: relax.build(module, "{target}")',
         )
 
-    def _on_device(self, constant: Any) -> Any:
+    def _on_device(self, constant: object) -> object:
         device = self.device(0)
-        is_elsewhere = isinstance(constant, NDArray) and constant.device != device
-        return constant.copyto(device) if is_elsewhere else constant
+        if isinstance(constant, NDArray) and constant.device != device:
+            return constant.copyto(device)
+        return constant
 
     def device(self, index: int) -> Device:
         """A device of the machine, by its number."""
@@ -152,7 +162,7 @@ class VirtualMachine(PublicClass, PublicObject):
 
     # Calls
 
-    def __getitem__(self, name: str) -> Callable[..., Any]:
+    def __getitem__(self, name: str) -> VmFunction:
         """A function, which takes and gives arrays."""
         saved = self._saved.get(name)
         if saved is not None:
@@ -171,7 +181,7 @@ class VirtualMachine(PublicClass, PublicObject):
         is_near = did_you_mean(name, dir(self)) and name not in functions
         return "" if is_near else f"call its functions by name: machine[{called!r}](x)"
 
-    def __call__(self, *args: Any, **named: Any) -> NoReturn:
+    def __call__(self, *args: object, **named: object) -> NoReturn:
         """CallError: a machine has several functions."""
         raise CallError(
             "a VirtualMachine is not a function",
@@ -179,7 +189,7 @@ class VirtualMachine(PublicClass, PublicObject):
             f"call one by its name: machine[{next(iter(self._functions), 'main')!r}](...)",
         )
 
-    def _function(self, name: Any) -> Callable[..., Any]:
+    def _function(self, name: str) -> VmFunction:
         found = self._functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise GraphError(
@@ -194,7 +204,7 @@ class VirtualMachine(PublicClass, PublicObject):
         self._function(name)
         return self._interpreted[name].code.params
 
-    def invoke_closure(self, closure: Any, *args: Any) -> Any:
+    def invoke_closure(self, closure: object, *args: object) -> Any:
         """Call a closure that a function returned.
 
         Raises
@@ -209,7 +219,9 @@ class VirtualMachine(PublicClass, PublicObject):
             )
         return closure(*[as_value(one) for one in args])
 
-    def arguments_of(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def arguments_of(
+        self, name: str, args: Sequence[object], named: Mapping[str, object]
+    ) -> list[object]:
         """The values of all parameters, given by position and by name."""
         params = self.params_of(name)
         given = [as_value(one) for one in args]
@@ -232,9 +244,9 @@ class VirtualMachine(PublicClass, PublicObject):
         self,
         func_name: str,
         saved_name: str,
-        *args: Any,
+        *args: object,
         include_return: bool = True,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Keep a function with its arguments under another name: `machine[saved_name]()`.
 
@@ -247,13 +259,13 @@ class VirtualMachine(PublicClass, PublicObject):
             )
         given = self.arguments_of(func_name, args, kwargs)
 
-        def saved() -> Any:
+        def saved() -> object:
             result = function(*given)
             return result if include_return else None
 
         self._saved[saved_name] = saved
 
-    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+    def set_input(self, func_name: str, *args: object, **kwargs: object) -> None:
         """Set the arguments for `invoke_stateful`."""
         self._function(func_name)
         self._inputs[func_name] = tuple(self.arguments_of(func_name, args, kwargs))
@@ -309,13 +321,13 @@ class VirtualMachine(PublicClass, PublicObject):
         )
         self._watch(None if function is None else instrumented(function))
 
-    def _watch(self, around: Any) -> None:
+    def _watch(self, around: Around | None) -> None:
         for name, function in self._interpreted.items():
             function.around = around
             is_native = around is None and name in self._native
             self._functions[name] = self._native[name] if is_native else function
 
-    def profile(self, func_name: str, *args: Any, **named: Any) -> ProfileReport:
+    def profile(self, func_name: str, *args: object, **named: object) -> ProfileReport:
         """Call a function, and report the time of each call in it.
 
         Without arguments, those of `set_input` are used.
@@ -350,10 +362,10 @@ class VirtualMachine(PublicClass, PublicObject):
 class _Entry:
     """A function of a machine, as it is called from outside."""
 
-    def __init__(self, machine: VirtualMachine, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, machine: VirtualMachine, name: str, function: VmFunction) -> None:
         self.machine, self.name, self._function = machine, name, function
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: object, **named: object) -> Any:
         """Convert the arguments, of which some may be given by name, and call it."""
         if named:
             return self._function(*self.machine.arguments_of(self.name, args, named))
@@ -369,10 +381,10 @@ class _Entry:
 class _Timed:
     """A function that is timed from Python."""
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: VmFunction) -> None:
         self.name, self._function = name, function
 
-    def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
+    def measure(self, dev: Device, count: int, *args: object, **named: object) -> float:
         """Seconds of `count` calls."""
         function, start = self._function, time.perf_counter()
         for _ in range(count):
@@ -381,13 +393,13 @@ class _Timed:
         return time.perf_counter() - start
 
 
-def _devices(given: Any) -> list[Device]:
-    devices = [cpu(0)] if given is None else list(given) if isinstance(given, list) else [given]
-    if not devices:
+def _devices(given: object) -> list[Device]:
+    if given == []:
         raise CallError(
             "a VirtualMachine has no device", "the list is empty", "pass te_sched.cpu()"
         )
-    for one in devices:
+    devices: list[Device] = []
+    for one in [cpu(0)] if given is None else given if isinstance(given, list) else [given]:
         if not isinstance(one, Device):
             raise CallError(
                 f"the device of a VirtualMachine is {repr_of(one)}, expected a Device",
@@ -395,10 +407,11 @@ def _devices(given: Any) -> list[Device]:
                 "pass te_sched.cpu(), or te_sched.device(name)",
             )
         check_usable(one)
+        devices.append(one)
     return devices
 
 
-def _find(name: str, kernels: Any) -> Any:
+def _find(name: str, kernels: Kernels | None) -> VmFunction | None:
     if kernels is not None and name in kernels.function_names:
         return kernels[name]
     builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from te_sched.errors import CallError
-from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.runtime.ndarray import NDArray, array
 from te_sched.runtime.registry import get_global_func
 
@@ -53,6 +52,9 @@ class AttentionCache:
         return array(self._memory[: self.count])
 
 
+_Effect = TypeVar("_Effect")
+
+
 def _create(initial: NDArray, shape: ShapeTuple, count: int) -> AttentionCache:
     return AttentionCache(initial, shape, count)
 
@@ -66,11 +68,11 @@ def _view(cache: AttentionCache, shape: ShapeTuple) -> NDArray:
     return cache.view(shape)
 
 
-def _debug_print(place: str, value: Any) -> None:
+def _debug_print(place: str, value: NDArray) -> None:
     print(f"{place}: shape = {tuple(value.shape)}, dtype = {value.dtype}, data =\n{value}")
 
 
-def _invoke_debug_func(effect: Any, name: str, place: str, *args: Any) -> Any:
+def _invoke_debug_func(effect: _Effect, name: str, place: str, *args: Any) -> _Effect:
     """Call a registered function with the place in the program; the effect goes on."""
     if name == "vm.builtin.debug_print":
         _debug_print(place, *args)
@@ -79,7 +81,7 @@ def _invoke_debug_func(effect: Any, name: str, place: str, *args: Any) -> Any:
     return effect
 
 
-MODEL_BUILTINS: dict[str, Callable[..., Any]] = {
+MODEL_BUILTINS: dict[str, VmFunction] = {
     "vm.builtin.attention_kv_cache_create": _create,
     "vm.builtin.attention_kv_cache_append": _append,
     "vm.builtin.attention_kv_cache_view": _view,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from te_sched.codegen.signature import calls_of
 from te_sched.ir import dtypes, ops
@@ -43,6 +43,12 @@ _CHECKS = {
 
 
 _UNKNOWN = object()  # what a registered function returns
+
+
+# Plain data: a kind, and what it needs (see `NativePlan`).
+Tree = list[Any]
+# Descriptions of values, of the kinds that a function takes.
+_Arguments = Sequence[Any]
 
 
 class _NotStatic(Exception):
@@ -80,7 +86,7 @@ class _KernelCall:
     """A call of a kernel, or of a registered function."""
 
     name: str
-    args: list[Any]
+    args: list[object]
     is_kernel: bool
 
 
@@ -96,9 +102,9 @@ class NativePlan:
     name: str
     params: list[tuple[str, list[int]]]
     outputs: list[tuple[str, list[int]]]
-    result: list[Any]
+    result: Tree
     constants: list[int]
-    checks: list[list[Any]] = field(default_factory=list)
+    checks: list[Tree] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -145,7 +151,7 @@ class _Planner(CallWriter[object]):
         self.special: dict[str, PrimFunc] = {}
         self.storages: list[_Memory] = []
         self.constants: dict[int, _Memory] = {}
-        self._checks: list[list[Any]] = []
+        self._checks: list[Tree] = []
         self._inlined = 0
         self._params = [
             _Described(_Memory("param", k), 0, "", None)
@@ -229,7 +235,7 @@ class _Planner(CallWriter[object]):
         self.values = outer
         return result
 
-    def _kernel(self, name: str, args: Sequence[Any]) -> object:
+    def _kernel(self, name: str, args: _Arguments) -> object:
         if not all(isinstance(one, _Described | int | float) for one in args):
             raise _NotStatic
         func = self.kernels[name]
@@ -246,10 +252,10 @@ class _Planner(CallWriter[object]):
         self._step(_KernelCall(name, list(args), True))
         return ()
 
-    def _specialized(self, name: str, func: PrimFunc, args: Sequence[Any]) -> str | None:
+    def _specialized(self, name: str, func: PrimFunc, args: _Arguments) -> str | None:
         """The name of the kernel for the shapes of the arrays; None if it has no variables."""
-        values: dict[Var, Any] = {}
-        key: list[Any] = [name]
+        values: dict[Var, Buffer | float] = {}
+        key: list[object] = [name]
         for param, arg in zip(func.params, args, strict=True):
             buffer = func.buffer_map.get(param)
             if buffer is None:
@@ -279,7 +285,7 @@ class _Planner(CallWriter[object]):
                 one.memory.last = place
         self.steps.append(step)
 
-    def _check(self, name: str, args: Sequence[Any]) -> object:
+    def _check(self, name: str, args: _Arguments) -> object:
         """A check of a parameter says what it is; others must hold."""
         value = args[0]
         if not isinstance(value, _Described):
@@ -303,14 +309,14 @@ class _Planner(CallWriter[object]):
             self._checks.append([name, value.memory.number, *args[1:]])
         return ()
 
-    def _sizes(self, args: Sequence[Any]) -> tuple[int, ...]:
+    def _sizes(self, args: _Arguments) -> tuple[int, ...]:
         """The numbers that a shape is matched with."""
         pairs = args[3:-1]
         if any(code != 0 for code in pairs[::2]):
             raise _NotStatic
         return tuple(pairs[1::2])
 
-    def _storage(self, args: list[Any]) -> _Memory:
+    def _storage(self, args: _Arguments) -> _Memory:
         _machine, shape, device, dtype, *_ = args
         if device != 0:
             raise _NotStatic
@@ -318,7 +324,7 @@ class _Planner(CallWriter[object]):
         self.storages.append(_Memory("storage", len(self.storages), size))
         return self.storages[-1]
 
-    def _tensor(self, args: list[Any]) -> _Described:
+    def _tensor(self, args: _Arguments) -> _Described:
         storage, offset, shape, dtype = args
         if not isinstance(storage, _Memory) or not isinstance(shape, ShapeTuple):
             raise _NotStatic
@@ -327,7 +333,7 @@ class _Planner(CallWriter[object]):
             raise _NotStatic
         return made
 
-    def _reshape(self, args: list[Any]) -> _Described:
+    def _reshape(self, args: _Arguments) -> _Described:
         value, shape = args
         if not isinstance(value, _Described) or not isinstance(shape, ShapeTuple):
             raise _NotStatic
@@ -337,7 +343,7 @@ class _Planner(CallWriter[object]):
             raise _NotStatic
         return made
 
-    def _tuple_item(self, args: list[Any]) -> Any:
+    def _tuple_item(self, args: _Arguments) -> object:
         value, index = args
         if not isinstance(value, tuple) or not isinstance(index, int):
             raise _NotStatic
@@ -345,7 +351,7 @@ class _Planner(CallWriter[object]):
 
     # Memory
 
-    def _outputs(self, result: Any) -> list[_Memory]:
+    def _outputs(self, result: object) -> list[_Memory]:
         """The storages that the result refers to."""
         found: dict[int, _Memory] = {}
         for one in _leaves(result):
@@ -356,22 +362,26 @@ class _Planner(CallWriter[object]):
         return list(found.values())
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: object) -> list[object]:
     if isinstance(value, tuple) and not isinstance(value, ShapeTuple):
         return [leaf for one in value for leaf in _leaves(one)]
     return [value]
 
 
-def _of_output(memory: _Memory, result: Any) -> tuple[str, tuple[int, ...]]:
+def _of_output(memory: _Memory, result: object) -> tuple[str, tuple[int, ...]]:
     """The dtype and shape of the array that is allocated for a storage of the result."""
-    parts = [one for one in _leaves(result) if getattr(one, "memory", None) is memory]
-    kinds = {(one.offset, one.dtype, one.shape) for one in parts}
+    parts = [
+        leaf for leaf in _leaves(result) if isinstance(leaf, _Described) and leaf.memory is memory
+    ]
+    kinds = {(part.offset, part.dtype, part.shape) for part in parts}
     if len(kinds) == 1 and parts[0].offset == 0 and parts[0].size == memory.size:
-        return parts[0].dtype, parts[0].shape
+        return parts[0].dtype, parts[0].shape or ()
     return "uint8", (memory.size,)
 
 
-def _tree(value: Any, outputs: list[_Memory], described: Sequence[Any]) -> list[Any]:
+def _tree(
+    value: object, outputs: list[_Memory], described: Sequence[tuple[str, tuple[int, ...]]]
+) -> Tree:
     if isinstance(value, ShapeTuple):
         return ["shape", list(value)]
     if isinstance(value, tuple):
@@ -388,7 +398,7 @@ def _tree(value: Any, outputs: list[_Memory], described: Sequence[Any]) -> list[
     return ["view", number, value.offset, value.dtype, list(value.shape or ())]
 
 
-_HANDLERS: dict[str, Any] = {
+_HANDLERS: dict[str, Callable[[_Planner, _Arguments], object]] = {
     "vm.builtin.null_value": lambda planner, args: None,
     "vm.builtin.copy": lambda planner, args: args[0],
     "vm.builtin.make_tuple": lambda planner, args: tuple(args),
@@ -492,7 +502,7 @@ class _PlanWriter:
         args = tuple([self._array(one) for one in step.args])
         return Call("int32", "tir.tvm_call_packed", (name, *args))
 
-    def _pointer(self, value: Any) -> Expr:
+    def _pointer(self, value: object) -> Expr:
         """The address of an array; a number as it is."""
         if not isinstance(value, _Described):
             return ops.const(value, "float64" if isinstance(value, float) else "int64")
@@ -503,7 +513,7 @@ class _PlanWriter:
         flat = decl_buffer([offset + 1], "uint8", data.name, data=data)
         return address_of(BufferLoad(flat, (ops.const(offset, "int64"),)))
 
-    def _array(self, value: Any) -> Expr:
+    def _array(self, value: object) -> Expr:
         """An array as registered functions get it; numbers and strings as they are."""
         if isinstance(value, str):
             return StringImm(value)
@@ -521,7 +531,7 @@ class _PlanWriter:
         return buffer_as_array(view)
 
 
-def _is_param(value: Any) -> bool:
+def _is_param(value: object) -> TypeGuard[_Described]:
     return isinstance(value, _Described) and value.memory.kind == "param"
 
 

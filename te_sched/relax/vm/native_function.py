@@ -10,20 +10,24 @@ from typing import Any
 
 from te_sched.errors import CallError
 from te_sched.relax.vm.builtins import BUILTINS, as_value
-from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.relax.vm.interpreter import too_deep, wrong_count
-from te_sched.relax.vm.native import NativePlan
+from te_sched.relax.vm.native import NativePlan, Tree
 from te_sched.runtime.ndarray import NDArray, array_inside, array_maker
 
 _Results = list[NDArray]
-_Builder = Callable[[Sequence[Any], _Results], Any]
+_Builder = Callable[[Sequence[object], _Results], object]
 
 
 class NativeFunction:
     """A function of a graph that is one native function."""
 
     def __init__(
-        self, plan: NativePlan, function: Any, params: tuple[str, ...], constants: Sequence[Any]
+        self,
+        plan: NativePlan,
+        function: VmFunction,
+        params: tuple[str, ...],
+        constants: Sequence[object],
     ) -> None:
         self.name, self.params = plan.name, params
         self._plan, self._function = plan, function
@@ -31,9 +35,9 @@ class NativeFunction:
         self._build = _builder(plan.result, constants)
         self._count = len(params)
         self.before_error: Callable[[str], None] = lambda name: None
-        self.arguments_of: Callable[..., Sequence[Any]] = lambda name, args, named: args
+        self.arguments_of: Callable[..., Sequence[object]] = lambda name, args, named: args
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: object, **named: object) -> object:
         """Run it."""
         if named:
             args = tuple(self.arguments_of(self.name, args, named))
@@ -51,7 +55,7 @@ class NativeFunction:
         except RecursionError as error:
             raise too_deep(self.name) from error
 
-    def _explain(self, args: Sequence[Any]) -> None:
+    def _explain(self, args: Sequence[object]) -> None:
         """Raise the error of the first check that fails, which knows what graphs declare."""
         for name, number, *rest in self._plan.checks:
             given = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
@@ -61,7 +65,7 @@ class NativeFunction:
                 raise error from None  # it takes the place of the error that is handled
 
 
-def _builder(tree: Sequence[Any], constants: Sequence[Any]) -> _Builder:
+def _builder(tree: Tree, constants: Sequence[Any]) -> _Builder:
     """What makes the result of a call, from its arguments and new arrays."""
     kind = tree[0]
     if kind == "param":

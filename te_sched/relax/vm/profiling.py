@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from te_sched.relax.vm.bytecode import VmFunction
+from te_sched.relax.vm.interpreter import Around
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.threads import get_num_threads
 
@@ -22,6 +23,8 @@ class VMInstrumentReturnKind(IntEnum):
     SKIP_RUN = 1
 
 
+# A row of the table, by column.
+Row = dict[str, Any]
 _HEAD = ("Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes")
 
 
@@ -52,7 +55,7 @@ class ProfileReport:
         """Stop the time of the function."""
         self.total = 1e6 * (time.perf_counter() - self._since)
 
-    def timed(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def timed(self, name: str, function: VmFunction, args: tuple[object, ...]) -> object:
         """Run a call and keep its time."""
         start = time.perf_counter()
         result = function(*args)
@@ -66,22 +69,22 @@ class ProfileReport:
         return result
 
     @property
-    def calls(self) -> list[dict[str, Any]]:
+    def calls(self) -> list[Row]:
         """A dict of each call in the order in which they ran, for pandas.DataFrame."""
         return [self._call(name, taken, 1, shapes) for name, taken, shapes in self._timed]
 
-    def _call(self, name: str, taken: float, count: int, shapes: str) -> dict[str, Any]:
+    def _call(self, name: str, taken: float, count: int, shapes: str) -> Row:
         percent = 100 * taken / max(self.total, 1e-9)
         return dict(zip(_HEAD, (name, taken, percent, self.device, count, shapes), strict=True))
 
     @property
-    def device_metrics(self) -> dict[str, dict[str, Any]]:
+    def device_metrics(self) -> dict[str, Row]:
         """The time of the whole function by device."""
         total = {"Name": "Total", "Duration (us)": self.total, "Count": 1, "Device": self.device}
         return {self.device: total}
 
     @property
-    def configuration(self) -> dict[str, Any]:
+    def configuration(self) -> Row:
         """How the function ran."""
         return {"Executor": "VM", "Number of threads": get_num_threads()}
 
@@ -120,7 +123,7 @@ class ProfileReport:
         if sort:
             rows.sort(key=lambda row: -row["Duration (us)"])
         spent = sum(row["Duration (us)"] for row in rows)
-        last: list[dict[str, Any]] = [
+        last: list[Row] = [
             {"Name": "----------"},
             {**self._call("Sum", spent, len(self._timed), ""), "Device": ""},
             self.device_metrics[self.device],
@@ -144,21 +147,21 @@ class ProfileReport:
 _UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count"}
 
 
-def _with_units(values: dict[str, Any]) -> dict[str, Any]:
+def _with_units(values: Row) -> dict[str, object]:
     return {
         key: {_UNITS.get(key, "string" if isinstance(one, str) else "count"): one}
         for key, one in values.items()
     }
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def instrumented(instrument: Callable[..., Any]) -> Callable[..., Any]:
+def instrumented(instrument: VmFunction) -> Around:
     """What runs each call with a function around it."""
 
-    def around(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def around(name: str, function: VmFunction, args: tuple[object, ...]) -> object:
         answer = instrument(function, name, True, None, *args)
         if answer is not None and int(answer) == VMInstrumentReturnKind.SKIP_RUN:
             return None

@@ -5,8 +5,7 @@ Those of tensors read arrays; the ones of `relax.op.inspect` read what an array 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,28 +13,28 @@ from te_sched.errors import GraphAssertionError
 from te_sched.ir import dtypes
 from te_sched.relax.message_formats import fill
 from te_sched.relax.vm.builtins import shape_to_tensor
-from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.runtime import registry
 from te_sched.runtime.ndarray import NDArray, array
 
 
-def _filled(message: str, values: Any) -> str:
+def _filled(message: str, values: Sequence[object]) -> str:
     texts = [_text(one) for one in values]
     return fill(message, texts) if message else ", ".join(texts)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, tuple) and not isinstance(value, ShapeTuple):
         return f"({', '.join(map(_text, value))})"
     return str(value.numpy() if isinstance(value, NDArray) else value)
 
 
-def print_values(message: str, *values: Any) -> None:
+def print_values(message: str, *values: object) -> None:
     """Print values, in the places of the {} of a message."""
     print(_filled(message, values) if message else " ".join(map(_text, values)))
 
 
-def assert_op(condition: Any, message: str = "", *values: Any) -> None:
+def assert_op(condition: object, message: str = "", *values: object) -> None:
     """Raise GraphAssertionError if a condition does not hold."""
     holds = condition.numpy().item() if isinstance(condition, NDArray) else condition
     if not holds:
@@ -54,7 +53,7 @@ def unique(
     return_inverse: int = 0,
     return_counts: int = 0,
     axis: int | None = None,
-) -> Any:
+) -> NDArray | tuple[NDArray, ...]:
     """The distinct elements or slices of an array; see `relax.op.unique`."""
     found = np.unique(data.numpy(), True, True, True, axis=axis)
     values, first, inverse, counts = found[0], *[one.reshape(-1) for one in found[1:]]
@@ -83,7 +82,7 @@ def tensor_stride_i(data: NDArray, axis: int) -> int:
     return stride // max(1, dtypes.storage_bytes(str(data.dtype)))
 
 
-_FIELDS: dict[str, Callable[..., Any]] = {
+_FIELDS: dict[str, VmFunction] = {
     "tensor_dtype_code": lambda data: dtypes.type_code(str(data.dtype)),
     "tensor_dtype_bits": lambda data: dtypes.bits(str(data.dtype)),
     "tensor_dtype_lanes": lambda data: dtypes.lanes(str(data.dtype)),
@@ -93,7 +92,7 @@ _FIELDS: dict[str, Callable[..., Any]] = {
     "tensor_byte_offset": lambda data: 0,  # an array begins where its memory does
     "tensor_elem_offset": lambda data: 0,
 }
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, VmFunction] = {
     "relax.run.print": print_values,
     "relax.run.assert_op": assert_op,
     "relax.run.unique": unique,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +15,7 @@ from te_sched.relax.vm.bytecode import (
     Bytecode,
     CallInstruction,
     ExecutableFunction,
+    Instruction,
     JumpInstruction,
     ReturnInstruction,
     ShapeTuple,
@@ -26,7 +27,7 @@ from te_sched.runtime.ndarray import NDArray, array_maker, storage_name
 
 KIND = "relax"
 _MOST_REGISTERS = 1 << 24
-_INSTRUCTIONS: dict[str, type[Any]] = {
+_INSTRUCTIONS: dict[str, Callable[..., Instruction]] = {
     "call": CallInstruction,
     "ret": ReturnInstruction,
     "goto": JumpInstruction,
@@ -39,7 +40,7 @@ def as_plain(
     bytecode: Bytecode,
     plans: Mapping[str, NativePlan],
     has_kernels: bool,
-    device_code: tuple[Any, ...] | None = None,
+    device_code: tuple[object, ...] | None = None,
 ) -> dict[str, Any]:
     """The instructions, constants and plans as dicts, lists, numbers and bytes.
 
@@ -75,13 +76,13 @@ def from_plain(data: dict[str, Any]) -> tuple[Bytecode, dict[str, NativePlan]]:
     return bytecode, plans
 
 
-def _plain(one: Any) -> list[Any]:
+def _plain(one: Instruction) -> list[object]:
     if isinstance(one, CallInstruction):
         return ["call", one.function, [list(k) for k in one.args], list(one.dst)]
     return [_NAMES[type(one)], *[list(k) if isinstance(k, VmOperand) else k for k in one]]
 
 
-def _instruction(data: list[Any]) -> Any:
+def _instruction(data: list[Any]) -> Instruction:
     if data[0] == "call":
         _, function, args, dst = data
         return CallInstruction(function, tuple([VmOperand(*one) for one in args]), VmOperand(*dst))
@@ -112,7 +113,7 @@ def bytes_of_constants(bytecode: Bytecode) -> int:
     return sum(one._array.nbytes for one in bytecode.constants if isinstance(one, NDArray))
 
 
-def _plain_constant(value: Any) -> list[Any]:
+def _plain_constant(value: object) -> list[object]:
     if isinstance(value, NDArray):
         values = np.ascontiguousarray(value._array)
         return ["array", value.dtype, list(value.shape), values.tobytes()]
@@ -130,7 +131,7 @@ def _plain_constant(value: Any) -> list[Any]:
     )
 
 
-def _constant(data: list[Any]) -> Any:
+def _constant(data: list[Any]) -> object:
     kind, value, *rest = data
     if kind == "array":
         shape, content = rest
