@@ -52,6 +52,7 @@ PARTS = (
     "te_sched.dlight.",  # rules run in ApplyDefaultSchedule.scheduled
     "te_sched.tir.analysis.OOBChecker",  # makes a pass
     "te_sched.tir.transform.",  # they make passes, which `passes._run` runs
+    *("te_sched.relax.transform.", "te_sched.relax.backend.", "te_sched.transform."),
     "te_sched.relax.PyExpr",  # methods that `visit_expr` calls
     "te_sched.relax.ExprFunctor.",
     "te_sched.relax.expr_functor.",
