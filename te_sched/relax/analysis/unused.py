@@ -7,7 +7,7 @@ checked when they run (MatchCast) are kept. One walk from the end to the begin f
 from __future__ import annotations
 
 from operator import is_
-from typing import Any, overload
+from typing import overload
 
 from te_sched.ir.graph import (
     Binding,
@@ -110,7 +110,7 @@ class _Cleaner:
             return block
         return type(block)(tuple(reversed(kept)))
 
-    def _has_effects(self, value: Any, is_dataflow: bool) -> bool:
+    def _has_effects(self, value: GraphValue, is_dataflow: bool) -> bool:
         if self._keeps_program_calls and calls_program(value):
             return True
         return not is_dataflow and contains_impure_call(value)
