@@ -1,4 +1,4 @@
-"""Cost models: scores of candidates."""
+"""Cost models of trees: scores of candidates."""
 
 from __future__ import annotations
 
@@ -12,75 +12,12 @@ import pytest
 
 from te_sched import nd, te
 from te_sched.errors import DeclarationError, TeSchedError
-from te_sched.ir.stmt import PrimFunc
 from te_sched.meta_schedule import MeasureCandidate, TuneContext, cost_model
-from te_sched.meta_schedule.cost_model import RandomModel, XGBModel
-from te_sched.meta_schedule.cost_model.pack_sum import PackSum, custom_callback
+from te_sched.meta_schedule.cost_model import XGBModel
 from te_sched.meta_schedule.feature_extractor import PyFeatureExtractor
 from te_sched.meta_schedule.runner import RunnerResult
 from te_sched.tir.schedule import Schedule
-
-
-def doubled(n: int) -> PrimFunc:
-    """A function of two buffers."""
-    A = te.placeholder((n,), name="A")
-    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
-    return te.create_prim_func([A, B])
-
-
-CONTEXT = TuneContext(doubled(8), target="llvm")
-CANDIDATES = [MeasureCandidate(Schedule(doubled(8)), None)] * 20
-
-
-def test_random_scores_depend_on_the_seed_alone() -> None:
-    first, again = (RandomModel(seed=3).predict(CONTEXT, CANDIDATES) for _ in range(2))
-    assert (first == again).all()
-    assert len(set(first)) == 20
-    assert 0 <= min(first) <= max(first) <= 100
-    assert max(RandomModel(max_range=2).predict(CONTEXT, CANDIDATES)) <= 2
-    assert not RandomModel().can_rank
-
-
-def test_the_state_of_a_random_model_is_saved(tmp_path: Path) -> None:
-    model, path = RandomModel(seed=3), str(tmp_path / "state")
-    model.update(CONTEXT, [], [])
-    model.save(path)
-    first = model.predict(CONTEXT, CANDIDATES)
-    model.load(path)
-    assert (first == model.predict(CONTEXT, CANDIDATES)).all()
-    assert (first == RandomModel(path=path).predict(CONTEXT, CANDIDATES)).all()
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"random_state": 0}', "\udcff"])
-def test_a_file_without_a_state_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "state"
-    path.write_text(content, errors="surrogateescape")
-    with pytest.raises(DeclarationError, match="does not have the state of a RandomModel"):
-        RandomModel(path=path)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"seed": "1"}, "seed of .*RandomModel is '1', expected an int"),
-        ({"max_range": -1}, "max_range is -1, expected an integer"),
-        ({"path": "/nowhere/state"}, "cannot load /nowhere/state"),
-    ],
-)
-def test_a_random_model_refuses_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DeclarationError, match=message):
-        RandomModel(**options)
-
-
-def test_a_model_is_created_by_its_name() -> None:
-    assert isinstance(cost_model.create("random", seed=1), RandomModel)
-    assert cost_model.create("none") is None
-    model = RandomModel()
-    assert cost_model.create(model) is model
-    with pytest.raises(DeclarationError, match="'rand' is not a cost model"):
-        cost_model.create("rand")
-    with pytest.raises(DeclarationError, match="the cost model 'mlp' is not supported"):
-        cost_model.create("mlp")
+from tests.meta_schedule.cost_model.candidates import CANDIDATES, CONTEXT, doubled
 
 
 def test_without_the_library_there_is_no_model(
@@ -93,11 +30,6 @@ def test_without_the_library_there_is_no_model(
     assert "pip install" in caplog.text
     with pytest.raises(TeSchedError, match=r"(?s)XGBModel needs.*pip install xgboost-cpu"):
         XGBModel()
-
-
-@pytest.fixture
-def library() -> Any:
-    return pytest.importorskip("xgboost")
 
 
 def tiled(rows: int, columns: int, *, vectorize: bool) -> MeasureCandidate:
@@ -114,12 +46,20 @@ def tiled(rows: int, columns: int, *, vectorize: bool) -> MeasureCandidate:
 
 
 SIZES = (2, 4, 8, 16, 32)
+
+
 TILES = [(rows, columns) for rows in SIZES for columns in SIZES]
+
+
 TILED = [tiled(*tile, vectorize=v) for tile in TILES for v in (False, True)]
+
+
 # As if long rows were fast, and vectors four times as fast.
 SECONDS = [
     1e-3 * (1 + rows / columns) / (4 if v else 1) for rows, columns in TILES for v in (False, True)
 ]
+
+
 RESULTS = [RunnerResult([one], None) for one in SECONDS]
 
 
@@ -259,33 +199,6 @@ def test_a_model_of_other_arrays_is_refused(library: Any, tmp_path: Path, wrong:
     np.savez(path, **arrays)
     with pytest.raises(DeclarationError, match="does not have the state of an XGBModel"):
         XGBModel().load(str(path))
-
-
-def test_a_candidate_is_its_main_store_and_the_sum() -> None:
-    rows = PackSum([np.zeros((0, 2)), np.array([[2.0, 0.0], [3.0, 1.0]])]).rows
-    assert rows[0].tolist() == [0, 0, 0, 0]
-    assert rows[1] == pytest.approx([3, 1, np.log2(1 + 3 + 7), 1])
-
-
-def test_a_ranking_is_measured_by_its_best() -> None:
-    data = PackSum([np.zeros((1, 1))] * 3, [0.5, 1.0, 0.2])
-    assert data.average_peak_score(np.array([3.0, 2.0, 1.0]), 2) == ("a-peak@2", 0.75)
-    assert data.rmse(np.array([0.5, 1.0, 0.5]))[1] == pytest.approx(0.3 / 3**0.5)
-
-
-def test_training_ends_when_the_error_stays(library: Any, caplog: pytest.LogCaptureFixture) -> None:
-    rng = np.random.default_rng(0)
-    data = PackSum([rng.random((1, 4)) for _ in range(20)], rng.random(20))
-    progress = custom_callback(
-        early_stopping_rounds=3,
-        verbose_eval=5,
-        fevals=[lambda ys_pred, _: data.rmse(ys_pred)],
-        evals=[(data.dmatrix, "tr")],
-    )
-    with caplog.at_level(logging.DEBUG, "te_sched.meta_schedule"):
-        trees = library.train({"eta": 0.5}, data.dmatrix, 1000, callbacks=[progress])
-    assert 3 < trees.num_boosted_rounds() < 200
-    assert "XGB iter:   5\ttr-rmse" in caplog.text
 
 
 def test_paths_that_cannot_be_used_are_refused(library: Any, tmp_path: Path) -> None:

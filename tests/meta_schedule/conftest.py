@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def library() -> Any:
+    return pytest.importorskip("xgboost")
