@@ -26,6 +26,7 @@ from typing import Any
 
 from te_sched.analysis.programs.operations import count_operations
 from te_sched.codegen.checker import AccessCounter, Report, ViolationKind
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import CallError
 from te_sched.runtime.device import device as device_of
 from te_sched.runtime.ndarray import NDArray
@@ -74,6 +75,7 @@ def is_modeled(device_type: str) -> bool:
     return device.emulated or not device.exist
 
 
+@walks_deeply("model the time of a program")
 def modeled_seconds(module: Any, arguments: Sequence[NDArray]) -> float:
     """The seconds of the model for the entry function of a CUDA module.
 
