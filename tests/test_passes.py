@@ -11,7 +11,7 @@ import pytest
 from te_sched import IRModule, dlight, instrument, lower, relax, tir, transform
 from te_sched.errors import DeclarationError, LoweringError, ParameterError
 from te_sched.ir import VDevice
-from te_sched.passes import Pass, is_maker
+from te_sched.passes import ModulePass, Pass, PrimFuncPass, is_maker
 from te_sched.relax import backend
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -181,6 +181,13 @@ def test_a_pass_that_defines_its_call_is_refused() -> None:
         class Quick(Pass):
             def __call__(self, mod: Any) -> Any:
                 return mod
+
+
+def test_classes_of_passes_without_their_method_are_refused() -> None:
+    with pytest.raises(DeclarationError, match="ModulePass has no method transform_module"):
+        ModulePass()(from_source(PROGRAM))
+    with pytest.raises(DeclarationError, match="PrimFuncPass has no method transform_function"):
+        PrimFuncPass()(from_source(PROGRAM))
 
 
 def test_a_pass_of_functions_gets_the_module_and_the_context() -> None:

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from te_sched import meta_schedule as ms
+from te_sched.errors import WrongAnswerError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.runner import local_runner, measuring
 from te_sched.script import tir as T
@@ -101,6 +102,15 @@ def test_the_comparison_is_the_measurement_of_slow_functions():
         rest = (config, 1, 0.0, (None, None, None))
         times.append(measuring.measured(path, "llvm", infos, path, *rest))
     assert [len(one) for one in times] == [3, 1]
+
+
+def test_other_results_than_those_of_the_reference_are_refused():
+    reference, path = built(double, triple)
+    infos = [one.as_json() for one in ms.ArgInfo.from_prim_func(double)]
+    measuring.save_reference(reference, infos)
+    config = ms.runner.EvaluatorConfig(1, 1, 0)
+    with pytest.raises(WrongAnswerError, match="computes something else than the program in arg"):
+        measuring.measured(path, "llvm", infos, reference, config, 1, 0.0, (None, None, None))
 
 
 def test_hopeless_candidates_are_ended_early(monkeypatch):

@@ -14,6 +14,7 @@ from te_sched.relax.transform import (
     dataflowblock_pass,
     function_pass,
 )
+from te_sched.relax.transform.rewriting import RulesPass
 
 
 def _module():
@@ -117,6 +118,8 @@ def test_passes_reject_other_options_and_classes_without_a_method():
         FunctionPass()(_module())
     with pytest.raises(DeclarationError, match="BlockPass has no method transform_data"):
         DataflowBlockPass()(_module())
+    with pytest.raises(DeclarationError, match="RulesPass has no method rules"):
+        RulesPass()(_module())
 
 
 def test_a_class_of_blocks_maps_them():
