@@ -150,48 +150,12 @@ class ReductionPrimitives(ScheduleBase):
             subjects = [of_block(key.name), of_loop(factored.name)]
             return ScheduleError(f"{fault}: {what}" if why else fault, why or what, help, subjects)
 
-        if self.loop(factored).kind != "serial":
-            raise refused(
-                "the loop is not serial",
-                f"it is {self.loop(factored).kind}",
-                "change its kind after rfactor",
-            )
-        why = why_not_reduction(self, key)
-        if why:
-            help = advice_to_initialize(self, key, "use a block with T.init")
-            raise refused(f"it is not a reduction: {why}", "", help)
-        if why := why_outside(self, key):
-            raise refused(f"it leaves its domain: {why}", "", WITHIN)
+        _check_reduction(self, key, factored, refused)
         update = update_of(realize.block, refused)
         reductions = _reduction_loops(realize, above, factored, refused)
-        begin = {one: self.loop(one).min for one in reductions if one is not factored}
-        analyzer = bound_loops(self, above, Analyzer())
-        for one in conjuncts(realize.predicate):
-            is_initial = analyzer.can_prove(substitute(one, begin))
-            if variables_of(one) & reductions and not is_initial:
-                raise refused(
-                    f"the block has the condition {one}",
-                    "some partial results would have no iterations, and no value",
-                    "split the reduction loops by factors of their extents",
-                )
-        top = next(one for one in above if one in reductions)
-        if len(outermost_blocks(self.loop(top))) != 1:
-            raise refused(
-                f"loop {top.name} has other blocks in it, too", "", "compute them elsewhere"
-            )
-        reads = {region.buffer for region in realize.block.reads}
-        for other in self.blocks_of(above[0]):
-            written = accessed(self, other, writes=True)
-            both = [region.buffer.name for region in written if region.buffer in reads]
-            if other is not key and both:
-                raise refused(
-                    f"block {other.name} writes {both[0]} in loop {above[0].name}",
-                    "the partial results are computed before that loop",
-                    "compute that block outside of the loop",
-                )
-        why = why_not_pipeline(self, key)
-        if why:
-            raise refused(why, "", PIPELINE_HELP)
+        _check_conditions(self, realize, above, reductions, factored, refused)
+        top = next(loop for loop in above if loop in reductions)
+        _check_neighbors(self, key, top, above[0], refused)
         rank = len(update.stores[0].indices)
         axis = integer(factor_axis, "factor_axis")
         if not -rank - 1 <= axis <= rank:
@@ -231,6 +195,61 @@ def _only_block(index: ReductionPrimitives, loop: Var) -> BlockKey:
             of_loop(loop.name),
         )
     return blocks[0]
+
+
+def _check_reduction(
+    index: ReductionPrimitives, key: BlockKey, factored: Var, refused: Refusal
+) -> None:
+    """Refuse to factor a loop that is not serial, or a block that is no reduction."""
+    kind = index.loop(factored).kind
+    if kind != "serial":
+        raise refused("the loop is not serial", f"it is {kind}", "change its kind after rfactor")
+    if why := why_not_reduction(index, key):
+        help = advice_to_initialize(index, key, "use a block with T.init")
+        raise refused(f"it is not a reduction: {why}", "", help)
+    if why := why_outside(index, key):
+        raise refused(f"it leaves its domain: {why}", "", WITHIN)
+
+
+def _check_conditions(
+    index: ReductionPrimitives,
+    realize: BlockRealize,
+    above: list[Var],
+    reductions: set[Var],
+    factored: Var,
+    refused: Refusal,
+) -> None:
+    """Refuse conditions of a block that leave partial results without an iteration."""
+    begin = {loop: index.loop(loop).min for loop in reductions if loop is not factored}
+    analyzer = bound_loops(index, above, Analyzer())
+    for condition in conjuncts(realize.predicate):
+        is_initial = analyzer.can_prove(substitute(condition, begin))
+        if variables_of(condition) & reductions and not is_initial:
+            raise refused(
+                f"the block has the condition {condition}",
+                "some partial results would have no iterations, and no value",
+                "split the reduction loops by factors of their extents",
+            )
+
+
+def _check_neighbors(
+    index: ReductionPrimitives, key: BlockKey, top: Var, outermost: Var, refused: Refusal
+) -> None:
+    """Refuse other blocks in the reduction loops, and those that write what the block reads."""
+    if len(outermost_blocks(index.loop(top))) != 1:
+        raise refused(f"loop {top.name} has other blocks in it, too", "", "compute them elsewhere")
+    reads = {region.buffer for region in index.realize(key).block.reads}
+    for other in index.blocks_of(outermost):
+        written = accessed(index, other, writes=True)
+        both = [region.buffer.name for region in written if region.buffer in reads]
+        if other is not key and both:
+            raise refused(
+                f"block {other.name} writes {both[0]} in loop {outermost.name}",
+                "the partial results are computed before that loop",
+                "compute that block outside of the loop",
+            )
+    if why := why_not_pipeline(index, key):
+        raise refused(why, "", PIPELINE_HELP)
 
 
 def _reduction_loops(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
@@ -16,6 +16,7 @@ from te_sched.tensorir.base import of_block
 from te_sched.tensorir.handles import ATTRIBUTE, FLAG, BlockRV, LoopRV, instruction
 from te_sched.tensorir.intrinsics import BlockIntrin, Match, Mismatch, matched, unknown
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
+from te_sched.tensorir.state import BlockKey
 
 
 class TensorizingPrimitives(BlockingPrimitives):
@@ -72,45 +73,13 @@ class TensorizingPrimitives(BlockingPrimitives):
         else:
             key = self.block_key(block_or_loop, "tensorize")
         realize = self.draft.realize(key)
-        desc = intrinsic.desc
-        described = desc.body
-        assert isinstance(described, BlockRealize)
         fault = f"block {key.name} is not what intrinsic {tensor_intrin} computes"
-        try:
-            if realize.block.init is not None:
-                raise Mismatch("it has T.init, and the description has not")
-            found = matched(described.block.body, realize.block.body)
-        except Mismatch as mismatch:
-            raise ScheduleError(
-                fault,
-                f"it has {mismatch}" if "T.init" not in str(mismatch) else str(mismatch),
-                "blockize a piece of the size of the intrinsic; decompose_reduction takes T.init "
-                "away, cache_read and cache_write give buffers their storage scopes",
-                of_block(key.name),
-            ) from None
-        impl = _with_index_dtype_of(found.values(), _with_own_names(renew_defs(intrinsic.impl)))
+        matches = _matches(intrinsic.desc, realize, key, fault)
+        impl = _with_index_dtype_of(matches.values(), _with_own_names(renew_defs(intrinsic.impl)))
         done = impl.body
         assert isinstance(done, BlockRealize)
-        places: dict[Buffer, Match] = {}
-        for param, other in zip(desc.params, impl.params, strict=True):
-            one = desc.buffer_map[param]
-            if one not in found:
-                raise ScheduleError(
-                    fault, f"nothing accesses {one.name} of its description", "correct desc",
-                    of_block(key.name),
-                )  # fmt: skip
-            places[impl.buffer_map[other]] = found[one]
-        written = {region.buffer for region in done.block.writes}
-        for one, place in places.items():
-            same = [two for two, other in places.items() if other.buffer is place.buffer]
-            if one in written and len(same) > 1:
-                raise ScheduleError(
-                    fault,
-                    f"it has {place.buffer.name} for {' and '.join(two.name for two in same)}, "
-                    "which the intrinsic may write and read in any order",
-                    "copy one of them with cache_read or cache_write",
-                    of_block(key.name),
-                )
+        places = _places(intrinsic.desc, impl, matches, key, fault)
+        _check_apart(places, {region.buffer for region in done.block.writes}, key, fault)
         views = [MatchBufferRegion(one, _region(places[one], _whole(one))) for one in places]
         own = done.block
         links: dict[Block, Block] = {}
@@ -131,6 +100,58 @@ class TensorizingPrimitives(BlockingPrimitives):
         views_of = {buffer.name for buffer in impl.buffer_map.values()}
         lines = functions[name].lines.with_part(intrinsic.impl.lines, without=views_of)
         functions[name] = replace(functions[name], lines=lines)
+
+
+def _matches(
+    desc: PrimFunc, realize: BlockRealize, key: BlockKey, fault: str
+) -> Mapping[Buffer, Match]:
+    """What buffers of a description are in a block; refused if it computes something else."""
+    described = desc.body
+    assert isinstance(described, BlockRealize)
+    try:
+        if realize.block.init is not None:
+            raise Mismatch("it has T.init, and the description has not")
+        return matched(described.block.body, realize.block.body)
+    except Mismatch as mismatch:
+        raise ScheduleError(
+            fault,
+            f"it has {mismatch}" if "T.init" not in str(mismatch) else str(mismatch),
+            "blockize a piece of the size of the intrinsic; decompose_reduction takes T.init "
+            "away, cache_read and cache_write give buffers their storage scopes",
+            of_block(key.name),
+        ) from None
+
+
+def _places(
+    desc: PrimFunc, impl: PrimFunc, matches: Mapping[Buffer, Match], key: BlockKey, fault: str
+) -> dict[Buffer, Match]:
+    """What the buffers of an implementation are in a block."""
+    places: dict[Buffer, Match] = {}
+    for param, other in zip(desc.params, impl.params, strict=True):
+        buffer = desc.buffer_map[param]
+        if buffer not in matches:
+            raise ScheduleError(
+                fault, f"nothing accesses {buffer.name} of its description", "correct desc",
+                of_block(key.name),
+            )  # fmt: skip
+        places[impl.buffer_map[other]] = matches[buffer]
+    return places
+
+
+def _check_apart(
+    places: Mapping[Buffer, Match], written: Container[Buffer], key: BlockKey, fault: str
+) -> None:
+    """Refuse an intrinsic that gets a buffer twice and writes it."""
+    for buffer, place in places.items():
+        same = [twin.name for twin, other in places.items() if other.buffer is place.buffer]
+        if buffer in written and len(same) > 1:
+            raise ScheduleError(
+                fault,
+                f"it has {place.buffer.name} for {' and '.join(same)}, "
+                "which the intrinsic may write and read in any order",
+                "copy one of them with cache_read or cache_write",
+                of_block(key.name),
+            )
 
 
 def _with_index_dtype_of(places: Iterable[Match], func: PrimFunc) -> PrimFunc:
