@@ -50,6 +50,7 @@ logger = logging.getLogger("autotvm")
 AUTOTVM_LOG_VERSION = 0.2
 _TVM_VERSION = "0.19.0"  # of the TVM whose logs these are
 _DEPTH = 8  # of iterables of iterables of records
+_BEGIN = '{"input"'
 _NO_TIME = 1e9  # the cost of a failed measurement
 Record = tuple[MeasureInput, MeasureResult]
 
@@ -171,7 +172,7 @@ def _of_pickle(text: str) -> Record | None:
 def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
     """The measurements of an open log; lines that begin with # and empty ones are comments.
 
-    A last line without an end, such as of a program that was killed, is left out with a warning.
+    What a program wrote that was killed, the beginning of a line, is left out with a warning.
     """
     for row in file:
         text = row.strip()
@@ -180,12 +181,25 @@ def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
         try:
             found = decode(text)
         except RecordError:
-            if row.endswith("\n"):
+            if row.endswith("\n") and not _is_beginning(text):
                 raise
-            logger.warning("The last line of a log is incomplete and left out: %s", repr_of(text))
+            logger.warning("A line of a log is incomplete and left out: %s", repr_of(text))
             continue
         if found is not None:
             yield found
+
+
+def _is_beginning(text: str) -> bool:
+    """Whether a line is the first part of a record: later ones were logged after it."""
+    if text[: len(_BEGIN)] != _BEGIN[: len(text)]:
+        return False
+    try:
+        json.loads(text)
+    except RecursionError:
+        return False
+    except ValueError:
+        return True
+    return False
 
 
 @checked

@@ -67,6 +67,19 @@ def test_comments_and_a_torn_last_line_are_left_out(caplog: pytest.LogCaptureFix
     assert "incomplete" in caplog.text
 
 
+def test_a_log_goes_on_after_a_torn_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = tmp_path / "log.json"
+    for torn in (LINE[:50], "{"):
+        log.write_text(f"{LINE}\n{torn}")
+        pair = records_of(task_of(8), [1.0])[0]
+        autotvm.callback.log_to_file(str(log))(None, *[[part] for part in pair])
+        assert len(list(record.load_from_file(log))) == 2
+        assert "incomplete" in caplog.text
+    log.write_text(f'{LINE}\n{{"input": 3}}\n')
+    with pytest.raises(record.RecordError, match="cannot read"):
+        list(record.load_from_file(log))
+
+
 def test_old_lines_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match=r"log version 0\.1 is no longer supported"):
         assert record.decode(LINE.replace("0.2, ", "0.1, ")) is None
