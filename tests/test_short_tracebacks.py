@@ -15,8 +15,8 @@ import te_sched
 from te_sched import relax, te
 from te_sched.lazy_loading import load
 from te_sched.short_tracebacks import frames_of, shown_part, users_part
-from tests.views import display
-from tests.views.display import failed
+from tests import tracebacks
+from tests.tracebacks import failed
 
 PROGRAM = """
 import threading
@@ -235,9 +235,9 @@ def test_frames_of_te_sched_are_left_out_unless_there_are_no_others() -> None:
     frames = failed(lambda: te.placeholder("x")).__traceback__
     kept = users_part(frames)
     while kept is not None:
-        assert kept.tb_frame.f_code.co_filename in (__file__, display.__file__)
+        assert kept.tb_frame.f_code.co_filename in (__file__, tracebacks.__file__)
         kept = kept.tb_next
-    while frames.tb_frame.f_code.co_filename in (__file__, display.__file__):
+    while frames.tb_frame.f_code.co_filename in (__file__, tracebacks.__file__):
         frames = frames.tb_next
     assert users_part(frames) is frames
     assert users_part(None) is None

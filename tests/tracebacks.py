@@ -1,13 +1,24 @@
-"""The origin of an exception in te_sched."""
+"""Exceptions of te_sched: catching one, and its origin."""
 
 from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Callable
+
+import pytest
 
 import te_sched
+from te_sched.errors import TeSchedError
 
 PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
+
+
+def failed(call: Callable[[], object]) -> TeSchedError:
+    """The error that a call raises."""
+    with pytest.raises(TeSchedError) as caught:
+        call()
+    return caught.value
 
 
 def files_of(error: BaseException) -> list[str]:

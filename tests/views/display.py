@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
-import pytest
 from IPython.core.formatters import DisplayFormatter
-
-from te_sched.errors import TeSchedError
 
 VOID = re.compile(r"<style>.*?</style>", re.DOTALL)
 
@@ -25,9 +22,3 @@ def html_of(thing):
 
 def text_of(html):
     return "".join(ElementTree.fromstring(VOID.sub("", html).replace(" open>", ">")).itertext())
-
-
-def failed(call):
-    with pytest.raises(TeSchedError) as caught:
-        call()
-    return caught.value

@@ -14,7 +14,8 @@ from te_sched.codegen.checker.report import Report
 from te_sched.errors import TeSchedError
 from tests.golden.corpus import programs
 from tests.tensorir.programs import function, program
-from tests.views.display import failed, html_of, text_of
+from tests.tracebacks import failed
+from tests.views.display import html_of, text_of
 from tests.views.programs import broken, chain, product, scheduled, tiled
 
 

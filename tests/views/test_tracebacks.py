@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from te_sched import te
 from te_sched.errors import InternalError, ScheduleError
-from tests.views.display import failed
+from tests.tracebacks import failed
 from tests.views.programs import tiled
 
 

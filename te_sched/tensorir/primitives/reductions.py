@@ -200,7 +200,7 @@ def _only_block(index: ReductionPrimitives, loop: Var) -> BlockKey:
 def _check_reduction(
     index: ReductionPrimitives, key: BlockKey, factored: Var, refused: Refusal
 ) -> None:
-    """Refuse to factor a loop that is not serial, or a block that is no reduction."""
+    """Refuse to factor a loop that is not serial, or a block that is not a reduction."""
     kind = index.loop(factored).kind
     if kind != "serial":
         raise refused("the loop is not serial", f"it is {kind}", "change its kind after rfactor")
