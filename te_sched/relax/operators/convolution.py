@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 def _convolution(rank: int, example: str = "") -> _Convolution:
     """The function that makes calls of a convolution, which it declares."""
     full, letters = f"relax.nn.conv{rank}d", _SPATIAL[rank]
-    stride: Numbers = 1 if rank == 1 else (1,) * rank
-    width: Numbers = 0 if rank == 1 else (0,) * rank
+    stride, width = _of_each(1, rank), _of_each(0, rank)
     declare(
         full,
         lambda call, builder: _infer_conv(call, builder, rank),
@@ -81,16 +80,35 @@ def _convolution(rank: int, example: str = "") -> _Convolution:
             [data, weight],
             strides=as_sizes(strides, rank, "strides"),
             padding=as_padding(padding, rank),
-            dilation=as_sizes(dilation, rank, "dilation"),
-            groups=int(groups),
-            data_layout=data_layout,
-            kernel_layout=kernel_layout,
-            out_layout=out_layout or data_layout,
-            out_dtype=dtypes.known(out_dtype),
+            **_attrs(rank, dilation, groups, (data_layout, kernel_layout, out_layout), out_dtype),
         )
 
     summary = f"The convolution of {_DIMENSIONS[rank]}."
     return named(call_operator, f"conv{rank}d", summary + example)
+
+
+def _of_each(number: int, rank: int) -> Numbers:
+    """A number for each dimension, as the default of an argument."""
+    return number if rank == 1 else (number,) * rank
+
+
+def _attrs(
+    rank: int,
+    dilation: Numbers,
+    groups: int,
+    layouts: tuple[str, str, str | None],
+    out_dtype: object,
+) -> dict[str, object]:
+    """The attributes that all convolutions have after those of their windows."""
+    data_layout, kernel_layout, out_layout = layouts
+    return {
+        "dilation": as_sizes(dilation, rank, "dilation"),
+        "groups": int(groups),
+        "data_layout": data_layout,
+        "kernel_layout": kernel_layout,
+        "out_layout": out_layout or data_layout,
+        "out_dtype": dtypes.known(out_dtype),
+    }
 
 
 def _check_groups(groups: int, name: str) -> None:
@@ -228,8 +246,7 @@ if TYPE_CHECKING:
 def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvolution:
     """The function that makes calls of a transposed convolution, which it declares."""
     name, letters = f"conv{rank}d_transpose", _SPATIAL[rank]
-    stride: Numbers = 1 if rank == 1 else (1,) * rank
-    width: Numbers = 0 if rank == 1 else (0,) * rank
+    stride, width = _of_each(1, rank), _of_each(0, rank)
     declare(
         f"relax.nn.{name}",
         lambda call, builder: _infer_transposed(call, builder, rank),
@@ -257,12 +274,7 @@ def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvoluti
             strides=as_sizes(strides, rank, "strides"),
             padding=as_padding(padding, rank),
             output_padding=as_sizes(output_padding, rank, "output_padding"),
-            dilation=as_sizes(dilation, rank, "dilation"),
-            groups=int(groups),
-            data_layout=data_layout,
-            kernel_layout=kernel_layout,
-            out_layout=out_layout or data_layout,
-            out_dtype=dtypes.known(out_dtype),
+            **_attrs(rank, dilation, groups, (data_layout, kernel_layout, out_layout), out_dtype),
         )
 
     summary = f"The transposed convolution of {_DIMENSIONS[rank]}: the gradient of conv{rank}d"
