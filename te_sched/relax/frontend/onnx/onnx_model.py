@@ -1,8 +1,8 @@
 """`from_onnx`: a model of ONNX becomes a graph.
 
 Values of a node are tensors of the graph, arrays that are known, or sizes; what computes shapes
-(Shape, Gather, Concat, ... of sizes) is evaluated here. Operators are rows of `onnx_operators`;
-all that have no row are listed in one error, before anything is built.
+(Shape, Gather, Concat, ... of sizes) is evaluated here. `operators` has a row for each operator;
+all operators without a row are listed in one error, before anything is built.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS, errors_of_rules
-from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter, Result
+from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
 from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.signatures import is_sequence
@@ -48,6 +49,19 @@ class _Node(Protocol):
     input: Sequence[str]
     output: Sequence[str]
     attribute: Sequence[Any]
+
+
+class _Version(Protocol):
+    """What is read of an `onnx.OperatorSetIdProto`."""
+
+    domain: str
+    version: int
+
+
+class _Model(Protocol):
+    """What is read of an `onnx.ModelProto`."""
+
+    opset_import: Sequence[_Version]
 
 
 class _Graph(Protocol):
@@ -86,15 +100,16 @@ def from_onnx(
     onnx = _onnx()
     _check(onnx, model)
     graph: _Graph = model.graph
-    version = opset or max([one.version for one in model.opset_import if one.domain in _OWN] or [0])
+    versions = _versions(model, opset)
+    version = versions.get(OWN[0], 0)
     if version < _LEAST_OPSET:
         raise GraphError(
             f"the model uses operators of version {version}",
             f"versions from {_LEAST_OPSET} on are supported",
             "convert it: onnx.version_converter.convert_version(model, 18)",
         )
-    _refuse_unknown(graph.node)
-    importer = OnnxImporter(version)
+    importer = OnnxImporter(versions)
+    _refuse_unknown(importer, graph.node)
     known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
     _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
     _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
@@ -135,7 +150,13 @@ def _output(importer: OnnxImporter, name: str) -> Value:
     return importer.values[name]
 
 
-_OWN = ("", "ai.onnx")
+def _versions(model: _Model, opset: int | None) -> dict[str, int]:
+    """The versions of operators by domain; `opset` is that of ONNX's own ones, if it is given."""
+    versions: dict[str, int] = {}
+    for operators_of in model.opset_import:
+        domain = OWN[0] if operators_of.domain in OWN else operators_of.domain
+        versions[domain] = max(operators_of.version, versions.get(domain, 0))
+    return {**versions, OWN[0]: opset} if opset else versions
 
 
 def _onnx() -> ModuleType:
@@ -171,17 +192,17 @@ def _check(onnx: ModuleType, model: object) -> None:
 _TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", "IR version")
 
 
-def _refuse_unknown(nodes: Iterable[_Node]) -> None:
+def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[_Node]) -> None:
     """GraphError that lists all operators that have no row."""
-    unknown = [one for one in nodes if one.op_type not in OPERATORS or one.domain not in _OWN]
+    unknown = [node for node in nodes if importer.rule_of(node.domain, node.op_type) is None]
     if not unknown:
         return
-    counts = Counter(one.op_type for one in unknown)
+    counts = Counter(full_name(node.domain, node.op_type) for node in unknown)
     plural = "operators are" if len(counts) > 1 else "operator is"
     places = [
-        Subject("operator", f"{name}: node {one.name or one.output[0]}")
+        Subject("operator", f"{name}: node {node.name or node.output[0]}")
         for name in counts
-        for one in [other for other in unknown if other.op_type == name][:3]
+        for node in [node for node in unknown if full_name(node.domain, node.op_type) == name][:3]
     ]
     raise GraphError(
         f"{len(counts)} {plural} not supported: {', '.join(counts)}",
@@ -280,8 +301,11 @@ def _translate(onnx: ModuleType, importer: OnnxImporter, node: _Node) -> None:
     given = [importer.values[one] if one else None for one in node.input]
     importer.inputs = list(node.input)
     importer.count = len(node.output)
-    with errors_of_rules(node.op_type, lambda: node.name or node.output[0]):
-        found = OPERATORS[node.op_type](importer, *given, **attrs)
+    operator = full_name(node.domain, node.op_type)
+    with errors_of_rules(operator, lambda: node.name or node.output[0]):
+        rule = importer.rule_of(node.domain, node.op_type)
+        assert rule is not None  # else the model was refused
+        found = rule(importer, *given, **attrs)
         for name, one in zip(node.output, _outputs(found), strict=False):
             importer.values[name] = one
 

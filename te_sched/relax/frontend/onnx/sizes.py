@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,30 @@ Known = Array | OnnxSizes
 Value = GraphExpr | Known
 
 _T = TypeVar("_T")
+
+
+def is_known(value: object) -> TypeGuard[Known]:
+    """Whether a value is an array or sizes."""
+    return isinstance(value, np.ndarray | np.generic | OnnxSizes)
+
+
+def are_open(*sizes: Number) -> bool:
+    """Whether a call gives one of the sizes.
+
+    >>> are_open(1, 2.5), are_open(1, ops.convert(2) + 1)
+    (False, True)
+    """
+    return any(isinstance(size, Expr) for size in sizes)
+
+
+def arrays_of(*values: Value) -> list[Numbers] | None:
+    """Values as arrays; None if a call gives one of them, or its sizes.
+
+    >>> arrays_of(np.array([1]), np.float32(2))
+    [array([1]), array(2., dtype=float32)]
+    """
+    arrays = [np.asarray(value) for value in values if isinstance(value, np.ndarray | np.generic)]
+    return arrays if len(arrays) == len(values) else None
 
 
 def as_sizes(

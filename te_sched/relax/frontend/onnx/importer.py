@@ -1,0 +1,151 @@
+"""The translation of a model of ONNX: what rows of operators ask and emit.
+
+Inputs of nodes are tensors of the graph, arrays whose values are known, or sizes (`OnnxSizes`).
+Must not know rows of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Cast, Expr, Var
+from te_sched.ir.graph import Constant, GraphExpr, GraphVar
+from te_sched.ir.struct_info import ShapeStructInfo
+from te_sched.relax import op as R
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
+from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, is_known
+from te_sched.relax.frontend.tensors import (
+    Size,
+    shape_expr,
+    sizes_of_tensor,
+    tensor_info,
+)
+
+
+class OnnxImporter:
+    """The translation of a model: the builder, and the values by name.
+
+    `versions` are those of the operators by domain.
+    """
+
+    def __init__(self, versions: Mapping[str, int] | None = None) -> None:
+        self.versions = dict(versions or {})
+        self.builder = BlockBuilder()
+        self.values: dict[str, Value] = {}
+        self.known: dict[str, Array] = {}  # the arrays of initializers, also of those that are kept
+        self.inputs: list[str] = []  # names of the inputs of the current node
+        self.count = 1  # of its outputs
+
+    def emit(self, expr: GraphExpr) -> GraphVar:
+        """Bind an expression to a variable."""
+        return self.builder.emit(expr)
+
+    def tensor(self, value: Value) -> GraphExpr:
+        """A value as an expression of the graph."""
+        if isinstance(value, OnnxSizes):
+            return self._tensor_of_sizes(value)
+        if isinstance(value, np.ndarray | np.generic):
+            return const(np.asarray(value), str(value.dtype))
+        return value
+
+    def _tensor_of_sizes(self, sizes: OnnxSizes) -> GraphExpr:
+        """Sizes as a tensor; those of floats are computed by the graph, unless they are casts."""
+        if dtypes.is_float(sizes.dtype):
+            has_floats = not all(isinstance(one, Cast) for one in sizes if isinstance(one, Expr))
+            if has_floats:
+                assert sizes.make is not None
+                return sizes.make()
+        wholes = shape_expr([_sizes.integral(one)[0] for one in sizes])
+        found = self.emit(R.shape_to_tensor(wholes))
+        if sizes.is_scalar:
+            found = self.emit(R.reshape(found, []))
+        return found if sizes.dtype == "int64" else self.emit(R.astype(found, sizes.dtype))
+
+    def size_of(self, value: Number) -> Size:
+        """A number of float32 as a size: a variable that is computed, if floats remain in it."""
+        size, is_plain = _sizes.integral(value)
+        if is_plain:
+            return size
+        variable = Var("size", "int64")
+        computed = self.emit(R.shape_to_tensor(shape_expr([size])))  # which passes keep
+        shape = self.emit(R.tensor_to_shape(computed))
+        self.builder.match_cast(shape, ShapeStructInfo((variable,)))
+        return variable
+
+    def shape(self, value: Value) -> list[Size]:
+        """The sizes of a value: ints, and expressions."""
+        if isinstance(value, OnnxSizes):
+            return [] if value.is_scalar else [len(value)]
+        if isinstance(value, np.ndarray | np.generic):
+            return list(value.shape)
+        return sizes_of_tensor(
+            value, "give the shapes of inputs: from_onnx(model, shape_dict={...})"
+        )
+
+    def rank(self, value: Value) -> int:
+        """The number of dimensions."""
+        return len(self.shape(value))
+
+    def dtype(self, value: Value) -> str:
+        """The dtype."""
+        if isinstance(value, OnnxSizes):
+            return value.dtype
+        if isinstance(value, np.ndarray | np.generic):
+            return str(value.dtype)
+        return tensor_info(value).dtype
+
+    def numbers(self, value: Value | Ints | None, place: int) -> list[Number]:
+        """The elements of an input that must be known: sizes, axes, ..."""
+        name = self.inputs[place] if place < len(self.inputs) else ""
+        if name in self.known:
+            value = self.known[name]
+        if isinstance(value, OnnxSizes):
+            return list(value)
+        if isinstance(value, Constant):
+            value = value.data.numpy()
+        if not isinstance(value, np.ndarray | np.generic | list | tuple):
+            raise GraphError(
+                f"input {place} is computed when the model runs",
+                f"its value must be known, got {getattr(value, 'struct_info', value)}",
+                "simplify the model, or give the shapes of its inputs",
+            )
+        numbers: list[Number] = np.asarray(value).ravel().tolist()
+        return numbers
+
+    def sizes(self, value: Value | Ints | None, place: int) -> list[Size]:
+        """The elements of an input that are sizes: ints, and expressions."""
+        return [one if isinstance(one, Expr) else int(one) for one in self.numbers(value, place)]
+
+    def floats(self, value: Value | Ints | None, place: int) -> list[float]:
+        """The elements of an input that no call gives: ints of integers, else floats."""
+        numbers = self.numbers(value, place)
+        fixed = [one for one in numbers if not isinstance(one, Expr)]
+        if len(fixed) < len(numbers):
+            raise GraphError(
+                f"input {place} has sizes that a call gives",
+                f"it is {numbers}",
+                "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+            )
+        return fixed
+
+    def ints(self, value: Value | Ints | None, place: int) -> list[int]:
+        """The elements of an input that are axes, places or counts, which no call gives."""
+        return [int(one) for one in self.floats(value, place)]
+
+    def has_value(self, place: int) -> bool:
+        """Whether an input is known."""
+        value = self.values.get(self.inputs[place]) if place < len(self.inputs) else None
+        has_known_value = value is None or is_known(value) or isinstance(value, Constant)
+        return self.inputs[place] in self.known or has_known_value
+
+    def rule_of(self, domain: str, name: str) -> Rule | None:
+        """The rule of an operator in the version of the model; None without one."""
+        version = self.versions.get(OWN[0] if domain in OWN else domain, 1)
+        return find_row(domain, name, version)

@@ -1,0 +1,29 @@
+"""The rows of operators of ONNX, a module for each family. Importing the package registers them."""
+
+from te_sched.relax.frontend.onnx.operators import (
+    activations as activations,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    elementwise as elementwise,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    indexing as indexing,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    linear_algebra as linear_algebra,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    normalization as normalization,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    reductions as reductions,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    resizing as resizing,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    shapes as shapes,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    windows as windows,
+)

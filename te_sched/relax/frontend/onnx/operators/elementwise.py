@@ -1,0 +1,288 @@
+"""Rows of functions of elements: arithmetic, comparisons, rounding, casts, choices."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes
+from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.relax import op as R
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.registry import Rule, row
+from te_sched.relax.frontend.onnx.sizes import (
+    Known,
+    Number,
+    Numbers,
+    OnnxSizes,
+    Value,
+    arrays_of,
+    is_known,
+)
+
+OfNumbers = Callable[[Any, Any], Any]  # of arrays, numbers and sizes
+
+
+def _binary(make: str, of_numbers: OfNumbers) -> Callable[..., Value]:
+    def rule(imp: OnnxImporter, a: Value, b: Value, **_: object) -> Value:
+        def tensor() -> GraphExpr:
+            return imp.emit(getattr(R, make)(imp.tensor(a), imp.tensor(b)))
+
+        if not (is_known(a) and is_known(b)):
+            return tensor()
+        if isinstance(a, OnnxSizes) or isinstance(b, OnnxSizes):
+            found = _of_sizes(imp, of_numbers, a, b, tensor)
+            return tensor() if found is None else found
+        return np.asarray(of_numbers(a, b))
+
+    return rule
+
+
+_ON_SIZES = {operator.add, operator.sub, operator.mod, operator.mul}
+
+
+def _of_sizes(
+    imp: OnnxImporter, function: OfNumbers, a: Known, b: Known, make: Callable[[], GraphExpr]
+) -> Known | None:
+    """The results of a function of sizes; None if they are not sizes."""
+    analyzer, is_scalar = imp.builder.analyzer, not max(map(_sizes.rank_of, (a, b)))
+    if function is _quotient:
+        found = _sizes.zipped(lambda one, two: _sizes.quotient(one, two, analyzer), a, b)
+    elif function in _ON_SIZES:
+        exact = _sizes.product if function is operator.mul else function
+        found = _sizes.zipped(exact, a, b)
+    elif function in _CONDITIONS:
+        holds = _sizes.zipped(lambda one, two: _sizes.decided(function(one, two), analyzer), a, b)
+        if holds is None or None in holds:
+            return None
+        return np.array(holds[0] if is_scalar else holds)
+    else:
+        return None
+    return None if found is None else _sizes.as_sizes(found, is_scalar, imp.dtype(a), make)
+
+
+def _quotient(a: Numbers, b: Numbers) -> Numbers:
+    if dtypes.is_integral(str(np.asarray(a).dtype)):
+        return np.asarray(np.trunc(np.divide(a, b)).astype(np.asarray(a).dtype))
+    return np.asarray(a / b)
+
+
+_CONDITIONS: dict[OfNumbers, str] = {
+    operator.eq: "Equal",
+    operator.lt: "Less",
+    operator.le: "LessOrEqual",
+    operator.gt: "Greater",
+    operator.ge: "GreaterOrEqual",
+}
+
+
+for _name, _make, _function in (
+    ("Add", "add", operator.add),
+    ("Sub", "subtract", operator.sub),
+    ("Mul", "multiply", operator.mul),
+    ("Equal", "equal", operator.eq),
+    ("Less", "less", operator.lt),
+    ("LessOrEqual", "less_equal", operator.le),
+    ("Greater", "greater", operator.gt),
+    ("GreaterOrEqual", "greater_equal", operator.ge),
+    ("And", "logical_and", np.logical_and),
+    ("Or", "logical_or", np.logical_or),
+    ("Xor", "logical_xor", np.logical_xor),
+    ("BitwiseAnd", "bitwise_and", np.bitwise_and),
+    ("BitwiseOr", "bitwise_or", np.bitwise_or),
+    ("BitwiseXor", "bitwise_xor", np.bitwise_xor),
+):
+    row(_name)(_binary(_make, _function))
+
+
+@row("Div")
+def _div(imp: OnnxImporter, a: Value, b: Value) -> Value:
+    return _binary("divide", _quotient)(imp, a, b)  # that of integers is rounded towards zero
+
+
+@row("Pow")
+def _pow(imp: OnnxImporter, a: Value, b: Value) -> Value:
+    dtype = imp.dtype(a)
+    arrays = arrays_of(a, b)
+    if arrays is not None and np.min(arrays[1], initial=0) >= 0:
+        return np.asarray(np.power(*arrays)).astype(dtype)
+    base, power = imp.tensor(a), imp.tensor(b)
+    if dtypes.is_integral(dtype) and dtypes.is_float(imp.dtype(power)):
+        wide = [imp.emit(R.astype(one, "float64")) for one in (base, power)]
+        return imp.emit(R.astype(imp.emit(R.power(*wide)), dtype))
+    if imp.dtype(power) != dtype:
+        power = imp.emit(R.astype(power, dtype))
+    return imp.emit(R.power(base, power))
+
+
+@row("Mod")
+def _mod(imp: OnnxImporter, a: Value, b: Value, fmod: int = 0) -> Value:
+    make = "mod" if fmod else "floor_mod"
+    return _binary(make, np.fmod if fmod else operator.mod)(imp, a, b)
+
+
+def _several(make: str) -> Callable[..., GraphExpr]:
+    def rule(imp: OnnxImporter, *values: Value) -> GraphExpr:
+        found = imp.tensor(values[0])
+        for one in values[1:]:
+            found = imp.emit(getattr(R, make)(found, imp.tensor(one)))
+        return found
+
+    return rule
+
+
+row("Max")(_several("maximum"))
+row("Min")(_several("minimum"))
+row("Sum")(_several("add"))
+
+
+@row("Mean")
+def _mean(imp: OnnxImporter, *values: Value) -> Value:
+    total = _several("add")(imp, *values)
+    return imp.emit(R.divide(total, const(len(values), imp.dtype(total))))
+
+
+def _unary(make: str, group: ModuleType = R) -> Callable[..., GraphExpr]:
+    return lambda imp, x, **_: imp.emit(getattr(group, make)(imp.tensor(x)))
+
+
+def _rounded(make: str) -> Rule:
+    def rule(imp: OnnxImporter, x: Value) -> Value:
+        if isinstance(x, OnnxSizes):
+            values = [_sizes.rounded(make, one) for one in x]
+            tensor = partial(_unary(make), imp, x)
+            return OnnxSizes(values, x.is_scalar, x.dtype, tensor)
+        if isinstance(x, np.ndarray | np.generic):
+            return np.asarray(getattr(np, make)(x))
+        return imp.emit(getattr(R, make)(x))
+
+    return rule
+
+
+row("Floor")(_rounded("floor"))
+row("Ceil")(_rounded("ceil"))
+for _name in (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf"),
+    *("Exp", "Log", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh"),
+):
+    row(_name)(_unary(_name.lower()))
+for _name, _make in (
+    ("Neg", "negative"),
+    ("Not", "logical_not"),
+    ("BitwiseNot", "bitwise_not"),
+    ("IsNaN", "isnan"),
+):
+    row(_name)(_unary(_make))
+row("Relu")(_unary("relu", R.nn))
+
+
+@row("Sign")
+def _sign(imp: OnnxImporter, x: Value) -> GraphExpr:
+    x = imp.tensor(x)
+    sign = imp.emit(R.sign(x))
+    if not dtypes.is_float(imp.dtype(x)):
+        return sign
+    return imp.emit(R.where(imp.emit(R.isnan(x)), x, sign))
+
+
+@row("IsInf")
+def _is_inf(
+    imp: OnnxImporter, x: Value, detect_negative: int = 1, detect_positive: int = 1
+) -> GraphExpr:
+    x = imp.tensor(x)
+    if detect_negative and detect_positive:
+        return imp.emit(R.isinf(x))
+    sign = detect_positive - detect_negative  # 0 if neither counts
+    return imp.emit(R.equal(x, const(sign * math.inf if sign else math.nan, imp.dtype(x))))
+
+
+@row("Identity")
+def _identity(imp: OnnxImporter, x: Value) -> Value:
+    return x
+
+
+@row("Dropout")
+def _dropout(
+    imp: OnnxImporter,
+    x: Value,
+    ratio: object = None,
+    training_mode: Value | None = None,
+    **_: object,
+) -> Value | tuple[Value, GraphVar]:
+    if training_mode is not None and any(imp.numbers(training_mode, 2)):
+        raise GraphError("elements are dropped as in training", "", "export it for inference")
+    return (x, imp.emit(R.ones(imp.shape(x), "bool"))) if imp.count > 1 else x
+
+
+@row("Reciprocal")
+def _reciprocal(imp: OnnxImporter, x: Value) -> Value:
+    return imp.emit(R.divide(const(1, imp.dtype(x)), imp.tensor(x)))
+
+
+@row("CastLike")
+def _cast_like(imp: OnnxImporter, x: Value, other: Value, **_: object) -> Value:
+    return imp.emit(R.astype(imp.tensor(x), imp.dtype(other)))
+
+
+@row("Cast")
+def _cast(imp: OnnxImporter, x: Value, to: int, **_: object) -> Value:
+    import onnx
+
+    dtype = str(onnx.helper.tensor_dtype_to_np_dtype(to))
+    if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
+        if not dtypes.is_float(x.dtype):
+            is_real = dtypes.is_float(dtype)
+            values = [_sizes.real(one) for one in x] if is_real else x
+        elif dtypes.is_float(dtype):
+            return x
+        else:
+            values = [imp.size_of(one) for one in x]
+        return OnnxSizes(values, x.is_scalar, dtype)
+    if isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x).astype(dtype)
+    return imp.emit(R.astype(imp.tensor(x), dtype))
+
+
+@row("Clip")
+def _clip(
+    imp: OnnxImporter,
+    x: Value,
+    low: Value | None = None,
+    high: Value | None = None,
+    **attrs: float,
+) -> GraphExpr:
+    if not all(one is None or imp.has_value(n + 1) for n, one in enumerate((low, high))):
+        found = imp.tensor(x)
+        found = found if low is None else imp.emit(R.maximum(found, imp.tensor(low)))
+        return found if high is None else imp.emit(R.minimum(found, imp.tensor(high)))
+    limits: list[Number] = []
+    for place, one, name, default in ((1, low, "min", -math.inf), (2, high, "max", math.inf)):
+        if one is not None:
+            limits.append(imp.numbers(one, place)[0])
+        else:
+            limits.append(attrs.get(name, default))
+    limits[0] = min(limits)  # the upper limit has precedence
+    return imp.emit(R.clip(imp.tensor(x), *limits))
+
+
+@row("Where")
+def _where(imp: OnnxImporter, condition: Value, a: Value, b: Value) -> Value:
+    arrays = arrays_of(condition, a, b)
+    if arrays is not None:
+        return np.where(*arrays)
+    if isinstance(condition, np.ndarray) and is_known(a) and is_known(b):
+        pairs = _sizes.zipped(lambda one, two: (two, one), a, b) or []
+        rows = zip(condition.flat, pairs, strict=False)
+        chosen = [pair[int(holds)] for holds, pair in rows]
+        if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:
+            return _sizes.as_sizes(chosen, not condition.ndim, imp.dtype(a))
+    return imp.emit(R.where(imp.tensor(condition), imp.tensor(a), imp.tensor(b)))

@@ -1,0 +1,123 @@
+"""Rows that take or replace elements at indices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from te_sched.ir import ops
+from te_sched.ir.graph import GraphExpr, PrimValue
+from te_sched.relax import op as R
+from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.registry import Ints, row
+from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, is_known
+from te_sched.relax.frontend.tensors import Size, first_elements, fixed_size
+from te_sched.relax.frontend.windows import nonnegative_indices
+
+
+@row("Slice")
+def _slice(
+    imp: OnnxImporter,
+    x: Value,
+    starts_input: Value | None = None,
+    ends_input: Value | None = None,
+    axes_input: Value | None = None,
+    steps_input: Value | None = None,
+    *,
+    starts: Ints | None = None,
+    ends: Ints | None = None,
+    axes: Ints | None = None,
+) -> Value:
+    begin = imp.sizes(starts if starts_input is None else starts_input, 1)
+    end = imp.sizes(ends if ends_input is None else ends_input, 2)
+    axes = axes if axes_input is None else imp.ints(axes_input, 3)
+    places = list(range(len(begin)) if axes is None else axes)
+    steps: list[Size] = [1] * len(begin)
+    steps = steps if steps_input is None else imp.sizes(steps_input, 4)
+    if isinstance(x, OnnxSizes):
+        return _sizes.as_sizes(list(x)[_cut(begin[0], end[0], steps[0])], dtype=x.dtype)
+    if isinstance(x, np.ndarray):
+        cuts = [slice(None)] * x.ndim
+        for place, *bounds in zip(places, begin, end, steps, strict=True):
+            cuts[place] = _cut(*bounds)
+        return x[tuple(cuts)]
+    return imp.emit(R.strided_slice(x, places, begin, end, steps))
+
+
+def _cut(*bounds: Size) -> slice:
+    """A slice of numbers that are known."""
+    return slice(*[fixed_size(one, "slice") for one in bounds])
+
+
+@row("Gather")
+def _gather(imp: OnnxImporter, x: Value, indices: Value, axis: int = 0) -> Value:
+    if isinstance(x, OnnxSizes) and is_known(indices):
+        if not isinstance(indices, OnnxSizes) and np.ndim(indices) < 2:
+            found = [x[int(one)] for one in np.asarray(indices).ravel()]
+            return _sizes.as_sizes(found, not np.ndim(indices), x.dtype)
+        x = imp.tensor(x)
+    if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray | np.generic):
+        return np.take(x, np.asarray(indices), axis)
+    places = imp.tensor(indices)
+    if isinstance(indices, np.ndarray | np.generic):
+        extent = imp.shape(x)[axis]
+        if not np.ndim(indices) and int(indices) < 0 and not isinstance(extent, int):
+            return imp.emit(R.take(imp.tensor(x), PrimValue(extent + int(indices)), axis))
+    places = nonnegative_indices(imp.builder, places, imp.shape(x)[axis])
+    return imp.emit(R.take(imp.tensor(x), places, axis))
+
+
+@row("GatherElements")
+def _gather_elements(imp: OnnxImporter, x: Value, indices: Value, axis: int = 0) -> GraphExpr:
+    x = imp.tensor(x)
+    places = nonnegative_indices(imp.builder, imp.tensor(indices), imp.shape(x)[axis])
+    sizes = imp.shape(places)
+    x = first_elements(imp.builder, x, sizes, axis % len(sizes))
+    return imp.emit(R.gather_elements(x, places, axis))
+
+
+@row("GatherND")
+def _gather_nd(imp: OnnxImporter, x: Value, indices: Value, batch_dims: int = 0) -> GraphExpr:
+    x, places = imp.tensor(x), imp.tensor(indices)
+    depth = fixed_size(imp.shape(places)[-1], "index with")
+    extents = imp.shape(x)[batch_dims : batch_dims + depth]
+    places = nonnegative_indices(imp.builder, places, extents)
+    return imp.emit(R.gather_nd(x, places, batch_dims))
+
+
+@row("ScatterElements", "Scatter")
+def _scatter_elements(
+    imp: OnnxImporter,
+    x: Value,
+    indices: Value,
+    updates: Value,
+    axis: int = 0,
+    reduction: str = "none",
+) -> GraphExpr:
+    mode = {"none": "update"}.get(reduction, reduction)
+    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    return imp.emit(R.scatter_elements(x, indices, updates, axis, mode))
+
+
+@row("ScatterND")
+def _scatter_nd(
+    imp: OnnxImporter, x: Value, indices: Value, updates: Value, reduction: str = "none"
+) -> GraphExpr:
+    mode = {"none": "update"}.get(reduction, reduction)
+    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    extents = imp.shape(x)[: fixed_size(imp.shape(indices)[-1], "index with")]
+    places = nonnegative_indices(imp.builder, indices, extents)
+    return imp.emit(R.scatter_nd(x, places, updates, mode))
+
+
+@row("OneHot")
+def _one_hot(
+    imp: OnnxImporter, indices: Value, depth: Value, values: Value, axis: int = -1
+) -> GraphExpr:
+    off, on = imp.numbers(values, 2)
+    (count,) = imp.ints(depth, 1)
+    dtype = imp.dtype(values)
+    wide = imp.emit(R.astype(imp.tensor(indices), "int64"))
+    places = nonnegative_indices(imp.builder, wide, count)
+    values_of = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
+    return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))

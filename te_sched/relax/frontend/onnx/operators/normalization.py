@@ -1,0 +1,101 @@
+"""Rows of normalizations."""
+
+from __future__ import annotations
+
+from te_sched.errors import GraphError
+from te_sched.ir.graph import TupleGetItem
+from te_sched.relax import op as R
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.registry import Ints, Result, row
+from te_sched.relax.frontend.onnx.sizes import Value
+from te_sched.relax.frontend.tensors import filled, fixed_size
+
+
+@row("BatchNormalization")
+def _batch_norm(
+    imp: OnnxImporter,
+    x: Value,
+    scale: Value,
+    bias: Value,
+    mean: Value,
+    var: Value,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 0,
+    spatial: int = 1,
+) -> Value:
+    if training_mode:
+        raise GraphError("a batch is normalized as in training", "", "export it for inference")
+    stats = (imp.tensor(mean), imp.tensor(var))
+    scales = (imp.tensor(scale), imp.tensor(bias))
+    call = R.nn.batch_norm(imp.tensor(x), *scales, *stats, axis=1, epsilon=epsilon)
+    return imp.emit(TupleGetItem(imp.emit(call), 0))
+
+
+@row("MeanVarianceNormalization")
+def _mean_variance(imp: OnnxImporter, x: Value, axes: Ints = (0, 2, 3)) -> Value:
+    x, places = imp.tensor(x), list(axes)
+    centered = imp.emit(R.subtract(x, imp.emit(R.mean(x, places, True))))
+    spread = imp.emit(R.sqrt(imp.emit(R.variance(x, places, True))))
+    return imp.emit(R.divide(centered, imp.emit(R.add(spread, const(1e-9, imp.dtype(x))))))
+
+
+@row("LayerNormalization")
+def _layer_norm(
+    imp: OnnxImporter,
+    x: Value,
+    scale: Value,
+    bias: Value | None = None,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+) -> Result:
+    x = imp.tensor(x)
+    shape = imp.shape(x)
+    axes = list(range(axis % len(shape), len(shape)))
+    if bias is None:
+        bias = filled(imp.builder, [shape[one] for one in axes], 0, imp.dtype(x))
+    args = (x, imp.tensor(scale), imp.tensor(bias))
+    found = imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
+    if imp.count == 1:
+        return found
+    spread = imp.emit(R.add(imp.emit(R.variance(x, axes, True)), const(epsilon, imp.dtype(x))))
+    return (found, imp.emit(R.mean(x, axes, True)), imp.emit(R.rsqrt(spread)))
+
+
+@row("RMSNormalization")
+def _rms_norm(
+    imp: OnnxImporter, x: Value, scale: Value, axis: int = -1, epsilon: float = 1e-5, **_: object
+) -> Value:
+    x, rank = imp.tensor(x), imp.rank(x)
+    axes = list(range(axis % rank, rank))
+    return imp.emit(R.nn.rms_norm(x, imp.tensor(scale), axes, epsilon))
+
+
+@row("GroupNormalization")
+def _group_norm(
+    imp: OnnxImporter,
+    x: Value,
+    scale: Value,
+    bias: Value,
+    num_groups: int,
+    epsilon: float = 1e-5,
+    **_: object,
+) -> Value:
+    x, axes = imp.tensor(x), list(range(2, imp.rank(x)))
+    channels, gamma, beta = imp.shape(x)[1], imp.tensor(scale), imp.tensor(bias)
+    if imp.shape(scale) != [channels]:  # of groups, before version 21
+        times = fixed_size(channels, "divide") // num_groups
+        gamma, beta = [imp.emit(R.repeat(one, times, 0)) for one in (gamma, beta)]
+    call = R.nn.group_norm(
+        x, gamma, beta, num_groups=num_groups, channel_axis=1, axes=axes, epsilon=epsilon
+    )
+    return imp.emit(call)
+
+
+@row("InstanceNormalization")
+def _instance_norm(
+    imp: OnnxImporter, x: Value, scale: Value, bias: Value, epsilon: float = 1e-5
+) -> Value:
+    return _group_norm(imp, x, scale, bias, fixed_size(imp.shape(x)[1], "normalize"), epsilon)
