@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched import autotvm
-from te_sched.autotvm.task.dispatcher import (
-    ApplyConfig,
-    DispatchContext,
-    FallbackContext,
-)
+from te_sched.autotvm.task.dispatcher import ApplyConfig, DispatchContext, FallbackContext
 from te_sched.errors import DeclarationError
 from tests.autotvm.templates import task_of
 

@@ -12,9 +12,7 @@ import pytest
 import te_sched
 from te_sched import autotvm, target, te
 from te_sched.autotvm.task import topi_integration
-from te_sched.autotvm.task.dispatcher import (
-    clear_fallback_cache,
-)
+from te_sched.autotvm.task.dispatcher import clear_fallback_cache
 from te_sched.autotvm.task.task import (
     Task,
     args_to_workload,

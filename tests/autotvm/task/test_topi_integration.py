@@ -10,12 +10,8 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.autotvm.task import topi_integration
-from te_sched.autotvm.task.dispatcher import (
-    ApplyConfig,
-)
-from te_sched.autotvm.task.task import (
-    create,
-)
+from te_sched.autotvm.task.dispatcher import ApplyConfig
+from te_sched.autotvm.task.task import create
 from te_sched.errors import TeSchedError
 from tests.autotvm.task.scaled import scaled
 
@@ -48,3 +44,10 @@ def test_a_schedule_rejects_operators_of_other_tasks() -> None:
     A = te.placeholder((8,), name="A")
     with pytest.raises(TeSchedError, match=r"do not come from task tests/scaled\.topi"):
         schedule_scaled([te.compute((8,), lambda i: A[i], name="B")])
+
+
+def test_workloads_are_found_by_the_name_of_their_task() -> None:
+    B = scaled(te.placeholder((8,), name="A"))
+    C = te.compute((8,), lambda i: scaled(B)[i] + B[i], name="C")
+    assert topi_integration.get_workload(C, "tests/scaled.topi")[1] == ("TENSOR", (8,), "float32")
+    assert topi_integration.get_workload(C, "tests/other.topi") is None

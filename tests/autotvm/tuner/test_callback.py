@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from te_sched import autotvm, te
+from te_sched import autotvm
 from te_sched.autotvm import record
-from te_sched.autotvm.tuner import callback, metric
-from te_sched.autotvm.utils import get_const_int, get_const_tuple, get_rank
-from te_sched.errors import CallError, DeclarationError
+from te_sched.autotvm.tuner import callback
+from te_sched.errors import CallError
 from tests.autotvm.templates import records_of, task_of
 
 
@@ -71,23 +69,6 @@ def test_progress_is_silent_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     inp, result = records_of(task_of(8), [1.0])[0]
     callback.progress_bar(1)(None, [inp], [result])
     assert shown.getvalue() == ""
-
-
-def test_ranks_and_curves() -> None:
-    assert get_rank([3, 1, 2]).tolist() == [0, 2, 1]
-    assert metric.max_curve([1, 3, 2]).tolist() == [1, 3, 3]
-    assert metric.mean_curve([1, 3, 2]).tolist() == [1, 2, 2]
-    assert metric.recall_curve([0, 2, 1], 2).tolist() == [0.5, 0.5, 1.0]
-    assert metric.cover_curve([1, 0]).tolist() == [0.0, 1.0]
-    assert metric.average_recall([1, 2, 3], [2, 1, 3], 2) == 0.75
-
-
-def test_constants() -> None:
-    assert get_const_int(te.const(3, "int32")) == get_const_int(np.int8(3)) == 3
-    n = te.var("n")
-    assert get_const_tuple(te.placeholder((2, n), name="A").shape) == (2, n)
-    with pytest.raises(DeclarationError, match="is not a constant integer"):
-        get_const_int(n + 1)
 
 
 @pytest.mark.parametrize("protocol", ["json", "pickle"])

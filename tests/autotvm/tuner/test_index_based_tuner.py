@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from te_sched.autotvm.tuner import GridSearchTuner, RandomTuner
+from te_sched.errors import DeclarationError
 from tests.autotvm.templates import task_of
 from tests.autotvm.tuner.chosen import chosen
 
@@ -18,3 +21,9 @@ def test_a_grid_begins_with_the_first_legal_index_of_its_range() -> None:
 
 def test_a_random_tuner_stays_in_its_range() -> None:
     assert sorted(chosen(RandomTuner(task_of(8), range_idx=(3, 6)))) == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("range_idx", [(3, 99), (-1, 3), (4, 3)])
+def test_a_range_of_other_indices_is_refused(range_idx: tuple[int, int]) -> None:
+    with pytest.raises(DeclarationError, match=r"range_idx is \(.*, expected a first and a last"):
+        RandomTuner(task_of(8), range_idx=range_idx)

@@ -111,8 +111,6 @@ def test_a_tuner_rejects_what_it_cannot_tune() -> None:
         RandomTuner("tests/product")
     with pytest.raises(DeclarationError, match="task tests/product has no space of configurations"):
         RandomTuner(Task("tests/product", (8,)))
-    with pytest.raises(DeclarationError, match=r"range_idx is \(3, 99\)"):
-        RandomTuner(task_of(8), range_idx=(3, 99))
     with pytest.raises(DeclarationError, match="'Q' is not an SI prefix"):
         RandomTuner(task_of(8)).tune(1, made_up(), si_prefix="Q")
     with pytest.raises(DeclarationError, match="None is not a runner"):
