@@ -14,7 +14,7 @@ import te_sched
 PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
-    *("tensorir/facts", "tuning", "autotvm"),
+    *("tensorir/facts", "tuning", "autotvm", "dlight", "runtime"),
     *("trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )
 MODULES = [

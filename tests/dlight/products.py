@@ -153,3 +153,11 @@ class Product(NamedTuple):
         result = eval(self.end, {"y": y}) if self.end else y
         return [one if one.dtype == "uint32" else one.astype(self.dtype) for one in
                 (x, weight, scales, result)]  # fmt: skip
+
+
+PACKED = {"group": 8, "has_scale": True, "end": "y + 1.0"}
+
+
+def name_of(case):
+    """The name of a case of a table: its values but for the sizes of a call."""
+    return "-".join([str(one) for one in case[:-1]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +21,10 @@ from te_sched.runtime.ndarray import NDArray
 from tests.codegen import programs
 from tests.codegen.programs import buffer, build, elementwise, function, loop
 
+pytestmark = pytest.mark.usefixtures("own_registry")
+
 N = 16
 A, B = buffer("A", [N]), buffer("B", [N])
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    before = dict(registry._externs), dict(registry._functions)
-    yield
-    registry._externs.clear()
-    registry._functions.clear()
-    registry._externs.update(before[0])
-    registry._functions.update(before[1])
 
 
 def extern(name: str, *arguments: E.Expr, dtype: str = "float32", pure: bool = False) -> E.Call:
@@ -220,22 +211,6 @@ def test_packed_function_may_be_registered_later() -> None:
     registry.register_func("test.later", lambda target: target.copyfrom(np.ones(N)))
     module(a, b)
     np.testing.assert_array_equal(b, np.ones(N))
-
-
-def test_registering_twice_needs_override() -> None:
-    registry.register_func("test.twice", print)
-    with pytest.raises(CallError, match="registered already"):
-        registry.register_func("test.twice", print)
-    registry.register_func("test.twice", math.exp, override=True)
-    assert registry.get_global_func("test.twice") is math.exp
-    assert registry.get_global_func("test.none", allow_missing=True) is None
-
-
-def test_register_extern_rejects_what_cannot_be_called() -> None:
-    with pytest.raises(CallError, match="neither a function pointer nor callable"):
-        registry.register_extern("bad", "text")
-    with pytest.raises(CallError, match="the pointer is null"):
-        registry.register_extern("bad", 0)
 
 
 def test_callbacks_from_several_threads() -> None:

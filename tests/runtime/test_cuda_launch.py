@@ -14,30 +14,11 @@ from te_sched import nd, te, tir
 from te_sched.errors import CallError
 from te_sched.runtime import registry
 from te_sched.runtime.cuda_module import CudaFunction, CudaModule
+from tests.runtime.cuda_programs import N, arrays, check_temporary, plus_one
 from tests.runtime.fake_cuda import CONTEXT, FakeArray, FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 
-N = 64
 make_module = CudaModule.__init__  # as it is where nothing keeps the modules that are made
-
-
-def plus_one(vector: int = 1) -> CudaModule:
-    n = te.var("n") if vector == 1 else 5
-    A = te.placeholder((n, N), name="A")
-    B = te.compute((n, N), lambda i, j: A[i, j] + 1.0, name="B")
-    s = te.create_schedule(B.op)
-    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
-    outer, inner = s[B].split(B.op.axis[1], vector)
-    s[B].bind(outer, te.thread_axis("threadIdx.x"))
-    if vector > 1:
-        s[B].vectorize(inner)
-    module = te_sched.build(s, [A, B], "cuda")
-    assert isinstance(module, CudaModule)
-    return module
-
-
-def arrays(count: int = 5, device: int = 0) -> list[nd.NDArray]:
-    return [nd.empty((count, N), "float32", nd.cuda(device)) for _ in range(2)]
 
 
 def test_host_launches_kernels_with_their_arguments(driver: FakeDriver) -> None:
@@ -65,14 +46,6 @@ def test_host_launches_kernels_with_their_arguments(driver: FakeDriver) -> None:
 def test_empty_grids_are_not_launched(driver: FakeDriver) -> None:
     plus_one()(*arrays(0))
     assert driver.named("cuLaunchKernel") == []
-
-
-def test_each_device_has_its_kernels(driver: FakeDriver) -> None:
-    module = plus_one()
-    for device in (0, 1, 1):
-        module(*arrays(device=device))
-    assert [call[-1] for call in driver.named("cuModuleLoadData")] == [CONTEXT, CONTEXT + 1]
-    assert [call[11] - CONTEXT for call in driver.named("cuLaunchKernel")] == [0, 1, 1]
 
 
 def test_arrays_of_others_are_taken_in_place(driver: FakeDriver) -> None:
@@ -138,61 +111,6 @@ def test_single_loads_need_no_alignment(driver: FakeDriver) -> None:
     assert len(driver.named("cuLaunchKernel")) == 1
 
 
-def test_launches_follow_cupys_stream_and_the_one_that_is_set(driver: FakeDriver) -> None:
-    module, (a, b), device = plus_one(), arrays(), te_sched.cuda(0)
-    driver.current.stream = 0x1111
-    module(a, b)
-    made = device.create_raw_stream()
-    device.set_raw_stream(made)
-    module(a, b)
-    threads = [threading.Thread(target=module, args=(a, b))]  # another thread has set none
-    threads[0].start()
-    threads[0].join()
-    device.sync(made)
-    device.free_raw_stream(made)
-    module(a, b)
-    assert [call[8] for call in driver.named("cuLaunchKernel")] == [0x1111, made, 0, 0x1111]
-    assert driver.named("cuStreamSynchronize")[0][0] == made
-    with pytest.raises(
-        CallError, match="cannot use a str as a CUDA stream: it is not a handle of one"
-    ):
-        device.set_raw_stream("fast")
-
-
-def test_temporaries_are_taken_on_the_stream_that_is_set(driver: FakeDriver) -> None:
-    device = te_sched.cuda(0)
-    device.set_raw_stream(0x2222)
-    try:
-        test_temporary(driver)
-    finally:
-        device.set_raw_stream(None)
-
-
-def test_temporary(driver: FakeDriver) -> None:
-    A = te.placeholder((N,), name="A")
-    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
-    C = te.compute((N,), lambda i: B[N - 1 - i], name="C")
-    s = te.create_schedule(C.op)
-    for stage in (B, C):
-        s[stage].bind(stage.op.axis[0], te.thread_axis("threadIdx.x"))
-    a, c = (nd.empty((N,), "float32", nd.cuda(0)) for _ in range(2))
-    te_sched.build(s, [A, C], "cuda")(a, c)
-    (launch, _) = driver.named("cuLaunchKernel")
-    assert [call[2] for call in driver.named("alloc")] == [launch[8]]
-
-
-def test_time_is_that_between_events(driver: FakeDriver) -> None:
-    module, (a, b) = plus_one(), arrays()
-    result = module.time_evaluator("main", te_sched.cuda(0), number=10, repeat=2)(a, b)
-    assert result.results == pytest.approx((5e-4, 5e-4))
-    assert len(driver.named("cuLaunchKernel")) == 21
-    assert len(driver.named("cuEventDestroy_v2")) == len(driver.named("cuEventCreate")) == 6
-    with pytest.raises(
-        CallError, match=r"^the arrays of 'main' are on cuda\(0\), expected cuda\(1\)"
-    ):
-        module.time_evaluator("main", te_sched.cuda(1))(a, b)
-
-
 def test_failed_calls_give_their_memory_back(driver: FakeDriver) -> None:
     driver.fails["cuLaunchKernel"] = 1
     with pytest.raises(CallError) as error:
@@ -203,20 +121,6 @@ def test_failed_calls_give_their_memory_back(driver: FakeDriver) -> None:
         if isinstance(entry.locals.get("self"), CudaFunction)
     }
     assert [launcher._rooms.taken for launcher in module._launchers] == [{}]
-
-
-def test_failures_of_the_driver_tell_numbers(driver: FakeDriver) -> None:
-    module = plus_one()
-    driver.fails["cuLaunchKernel"] = 701
-    with pytest.raises(CallError) as error:
-        module(*arrays())
-    text = str(error.value)
-    assert "grid (5, 1, 1), block (64, 1, 1) and 0 bytes" in text
-    assert "CUDA_ERROR_OF_TEST: it failed (701)" in text
-    assert "use fewer threads" in text
-    assert driver.current.context == 0
-    with pytest.raises(CallError, match="1000 of 2000 bytes"):
-        nd.empty((1 << 41,), "float32", nd.cuda(0))
 
 
 def test_threads_share_one_module(driver: FakeDriver) -> None:
@@ -375,3 +279,7 @@ def test_grids_of_nothing_are_empty_and_negative_ones_refused(driver: FakeDriver
     emulated = te_sched.nd.array(np.zeros(2, "int8"), te_sched.emulated_cuda(0))
     with pytest.raises(CallError, match="which is negative"):
         module(emulated)
+
+
+def test_temporary(driver: FakeDriver) -> None:
+    check_temporary(driver)

@@ -27,8 +27,8 @@ from te_sched.ir.op import RULES
 from te_sched.runtime import csource, libraries, load_module
 from te_sched.runtime.fingerprint import environment
 from te_sched.unpickling import load_pickled
-from tests.runtime.test_cuda_launch import plus_one
-from tests.runtime.test_export import check, make
+from tests.runtime.cuda_programs import plus_one
+from tests.runtime.saved import check, make
 
 PLACES = 60
 needs_compiler = pytest.mark.skipif(csource.find_compiler() is None, reason="no C compiler")
@@ -118,7 +118,7 @@ import time
 from te_sched import config
 config.STARTED = time.time_ns() + 10**10
 from tests.runtime.test_damaged_files import build_one
-from tests.runtime.test_export import check
+from tests.runtime.saved import check
 check(build_one())
 """
 

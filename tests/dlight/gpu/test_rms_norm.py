@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-import te_sched
 from te_sched import te, topi
 from te_sched.dlight import gpu
 from te_sched.target import Target
-
-CUDA = Target("cuda")
+from tests.dlight.gpu.running import CUDA, check_arrays
 
 
 def norm_of(shape, dtype):
@@ -26,19 +24,12 @@ def norm_of(shape, dtype):
     ],
 )
 def test_norms_of_rows_are_numpys(shape, dtype):
-    sch = gpu.RMSNorm().apply(norm_of(shape, dtype), CUDA, False)
+    sch = gpu.RMSNorm().apply(norm_of(shape, dtype), Target(CUDA), False)
     draw = np.random.default_rng(0)
     a, g = (draw.standard_normal(one).astype(dtype) for one in (shape, shape[-1:]))
     wide = a.astype("float64")
     want = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-5) * g
-    function = te_sched.build(sch.mod["main"], target="cuda")
-    device = te_sched.emulated_cuda(0)
-    for run in (function, function.check):
-        arrays = [te_sched.nd.array(one, device) for one in (a, g, np.zeros_like(a))]
-        report = run(*arrays)
-        assert report is None or report.ok, str(report)
-        tolerance = 1e-2 if dtype == "float16" else 1e-5
-        np.testing.assert_allclose(arrays[-1].numpy(), want, rtol=tolerance, atol=tolerance)
+    check_arrays(sch, [a, g], want.astype(dtype), 1e-2 if dtype == "float16" else 1e-5)
 
 
 @pytest.mark.parametrize(("target", "threads"), [("cuda", 512), ("opencl", 256), ("metal", 64)])
@@ -73,4 +64,4 @@ def scaled(a, g, total):
     ],
 )
 def test_other_functions_are_not_of_the_rule(func):
-    assert gpu.RMSNorm().apply(func, CUDA, False) is None
+    assert gpu.RMSNorm().apply(func, Target(CUDA), False) is None

@@ -9,17 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import te_sched
 from te_sched import nd
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import CallError
-from te_sched.runtime import csource, cuda_sass, libraries, load_module
+from te_sched.runtime import csource, libraries, load_module
 from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from tests.runtime.fake_cuda import FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 from tests.runtime.test_cuda_launch import N, arrays, plus_one
 
 needs_compiler = pytest.mark.skipif(csource.find_compiler() is None, reason="no C compiler")
+
+
 KINDS = [".o", ".tar", pytest.param(".so", marks=needs_compiler)]
 
 
@@ -55,7 +56,7 @@ def test_another_process_loads_it(tmp_path: Path) -> None:
     path = tmp_path / "module.o"
     plus_one().save(path)
     program = (
-        f"from tests.runtime.test_cuda_files import *\nrun_emulated(load_module({str(path)!r}))"
+        f"from tests.runtime.test_cuda_module import *\nrun_emulated(load_module({str(path)!r}))"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -110,22 +111,6 @@ def test_import_module_rejects_other_kernels(tmp_path: Path) -> None:
         module.import_module(module)  # type: ignore[arg-type]
 
 
-def test_sass_is_what_a_tool_prints(
-    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    code = plus_one().imported_modules[0]
-    monkeypatch.setattr(cuda_sass, "_folders", lambda: [str(tmp_path)])
-    with pytest.raises(CallError, match=r"neither nvdisasm nor cuobjdump was found"):
-        code.get_source("sass")
-    tool = tmp_path / "nvdisasm"
-    tool.write_text('#!/bin/sh\ntest "$1" = --print-code && echo "EXIT ;"\n')
-    tool.chmod(0o755)
-    assert code.get_source("sass") == "EXIT ;\n"
-    tool.write_text("#!/bin/sh\necho no such architecture >&2; exit 1\n")
-    with pytest.raises(CallError, match="no such architecture"):
-        code.get_source("sass")
-
-
 @pytest.mark.skipif(not nvrtc.is_available(), reason="no NVRTC")
 def test_real_machine_code() -> None:
     module = plus_one()
@@ -133,10 +118,3 @@ def test_real_machine_code() -> None:
     code = module.imported_modules[0]
     assert ".entry main_kernel" in code.get_source("ptx")
     assert code.get_source("cubin").startswith(b"\x7fELF")
-
-
-def test_no_gpu_says_how_to_emulate() -> None:
-    if te_sched.cuda(0).exist:
-        pytest.skip("there is a GPU")
-    with pytest.raises(CallError, match="TE_SCHED_EMULATE=1"):
-        nd.empty((1,), "float32", nd.Device(2))

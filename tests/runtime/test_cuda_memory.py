@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched import nd
 from te_sched.errors import CallError
 from te_sched.runtime import cuda_memory
@@ -59,14 +60,6 @@ def test_arrays_elsewhere_have_no_cuda_interface(driver: FakeDriver) -> None:
     assert not hasattr(nd.empty((1,), "float32", nd.emulated_cuda(0)), "__cuda_array_interface__")
 
 
-def test_facts_are_the_drivers(driver: FakeDriver) -> None:
-    assert GPU.exist
-    assert not nd.Device(2, 2).exist
-    assert (GPU.compute_version, GPU.total_global_memory) == ("9.0", 2000)
-    with pytest.raises(CallError, match=r"there is no device cuda\(2\) on this computer"):
-        nd.empty((1,), "float32", nd.cuda(2))
-
-
 def test_what_cupy_refuses_is_told(driver: FakeDriver) -> None:
     def fail() -> None:
         with cuda_memory.working_on(0, "do something"):
@@ -74,3 +67,10 @@ def test_what_cupy_refuses_is_told(driver: FakeDriver) -> None:
 
     with pytest.raises(CallError, match="cupy says: no such stream"):
         fail()
+
+
+def test_no_gpu_says_how_to_emulate() -> None:
+    if te_sched.cuda(0).exist:
+        pytest.skip("there is a GPU")
+    with pytest.raises(CallError, match="TE_SCHED_EMULATE=1"):
+        nd.empty((1,), "float32", nd.Device(2))

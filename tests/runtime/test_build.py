@@ -1,7 +1,4 @@
-"""Names that nothing defines: told when a program is built or loaded, by name.
-
-A packed function may be registered later, so that there is a warning alone.
-"""
+"""From lowered functions to a module."""
 
 from __future__ import annotations
 
@@ -14,8 +11,13 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
-from te_sched.errors import BuildError, CallError
-from te_sched.runtime import registry
+from te_sched.errors import BuildError
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.runtime import load_module
+from te_sched.runtime.build import build_functions
+from tests.codegen.programs import build, elementwise
+from tests.runtime.saved import N, check, needs_compiler
 
 A = te.placeholder((4,), name="A")
 
@@ -28,9 +30,23 @@ def built(element: Any, imported: str = "") -> Any:
     return te_sched.build(s, [A, c])
 
 
-def packed(name: str) -> Any:
-    c = te.extern((4,), [A], lambda i, o: tir.call_packed(name, i[0], o[0]), name="C")
-    return te_sched.build(te.create_schedule(c.op), [A, c])
+def test_empty_module_is_refused() -> None:
+    with pytest.raises(BuildError, match="cannot build a module without functions"):
+        build_functions({})
+
+
+@needs_compiler
+@pytest.mark.parametrize("suffix", [".o", ".so"])
+def test_c_source_travels_with_the_module(suffix: str, tmp_path: Path) -> None:
+    program = elementwise(
+        lambda x: E.Call("float32", "tir.call_extern", (E.StringImm("next_up"), x)), ["float32"], N
+    )
+    source = E.StringImm("float next_up(float x) { return x + 1; }\n")
+    body = S.AttrStmt(E.StringImm(""), "pragma_import_c", source, program.body)
+    build(S.PrimFunc(program.params, body, program.buffer_map, program.attrs)).export_library(
+        tmp_path / f"m{suffix}"
+    )
+    check(load_module(tmp_path / f"m{suffix}"))
 
 
 def test_errors_of_llvm_in_a_cycle() -> None:
@@ -44,27 +60,6 @@ def test_errors_of_llvm_in_a_cycle() -> None:
         error.itself = error
         del caught, error
         gc.collect()
-
-
-@pytest.mark.parametrize("call", [tir.call_extern, tir.call_pure_extern])
-def test_extern_functions(call: Any) -> None:
-    with pytest.raises(BuildError, match=r"external functions no_such_a, no_such_b\n"):
-        built(lambda i: call("float32", "no_such_a", A[i]) + call("float32", "no_such_b", A[i]))
-
-
-def test_packed_functions() -> None:
-    with pytest.warns(UserWarning, match=r"packed function 'no\.such'.*register_func"):
-        function = packed("no.such")
-    with pytest.raises(CallError, match=r"no function is registered as 'no\.such'"):
-        function(np.zeros(4, "float32"), np.zeros(4, "float32"))
-
-
-def test_packed_functions_of_a_loaded_module(tmp_path: Path) -> None:
-    te_sched.register_func("missing.later", lambda a, c: np.copyto(c.numpy(), a.numpy()))
-    packed("missing.later").export_library(tmp_path / "m.o")
-    registry.remove_global_func("missing.later")
-    with pytest.warns(UserWarning, match=r"packed function 'missing\.later'"):
-        te_sched.runtime.load_module(tmp_path / "m.o")
 
 
 def test_functions_that_imported_code_calls() -> None:
@@ -90,3 +85,9 @@ def test_llvm_intrinsics() -> None:
         built(lambda i: tir.call_llvm_intrin("float32", "llvm.nosuch", one, A[i]))
     with pytest.raises(BuildError, match=r"must begin with llvm\., got nosuch"):
         built(lambda i: tir.call_llvm_intrin("float32", "nosuch", one, A[i]))
+
+
+@pytest.mark.parametrize("call", [tir.call_extern, tir.call_pure_extern])
+def test_extern_functions(call: Any) -> None:
+    with pytest.raises(BuildError, match=r"external functions no_such_a, no_such_b\n"):
+        built(lambda i: call("float32", "no_such_a", A[i]) + call("float32", "no_such_b", A[i]))

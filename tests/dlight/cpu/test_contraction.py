@@ -1,0 +1,205 @@
+"""Products and convolutions: tiles of sums in registers."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import dlight, te, tir, topi
+from te_sched.dlight.cpu import contraction
+from te_sched.dlight.cpu.contraction import in_lines, tile_of
+from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
+from te_sched.script import tir as T
+from te_sched.target import Target
+from tests.dlight.functions import LLVM, convolution, scheduled, tensor
+
+
+def test_products_of_heads_of_several_sequences_are_tiled():
+    """A reshape that divides the heads from the batch stays before the product."""
+    q, k = (tensor(2, 13, 3, 16, name=one) for one in "qk")
+    rows = [topi.reshape(topi.transpose(one, (0, 2, 1, 3)), (6, 13, 16)) for one in (q, k)]
+    declared = [q, k, topi.nn.batch_matmul(*rows)]
+    sch = scheduled(declared)
+    assert "dlight.scheduled" in str(sch.mod)
+
+
+@pytest.mark.parametrize("size", [None, 32])
+def test_products_into_a_row_of_a_matrix(size):
+    """The results have a dimension without an iterator."""
+
+    @T.prim_func
+    def known(X: T.Buffer((1, 9)), W: T.Buffer((9, 32)), B: T.Buffer((32,)), Z: T.Buffer((1, 32))):
+        for j, r in T.grid(32, 9):
+            with T.block("Z"):
+                vj, vr = T.axis.remap("SR", [j, r])
+                with T.init():
+                    Z[0, vj] = B[vj]
+                Z[0, vj] = Z[0, vj] + X[0, vr] * W[vr, vj]
+
+    @T.prim_func
+    def given(x: T.handle, w: T.handle, b: T.handle, z: T.handle):
+        m, n = T.int64(), T.int64()
+        X, W = T.match_buffer(x, (1, m)), T.match_buffer(w, (m, n))
+        B, Z = T.match_buffer(b, (n,)), T.match_buffer(z, (1, n))
+        for j, r in T.grid(n, m):
+            with T.block("Z"):
+                vj, vr = T.axis.remap("SR", [j, r])
+                with T.init():
+                    Z[0, vj] = B[vj]
+                Z[0, vj] = Z[0, vj] + X[0, vr] * W[vr, vj]
+
+    sch = dlight.cpu.Default().apply(given if size is None else known, LLVM, False)
+    x, w, b = (np.random.default_rng(0).random(n, "float32") for n in ((1, 9), (9, 32), (32,)))
+    out = np.empty((1, 32), "float32")
+    te_sched.build(sch.mod, target="llvm")(x, w, b, out)
+    np.testing.assert_allclose(out, x @ w + b, rtol=1e-5)
+
+
+def test_convolutions_of_unknown_length_are_tiled():
+    """Their rows cannot be padded: several iterators are in one index."""
+    n = te.var("n", "int64")
+    x, w = te.placeholder((2, 8, n), name="x"), tensor(32, 8, 3, name="W")
+    declared = [x, w, topi.nn.relu(topi.nn.conv1d_ncw(x, w, 1, 1, 1))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    assert "dlight.scheduled" in str(sch.mod)
+    numbers = np.random.default_rng(0)
+    a, b = numbers.random((2, 8, 11), "float32"), numbers.random((32, 8, 3), "float32")
+    out = np.empty((2, 32, 11), "float32")
+    te_sched.build(sch.mod)(a, b, out)
+    padded = np.pad(a, ((0, 0), (0, 0), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 3, axis=2)
+    np.testing.assert_allclose(out, np.einsum("ncth,fch->nft", windows, b), rtol=1e-5)
+
+
+def test_turned_filters_that_are_constant_are_packed_at_once():
+    """Those of a transposed convolution are not copied first, so that packing them is no work."""
+    x, w = tensor(1, 8, 5, 5), tensor(8, 16, 4, 4, name="W")
+    declared = [x, w, topi.nn.conv2d_transpose_nchw(x, w, (2, 2), (1, 1), "float32", (0, 0))]
+    sch = scheduled(declared, constants=[1], tolerance=1e-4)
+    packing = sch.get(sch.get_block("W_global"))
+    assert [one.buffer.name for one in packing.reads] == ["W"]
+
+
+@pytest.mark.parametrize("filters", [24, 40, 112])
+def test_convolutions_of_one_element_are_products(filters):
+    declared = convolution(1, 8, 10, filters, 1)
+    sch = scheduled(declared, constants=[1])
+    assert "dlight.scheduled" in str(sch.mod)
+
+
+N = te.var("n", "int64")
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("sizes", [(N, 32, 16), (24, N, 16), (N, N, 16), (N, 32, N), (1, N, 16)])
+def test_products_of_unknown_sizes_are_tiled(sizes, is_transposed):
+    rows, columns, depth = sizes
+    a = te.placeholder((2, rows, depth), name="A")
+    b = te.placeholder((2, columns, depth) if is_transposed else (2, depth, columns), name="B")
+    declared = [a, b, topi.nn.relu(topi.nn.batch_matmul(a, b, transpose_b=is_transposed))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    text = str(sch.mod)
+    assert "T.vectorized" in text
+    assert "dlight.scheduled" in text
+    built = te_sched.build(sch.mod, target="llvm")["main"]
+    for size in (0, 1, 7, 16, 50):
+        shapes = [
+            [size if isinstance(n, tir.Var) else int(n) for n in one.shape] for one in declared
+        ]
+        numbers = np.random.default_rng(1)
+        x, y = (numbers.uniform(-1, 1, one).astype("float32") for one in shapes[:2])
+        out = np.full(shapes[2], 7, "float32")
+        built(x, y, out)
+        expected = np.maximum(x @ (y.transpose(0, 2, 1) if is_transposed else y), 0)
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "vectors"),
+    [
+        (64, 56, VectorRegisters(8, 16)),
+        (64, 56, VectorRegisters(16, 32)),
+        (10, 64, VectorRegisters(8, 16)),
+        (24, 1, VectorRegisters(4, 16)),
+    ],
+)
+def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
+    _, height, width = tile_of(columns, rows, vectors)
+    assert columns % width == 0
+    assert rows % height == 0
+    assert height * -(-width // vectors.lanes) <= vectors.registers - 4
+
+
+@pytest.mark.parametrize("columns", [24, 25, 50, 56, 100])
+@pytest.mark.parametrize("vectors", [VectorRegisters(16, 32), VectorRegisters(8, 16)], ids=str)
+@pytest.mark.parametrize("can_pad", [False, True])
+def test_tiles_of_more_than_a_register_are_whole_registers(columns, vectors, can_pad):
+    """LLVM takes others apart; they took up to seven times as long."""
+    width = tile_of(columns, 8, vectors, pads_columns=can_pad).columns
+    assert width <= vectors.lanes or width % vectors.lanes == 0
+
+
+def test_tile_needs_columns():
+    assert tile_of(127, 8, VectorRegisters(8, 16)) is None
+    assert tile_of(127, 8, VectorRegisters(8, 16), pads_columns=True).columns % 8 == 0
+
+
+def test_rows_without_divisors_are_padded():
+    vectors = VectorRegisters(16, 32)
+    assert tile_of(64, 197, vectors).rows == 1
+    assert tile_of(64, 197, vectors, pads_rows=True).rows > 4
+    assert tile_of(64, 196, vectors, pads_rows=True) == tile_of(64, 196, vectors)
+    assert tile_of(64, 1, vectors, pads_rows=True).rows == 1
+
+
+@pytest.mark.parametrize("processor", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize(("rows", "columns"), [(4, 100), (1, 33), (7, 127)])
+def test_columns_of_constants_are_padded_to_whole_registers(rows, columns, processor):
+    """No width of a tile that fills registers divides them."""
+    a, b = te.placeholder((rows, 40), name="A"), te.placeholder((40, columns), name="B")
+    bias = te.placeholder((columns,), name="C")
+    out = topi.nn.relu(topi.add(topi.nn.matmul(a, b), bias))
+    func = te.create_prim_func([a, b, bias, out]).with_attr("layout_free_buffers", [1])
+    target = Target(f"llvm -mcpu={processor}")
+    sch = dlight.cpu.Default().apply(func, target, False)
+    width = tile_of(columns, rows, vectors_of(target), pads_columns=True, pads_rows=True).columns
+    assert f"{-(-columns // width)}, 40, {width}" in str(sch.mod)
+    numbers = np.random.default_rng(1)
+    shapes = [(rows, 40), (40, columns), (columns,)]
+    x, y, z = (numbers.uniform(-1, 1, shape).astype("float32") for shape in shapes)
+    found = te_sched.nd.empty((rows, columns))
+    given = [te_sched.nd.array(one) for one in (x, y, z)]
+    te_sched.build(sch.mod, target="llvm")["main"](*given, found)
+    np.testing.assert_allclose(found.numpy(), np.maximum(x @ y + z, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_vectors_of_three_registers_are_three_vectors():
+    """LLVM would widen a vector of 24 elements to 32."""
+    a, b = te.placeholder((4, 16), name="A"), te.placeholder((16, 96), name="B")
+    func = te.create_prim_func([a, b, topi.nn.matmul(a, b)])
+    sch = dlight.cpu.Default().apply(func, te_sched.target.Target("llvm -mcpu=haswell"), False)
+    assert "T.vectorized(24)" not in str(sch.mod)
+
+
+def test_rows_of_a_tile_come_from_several_lines():
+    """14 has no divisors but 7 that a tile can have; 4 are 2 of each of 2 lines."""
+    assert in_lines(4, 14, 14) == (2, 2)
+    assert in_lines(4, 28, 28) == (1, 4)
+    assert in_lines(4, 7, 7) is None
+    assert tile_of(16, 14, VectorRegisters(8, 16), lines=14) == (2, 2, 16)
+
+
+def test_convolution_of_small_images_has_tiles_of_several_lines():
+    sch = scheduled(convolution(1, 4, 14, 16, 3), Target("llvm -mcpu=haswell"), constants=[1])
+    unrolled = str(sch.mod).count("T.unroll(T.int64(2))")
+    assert unrolled == 5  # of sums, their start, and one of the results
+
+
+def test_all_processors_work_on_a_convolution_of_few_channels(monkeypatch):
+    """Its rows fit in the cache, and its channels in one tile."""
+    monkeypatch.setattr(contraction, "usable_processors", lambda: 4)
+    func = te.create_prim_func(convolution(1, 4, 64, 32, 3))
+    sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=haswell"), False)
+    sums = next(line for line in str(sch.mod).splitlines() if '"dlight.scheduled": 1}):' in line)
+    assert "T.parallel(8," in sums

@@ -1,0 +1,167 @@
+"""Default schedules for processors: every function computes what it computed without one."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import dlight, te, topi
+from te_sched.target import Target
+from tests.dlight.functions import LLVM, applied, convolution, product, results, scheduled, tensor
+
+
+def dense(m, n, k):
+    a, b, bias = tensor(m, k), tensor(n, k, name="B"), tensor(n, name="bias")
+    return [a, b, bias, topi.add(topi.nn.dense(a, b), bias)]
+
+
+def batch_product(b, m, n, k):
+    x, y = tensor(b, m, k), tensor(b, k, n, name="B")
+    return [x, y, topi.nn.batch_matmul(x, y, transpose_b=False)]
+
+
+def depthwise(n, c, h, k, stride):
+    x, w = tensor(n, c, h, h), tensor(c, 1, k, k, name="W")
+    return [x, w, topi.nn.depthwise_conv2d_nchw(x, w, stride, k // 2, 1)]
+
+
+def channels_last(n, c, h, f, k):
+    x, w = tensor(n, h, h, c), tensor(k, k, c, f, name="W")
+    return [x, w, topi.nn.conv2d_nhwc(x, w, 1, k // 2, 1)]
+
+
+def layer_norm(m, n):
+    a, g, b = tensor(m, n), tensor(n, name="g"), tensor(n, name="b")
+    return [a, g, b, topi.nn.layer_norm(a, g, b, [1])]
+
+
+def integers(m, n, k):
+    a, b = tensor(m, k, dtype="int8"), tensor(k, n, name="B", dtype="int8")
+    r = te.reduce_axis((0, k), "r")
+    total = te.compute(
+        (m, n), lambda i, j: te.sum(a[i, r].astype("int32") * b[r, j].astype("int32"), r)
+    )
+    return [a, b, total]
+
+
+def shared_sums(m, n, k):
+    """Two results of one product: it has no single reader."""
+    a, b = tensor(m, k), tensor(k, n, name="B")
+    c = topi.nn.matmul(a, b)
+    return [a, b, topi.nn.relu(c), topi.tanh(c)]
+
+
+PROGRAMS = {
+    "product": lambda: product(24, 32, 16),
+    "product, primes": lambda: product(13, 17, 11),
+    "product of one row": lambda: product(1, 24, 40),
+    "product of one column": lambda: product(24, 1, 40),
+    "product of depth 1": lambda: product(16, 16, 1),
+    "large product": lambda: product(72, 144, 64),
+    "two readers": lambda: shared_sums(16, 16, 16),
+    "dense": lambda: dense(24, 10, 32),
+    "dense of one row": lambda: dense(1, 16, 64),
+    "batch product": lambda: batch_product(3, 16, 24, 8),
+    "convolution": lambda: convolution(2, 4, 8, 16, 3),
+    "convolution, alone": lambda: convolution(1, 8, 7, 12, 3, relu=False),
+    "convolution, stride 2": lambda: convolution(1, 3, 12, 16, 5, 2),
+    "convolution 1x1": lambda: convolution(1, 8, 6, 24, 1),
+    "convolution of one filter": lambda: convolution(1, 3, 5, 1, 3),
+    "depthwise": lambda: depthwise(1, 6, 16, 3, 1),
+    "depthwise, stride 2": lambda: depthwise(1, 6, 16, 3, 2),
+    "channels last": lambda: channels_last(1, 4, 6, 16, 3),
+    "softmax": lambda: applied(topi.nn.softmax, 8, 64),
+    "softmax, odd": lambda: applied(topi.nn.softmax, 5, 13),
+    "layer norm": lambda: layer_norm(8, 64),
+    "sum of rows": lambda: applied(lambda a: topi.sum(a, 1), 9, 128),
+    "sum of columns": lambda: applied(lambda a: topi.sum(a, 0), 24, 33),
+    "sum of all": lambda: applied(topi.sum, 16, 64),
+    "largest index": lambda: applied(lambda a: topi.argmax(a, 1), 6, 20),
+    "max pool": lambda: applied(
+        lambda a: topi.nn.pool2d(a, [2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "max"), 1, 3, 8, 8
+    ),
+    "global pool": lambda: applied(lambda a: topi.nn.global_pool(a, "avg"), 1, 8, 7, 7),
+    "transpose": lambda: applied(topi.transpose, 18, 32),
+    "elementwise": lambda: applied(lambda a: topi.tanh(topi.nn.relu(a)), 3, 40, 10),
+    "scalar": lambda: applied(topi.exp),
+    "int8 product": lambda: integers(16, 32, 8),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_scheduled_function_computes_the_same(name):
+    scheduled(PROGRAMS[name]())
+
+
+@pytest.mark.parametrize(
+    "name", ["product", "convolution", "channels last", "softmax", "layer norm"]
+)
+def test_loops_are_vectors(name):
+    func = te.create_prim_func(PROGRAMS[name](), index_dtype_override="int64")
+    assert "T.vectorized" in str(dlight.cpu.Default().apply(func, LLVM, False).mod)
+
+
+def test_large_functions_run_on_all_cores():
+    func = te.create_prim_func(product(72, 144, 64))
+    assert "T.parallel" in str(dlight.cpu.Default().apply(func, LLVM, False).mod)
+
+
+def test_rows_of_softmax_after_a_product_are_computed_together():
+    a, b, c = tensor(4, 16, 32), tensor(4, 16, 32, name="B"), tensor(4, 32, 16, name="C")
+    shares = topi.nn.softmax(topi.nn.batch_matmul(a, b))
+    result = topi.transpose(topi.nn.batch_matmul(shares, c), (1, 0, 2))
+    declared = [a, b, c, result]
+    sch = scheduled(declared)
+    parts = ("maxelem", "exp", "norm")
+    assert len({sch.get(sch.get_loops(f"T_softmax_{one}")[0]) for one in parts}) == 1
+
+
+@pytest.mark.parametrize("columns", [40, 20, 1000, 24])
+def test_sums_of_rows_have_parts_of_a_part_of_a_register(columns):
+    declared = applied(lambda a: topi.sum(a, 1), 3, columns)
+    sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"))
+    assert "_rf" in str(sch.mod)
+
+
+def test_sums_of_groups_are_not_computed_again_for_each_row():
+    a, g, b = tensor(1, 16, 13, 13), tensor(16, name="g"), tensor(16, name="b")
+    declared = [a, g, b, topi.nn.group_norm(a, g, b, 4, 1, [2, 3])]
+    sch = scheduled(declared, tolerance=1e-4)
+    extents = [int(sch.get(one).extent) for one in sch.get_loops("A_red_temp")]
+    assert np.prod(extents) == 16 * 13 * 13
+
+
+def test_rows_that_are_no_sums_of_loops_stay_serial():
+    """Extents of two types are cast: the loop of all rows cannot be in parallel."""
+    a = te.placeholder((12, te.var("n", "int64"), 8), name="A")
+    func = te.create_prim_func([a, topi.nn.softmax(a)])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    values, out = (
+        np.random.default_rng(0).random((12, 5, 8), "float32"),
+        np.empty((12, 5, 8), "float32"),
+    )
+    te_sched.build(sch.mod)(values, out)
+    expected = np.exp(values) / np.exp(values).sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+
+
+def test_external_operations_stay_where_they_are():
+    """Their blocks do not say what they write."""
+    a = tensor(4, 8)
+    sums = topi.cumsum(a, axis=1)
+    declared = [a, topi.nn.relu(topi.sum(sums, axis=1))]
+    assert dlight.cpu.Default().apply(te.create_prim_func(declared), LLVM, False) is None
+
+
+def test_scheduled_functions_stay_as_they_are():
+    func = te.create_prim_func(product(8, 8, 8))
+    once = dlight.cpu.Default().apply(func, LLVM, False).mod["main"]
+    assert dlight.cpu.Default().apply(once, LLVM, False) is None
+
+
+def test_fallback_is_one_rule_of_several():
+    declared = product(8, 8, 8)
+    func = te.create_prim_func(declared)
+    module = te_sched.IRModule({"main": func})
+    with LLVM:
+        made = dlight.ApplyDefaultSchedule(dlight.cpu.Fallback())(module)
+    np.testing.assert_allclose(results(made, declared), results(func, declared), rtol=1e-5)

@@ -1,0 +1,70 @@
+"""What rules share: functions without a schedule, inlining, and how a block is a product."""
+
+import pytest
+
+from te_sched import te, tir, topi
+from te_sched.dlight import structure
+from tests.dlight.functions import applied, product, tensor
+
+
+def schedule_of(declared):
+    return tir.Schedule(te.create_prim_func(declared))
+
+
+def names(sch):
+    return [structure.node_of(sch, one).name_hint for one in structure.blocks_of(sch)]
+
+
+@pytest.mark.parametrize("change", ["parallel", "vectorize", "unroll", "annotate", "split"])
+def test_a_loop_that_was_changed_is_a_schedule(change):
+    sch = schedule_of(applied(topi.exp, 4, 8))
+    assert structure.is_untouched(sch, structure.blocks_of(sch))
+    loop = sch.get_loops(structure.blocks_of(sch)[0])[-1]
+    arguments = {"annotate": ["pragma", 1], "split": [[None, 2]]}
+    getattr(sch, change)(loop, *arguments.get(change, []))
+    assert not structure.is_untouched(sch, structure.blocks_of(sch))
+
+
+def test_a_step_that_is_not_legal_changes_nothing():
+    sch = schedule_of(applied(topi.exp, 4, 8))
+    before, block = str(sch.mod), structure.blocks_of(sch)[0]
+    assert not structure.attempt(lambda: sch.compute_inline(block))
+    assert str(sch.mod) == before
+    assert structure.attempt(lambda: sch.parallel(sch.get_loops(block)[0]))
+    assert str(sch.mod) != before
+
+
+def test_elements_are_inlined_up_to_a_sum():
+    a = tensor(4, 8)
+    total = topi.sum(topi.exp(topi.negative(a)), axis=1)
+    sch = schedule_of([a, topi.tanh(topi.add(total, 1.0))])
+    structure.inline_injective(sch)
+    assert names(sch) == ["compute_1", "compute_red", "compute_2"]
+
+
+def test_copies_of_constants_are_inlined_into_a_sum():
+    a, w = tensor(4, 8), tensor(8, 4, name="W")
+    func = te.create_prim_func([a, w, topi.nn.matmul(a, topi.transpose(topi.transpose(w)))])
+    sch = tir.Schedule(func)
+    structure.inline_injective(sch, [func.buffer_map[func.params[1]]])
+    assert len(names(sch)) == 1
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (product(16, 32, 8), (1, 1, 0, True, True)),
+        (product(16, 1, 8), None),
+        (applied(lambda a: topi.sum(a, axis=1), 4, 8), None),
+    ],
+)
+def test_how_a_block_is_a_product(declared, expected):
+    sch = schedule_of(declared)
+    contraction = structure.contraction_of(structure.node_of(sch, structure.blocks_of(sch)[0]))
+    assert expected == (
+        contraction
+        and (
+            *(contraction.wide, contraction.column, contraction.row),
+            *(contraction.is_plain, contraction.is_contiguous),
+        )
+    )
