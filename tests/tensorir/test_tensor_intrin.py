@@ -60,6 +60,40 @@ def test_text_of_a_product_by_vnni() -> None:
     assert VNNI in "\n".join(line[8:] for line in sch.mod.script().splitlines())
 
 
+def of_bytes(lanes: int, has_signed_four: bool, has_rows_first: bool) -> str:
+    """The product of bytes of other vectors and operands."""
+    text = BYTES.replace("16, 4)", f"{lanes}, 4)").replace("(2,", f"({32 // lanes},")
+    text = text.replace("vj // 16", f"vj // {lanes}").replace("vj % 16", f"vj % {lanes}")
+    if has_rows_first:
+        a, b = "X[vi, vk]", f"W[vj // {lanes}, vk // 4, vj % {lanes}, vk % 4]"
+        text = text.replace(b, "...").replace(a, b).replace("...", a)
+    types = ("int8", "uint8") if has_signed_four else ("uint8", "int8")
+    return text.replace("XTYPE", types[0]).replace("WTYPE", types[1])
+
+
+@pytest.mark.parametrize("instructions", x86.DOT_INSTRUCTIONS)
+@pytest.mark.parametrize("has_signed_four", [False, True])
+@pytest.mark.parametrize("has_rows_first", [False, True])
+def test_results_of_dot_products(
+    instructions: str, has_signed_four: bool, has_rows_first: bool
+) -> None:
+    for lanes in x86.DOT_INSTRUCTIONS[instructions]:
+        name = x86.dot_intrinsic(instructions, lanes, has_signed_four, has_rows_first)
+        sch = tensorized(name, of_bytes(lanes, has_signed_four, has_rows_first))
+        try:
+            built = te_sched.build(sch.mod, target="llvm")
+        except BuildError as error:  # another processor
+            pytest.skip(str(error))
+        rng = np.random.default_rng(0)
+        types = ("int8", "uint8") if has_signed_four else ("uint8", "int8")
+        x = rng.choice([0, 1, 127, 128, 255], (8, 16)).astype(types[0])
+        w = rng.choice([0, 1, 127, 128, 255], (32 // lanes, 4, lanes, 4)).astype(types[1])
+        y = np.zeros((8, 32), "int32")
+        built(x, w, y)
+        rows = w.transpose(0, 2, 1, 3).reshape(32, 16).astype("int32")
+        np.testing.assert_array_equal(y, x.astype("int32") @ rows.T)
+
+
 @pytest.mark.parametrize("name", [x86.VNNI_DOT_16x4_INTRIN, x86.AVX512_DOT_16x4_INTRIN])
 def test_results_on_x86(name: str) -> None:
     sch = tensorized(name)

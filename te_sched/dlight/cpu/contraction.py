@@ -14,6 +14,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from te_sched.codegen.target import Target
+from te_sched.dlight.cpu.dot_products import (
+    GROUP,
+    DotProduct,
+    dot_product_of,
+    pack_groups,
+    tensorized,
+)
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import Contraction, attempt, contraction_of, loop_of, node_of
 from te_sched.ir.expr import Buffer, IntImm, Var
@@ -38,6 +45,8 @@ _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
+_HIDDEN_LOADS_OF_DOTS = 0.5  # the same of instructions that multiply bytes
+_IN_FLIGHT, _DOTS_IN_FLIGHT = 8, 12  # sums that hide the latency of additions
 _MOST_ROWS = 14  # of a tile
 _MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
 _PADDED = 1.1  # what rows cost that are padded
@@ -45,18 +54,26 @@ _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
 def schedule_contraction(
-    sch: Schedule, block: BlockRV, target: Target, constants: Collection[Buffer] = ()
+    sch: Schedule,
+    block: BlockRV,
+    target: Target,
+    constants: Collection[Buffer] = (),
+    uses_dot_products: bool = False,
 ) -> bool:
     """Schedule a block that is a contraction; whether it is one, and was scheduled.
 
-    `constants` are parameters that can be packed in advance.
+    Parameters
+    ----------
+    constants : parameters that can be packed in advance.
+    uses_dot_products : whether products of bytes are added four at once; other contractions are
+        left.
     """
     node = node_of(sch, block)
     found = contraction_of(node, constants)
     if found is None:
         return False
     vectors = vectors_of(target)
-    axes, lanes = node.iter_vars, vectors.lanes
+    axes = node.iter_vars
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
     width = extent_of(axes[found.column])
     rows = 1 if found.row is None else extent_of(axes[found.row])
@@ -66,13 +83,21 @@ def schedule_contraction(
     is_einsum = all(isinstance(one, Var | IntImm) for one in indices)
     if not is_einsum and rows is None:  # they cannot be padded
         rows = 1
+    pads_columns = is_einsum and (is_constant or _uses(found, axes) > _FEW_ROWS)
+    dot = None
+    if uses_dot_products:
+        dot = dot_product_of(node, found, target, pads_columns)
+        if dot is None or not (is_constant or _uses(found, axes) > _FEW_ROWS):
+            return False
+        vectors = vectors._replace(lanes=dot.lanes)
     tile = tile_of(
         width,
         rows,
         vectors,
         lines=lines,
-        pads_columns=is_einsum and (is_constant or _uses(found, axes) > _FEW_ROWS),
+        pads_columns=pads_columns,
         pads_rows=is_einsum,
+        is_of_dots=dot is not None,
     )
     if tile is None:
         return False
@@ -81,6 +106,8 @@ def schedule_contraction(
         found.column: columns if width is None or width % columns else 1,
         found.row: tile.rows if rows is None or rows % tile.rows else 1,
     }
+    if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
+        multiples[dot.depth] = GROUP
     if any(one != 1 for one in multiples.values()):
         padded = _pad(sch, block, found, multiples)
         if padded is None:
@@ -90,27 +117,32 @@ def schedule_contraction(
     packed = None
     if (
         not found.is_contiguous
+        or dot is not None
         or is_constant
         or padding is not None
         or _is_packed_anyway(found, axes, columns)
     ):
-        packed = _pack(sch, block, found, columns)
+        packed = _pack(sch, block, found, columns, dot)
         if packed is None and (padding is not None or not found.is_contiguous):
             return False
         if padding is not None:
             sch.compute_inline(padding)
+    if dot is not None:
+        pack_groups(sch, block, found, dot.depth)
     last = _epilogue(sch, block)
-    if last is None:
+    is_part = width is not None and width < columns  # of which a reader asks for the part only
+    if last is None or (dot is not None and is_part):
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
     sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
-    _tile(sch, block, last, found, sizes, lanes)
+    _tile(sch, block, last, found, sizes, vectors.lanes, dot)
     if packed is not None:
         extents = [one.dom.extent for one in node_of(sch, packed).iter_vars if one.dom is not None]
         if is_constant and all(isinstance(one, IntImm) for one in extents):  # known in advance
             sch.annotate(packed, PACKED, True)
-        _schedule_packing(sch, packed, columns, _packed_place(node, found))
+        group = None if dot is None else _packed_place(node, found, dot.depth)
+        _schedule_packing(sch, packed, columns, _packed_place(node, found, found.column), group)
     return True
 
 
@@ -130,17 +162,23 @@ def tile_of(
     lines: int = 1,
     pads_columns: bool = False,
     pads_rows: bool = False,
+    is_of_dots: bool = False,
 ) -> RegisterTile | None:
     """The tile whose sums fit in registers, with the fewest loads for each multiplication; None if
     the columns have no divisor that fills a vector.
 
     Columns and rows that are None are known at the call only: they are padded. `pads_columns` and
-    `pads_rows` tell that others can be, too.
+    `pads_rows` tell that others can be, too, and `is_of_dots` that products of bytes are
+    added, whose columns fill vectors.
     """
     best: tuple[float, RegisterTile] | None = None
+    hidden, in_flight = _HIDDEN_LOADS, _IN_FLIGHT
+    if is_of_dots:
+        hidden, in_flight = _HIDDEN_LOADS_OF_DOTS, _DOTS_IN_FLIGHT
     for width in range(1, 4 * vectors.lanes + 1):
         wasted = _wasted(columns, width)
-        if (columns is None or wasted > 1) and width % vectors.lanes:
+        is_whole = is_of_dots or columns is None or wasted > 1
+        if is_whole and width % vectors.lanes:
             continue
         if wasted > 1 and not pads_columns:
             continue
@@ -155,8 +193,8 @@ def tile_of(
             if height * registers > vectors.registers - 4:
                 continue
             loads = (height + registers) / (height * registers)
-            latency = max(1.0, 8 / (height * registers))
-            cost = waste * max(loads, _HIDDEN_LOADS) * math.sqrt(latency)
+            latency = max(1.0, in_flight / (height * registers))
+            cost = waste * max(loads, hidden) * math.sqrt(latency)
             if split is None:
                 split = 1, height
                 cost *= _wasted(rows, height) * _PADDED
@@ -239,7 +277,9 @@ def _pad(
     return replace(found, operands=operands), pads[0] if pads else None
 
 
-def _pack(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
+def _pack(
+    sch: Schedule, block: BlockRV, found: Contraction, columns: int, dot: DotProduct | None
+) -> BlockRV | None:
     """Read the wide operand from a copy in panels; the block that makes it."""
     node = node_of(sch, block)
     order = _packed_iterators(node, found)
@@ -247,12 +287,15 @@ def _pack(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> Bl
     reduced = [one for one in order if node.iter_vars[one].kind == REDUCTION]
 
     def panel(*at: Any) -> list[Any]:
-        column = at[found.column]
+        column, outer, inner = at[found.column], [*at], []
+        if dot is not None:
+            outer[dot.depth], inner = at[dot.depth] // GROUP, [at[dot.depth] % GROUP]
         return [
             *[at[one] for one in spatial],
             column // columns,
-            *[at[one] for one in reduced],
+            *[outer[one] for one in reduced],
             column % columns,
+            *inner,
         ]
 
     buffers = [region.buffer for region in node.reads]
@@ -268,9 +311,9 @@ def _packed_iterators(node: Any, found: Contraction) -> list[int]:
     return [place for place, one in enumerate(node.iter_vars) if one.var in used]
 
 
-def _packed_place(node: Any, found: Contraction) -> int:
-    """The place of the columns among the iterators of the block that packs them."""
-    return _packed_iterators(node, found).index(found.column)
+def _packed_place(node: Any, found: Contraction, iterator: int) -> int:
+    """The place of an iterator among those of the block that packs the wide operand."""
+    return _packed_iterators(node, found).index(iterator)
 
 
 def _epilogue(sch: Schedule, block: BlockRV) -> BlockRV | None:
@@ -304,6 +347,7 @@ def _tile(
     found: Contraction,
     sizes: dict[int | None, int],
     lanes: int,
+    dot: DotProduct | None = None,
 ) -> None:
     """Tile the loops of the last block, and compute the sums of a tile in it.
 
@@ -350,8 +394,13 @@ def _tile(
     sch.compute_at(block, fused if at is None else at)
     tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
     reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
-    sums = list(_loops_of(sch, block, reduced).values())
-    sch.reorder(*sums, *tile.values())
+    sums_by_axis = _loops_of(sch, block, reduced)
+    group = []
+    if dot is not None:
+        sums_by_axis[dot.depth], part = sch.split(sums_by_axis[dot.depth], [None, GROUP])
+        group = [part]
+    sums = list(sums_by_axis.values())
+    sch.reorder(*sums, *tile.values(), *group)
     if column != len(axes) - 1:
         width = columns
         transform_layout: Any = sch.transform_layout
@@ -364,7 +413,10 @@ def _tile(
                 indices[column] % width,
             ],
         )
-    _in_vectors(sch, tile[found.column], columns, lanes)
+    if dot is None:
+        _in_vectors(sch, tile[found.column], columns, lanes)
+    else:
+        sch.unroll(sch.split(tile[found.column], [None, lanes])[0])
     for axis, loop in tile.items():
         if axis != found.column:
             sch.unroll(loop)
@@ -379,7 +431,9 @@ def _tile(
             sch.unroll(loop)
         sch.vectorize(inner[-1])
     sch.annotate(fused, SCHEDULED, 1)
-    if sums:
+    if dot is not None:
+        tensorized(sch, block, sums, dot.intrinsic)
+    elif sums:
         sch.decompose_reduction(block, sums[0])
 
 
@@ -450,8 +504,12 @@ def _loop_extent(sch: Schedule, loop: Any) -> int:
     return loop_extent(sch, loop.key) or 1
 
 
-def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int) -> None:
-    """Write panels side by side: the columns of a panel are the innermost loop."""
+def _schedule_packing(
+    sch: Schedule, packed: BlockRV, columns: int, column: int, group: int | None = None
+) -> None:
+    """Write panels side by side: the columns of a panel are the innermost loop, but for groups
+    along an iterator.
+    """
     sch.annotate(packed, SCHEDULED, 1)
     size = assumed_size(node_of(sch, packed).iter_vars)
     loops = sch.get_loops(packed)
@@ -460,6 +518,11 @@ def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int)
         place = [loop_of(sch, one).loop_var for one in loops].index(loop_of(sch, across).loop_var)
         outer, inner = sch.split(across, [None, columns])
         loops[place] = outer
-        sch.reorder(*loops, inner)
+        if group is not None:
+            loops[group], within = sch.split(loops[group], [None, GROUP])
+            sch.reorder(*loops, inner, within)
+            sch.unroll(within)
+        else:
+            sch.reorder(*loops, inner)
     if size >= _WORTH:
         sch.parallel(sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0])

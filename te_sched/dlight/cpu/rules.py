@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import partial, reduce
 from itertools import groupby, takewhile
 from typing import Any
@@ -107,12 +108,12 @@ def _with_contraction(
     sch: Schedule, block: BlockRV, target: Target, constants: list[Buffer]
 ) -> Schedule:
     """The schedule with a block scheduled, if it is a contraction; else the schedule itself."""
-    trial, is_done = sch.copy(), False
-    try:
-        is_done = schedule_contraction(trial, block, target, constants)
-    except ScheduleError:  # a step is not legal for it
-        return sch
-    return trial if is_done else sch
+    for uses_dot_products in (True, False):
+        trial = sch.copy()
+        with suppress(ScheduleError):  # a step is not legal for it
+            if schedule_contraction(trial, block, target, constants, uses_dot_products):
+                return trial
+    return sch
 
 
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:

@@ -154,26 +154,33 @@ def llvm(dtype: str, name: str, *args: Expr) -> Call:
 
 
 def dot_product(
-    rows: int, depth: int, dtypes: Sequence[str], compute: Callable[[Buffers], Stmt]
+    rows: int,
+    depth: int,
+    dtypes: Sequence[str],
+    compute: Callable[[Buffers], Stmt],
+    has_rows_first: bool = False,
+    scope: str = "",
 ) -> Pair:
     """C[i] += A[k] * B[i, k] for `rows` rows of `depth` elements; `compute` makes the statement
-    that computes it.
+    that computes it. Factors have the other order if it `has_rows_first`; C has
+    a storage scope.
     """
 
     def buffers() -> Buffers:
         return (
             parameter("A", (depth,), dtypes[0]),
             parameter("B", (rows, depth), dtypes[1]),
-            parameter("C", (rows,), dtypes[2]),
+            parameter("C", (rows,), dtypes[2], scope),
         )
 
     a, b, c = buffers()
-    body = loops(
-        "ik",
-        (SPATIAL, REDUCTION),
-        (rows, depth),
-        lambda i, k: updated(BufferLoad(c, (i,)), BufferLoad(a, (k,)), BufferLoad(b, (i, k))),
-    )
+
+    def update(i: Var, k: Var) -> BufferStore:
+        four, row = BufferLoad(a, (k,)), BufferLoad(b, (i, k))
+        factors = (row, four) if has_rows_first else (four, row)
+        return updated(BufferLoad(c, (i,)), *factors)
+
+    body = loops("ik", (SPATIAL, REDUCTION), (rows, depth), update)
     own = buffers()
     described = function((a, b, c), body, (c, a, b))
     return described, function(own, compute(own), (own[2], own[0], own[1]))
