@@ -212,7 +212,12 @@ def _legalize_scatter_elements(builder: BlockBuilder, call: GraphCall) -> GraphE
     return builder.call_te(topi.scatter_elements, *call.args, attrs.axis, attrs.reduction)
 
 
-declare("relax.scatter_elements", _infer_scatter_elements, legalize=_legalize_scatter_elements)
+declare(
+    "relax.scatter_elements",
+    _infer_scatter_elements,
+    legalize=_legalize_scatter_elements,
+    is_update=True,
+)
 
 
 def scatter_nd(data: Value, indices: Value, updates: Value, reduction: str = "update") -> GraphCall:
@@ -250,7 +255,7 @@ def _te_scatter_nd(
     return topi.scatter_nd(data, _last_axis_first(indices), updates, reduction)
 
 
-declare("relax.scatter_nd", _infer_scatter_nd, legalize=_legalize_scatter_nd)
+declare("relax.scatter_nd", _infer_scatter_nd, legalize=_legalize_scatter_nd, is_update=True)
 
 
 def one_hot(

@@ -53,6 +53,8 @@ class Operator(NamedTuple):
     lower : the call of the virtual machine.
     is_elementwise : an element of the first two arguments is read before the one at its place is
         written: `DataflowUseInplaceCalls` may write over them.
+    is_update : the result is the first argument with some elements exchanged, which are written
+        after all others are copied: states are changed in their memory.
     is_alias : the result has the memory of the first argument.
     reads_shape : only the shape of the first argument is used.
     """
@@ -72,6 +74,7 @@ class Operator(NamedTuple):
     approximate: Rewrite | None = None
     lower: LowerCall | None = None
     is_elementwise: bool = False
+    is_update: bool = False
     is_alias: bool = False
     reads_shape: bool = False
 

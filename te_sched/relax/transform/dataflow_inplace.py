@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from te_sched.errors import GraphError
-from te_sched.ir.expr import Buffer
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, BufferLoad, IntImm
 from te_sched.ir.graph import (
     BindingBlock,
     DataflowBlock,
@@ -25,10 +26,10 @@ from te_sched.ir.graph import (
     TupleGetItem,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import BufferStore, Evaluate, For, IRModule, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.ir.visitor import ReferenceMapper, StatementMapper, replace
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.block_builder import BlockBuilder
@@ -287,7 +288,7 @@ def inplace_call(
     outputs = list(func.params[count : count + len(inplace_indices)])
     targets = [func.buffer_map[func.params[one]] for one in inplace_indices]
     moved = {func.buffer_map[out]: target for out, target in zip(outputs, targets, strict=True)}
-    body = _Moved(moved).visit(func.body)
+    body = _WithoutOwnCopies().visit(_Moved(moved).visit(func.body))
     params = tuple([one for one in func.params if one not in outputs])
     kept = {param: buffer for param, buffer in func.buffer_map.items() if param not in outputs}
     new = replace(func, params=params, body=body, buffer_map=kept)
@@ -304,3 +305,31 @@ class _Moved(ReferenceMapper):
     def visit_Buffer(self, node: Buffer) -> Buffer:
         found: Buffer = self._buffers.get(node, node)
         return found
+
+
+class _WithoutOwnCopies(StatementMapper):
+    """Removes stores of elements at the places they are read from, and loops of nothing else."""
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        value = node.value
+        is_own = (
+            isinstance(value, BufferLoad)
+            and value.buffer is node.buffer
+            and all(map(structural_equal, value.indices, node.indices))
+        )
+        return Evaluate(ops.const(0)) if is_own else node
+
+    def visit_For(self, node: For) -> Stmt:
+        new = self.generic(node)
+        return new.body if _is_nothing(new.body) else new
+
+    def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
+        new = self.generic(node)
+        kept = tuple([stmt for stmt in new.seq if not _is_nothing(stmt)])
+        if len(kept) == len(new.seq):
+            return new
+        return kept[0] if len(kept) == 1 else SeqStmt(kept)
+
+
+def _is_nothing(stmt: Stmt) -> bool:
+    return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)

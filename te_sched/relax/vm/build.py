@@ -20,6 +20,7 @@ from te_sched.relax.analysis.well_formed import check_calls
 from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.transform.collect_size_relations import collect_size_relations
 from te_sched.relax.transform.library_functions import CODEGEN
+from te_sched.relax.transform.update_state_in_place import update_state_in_place
 from te_sched.relax.transform.use_size_relations import use_size_relations
 from te_sched.relax.vm.built_graphs import (
     find_graphs,
@@ -211,7 +212,7 @@ def _lowered(
         return module
     check_calls(module)
     _check_libraries(module)
-    module = use_size_relations(collect_size_relations(module))
+    module = update_state_in_place(use_size_relations(collect_size_relations(module)))
     is_default = isinstance(pipeline, str) and pipeline == "default_build"
     if is_default and target.kind in _SCHEDULED:
         with target:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from te_sched.relax.core.state import StateUse
 from te_sched.runtime.ndarray import NDArray
 
 # A function that instructions call: it takes and gives values of any kind.
@@ -124,6 +125,7 @@ class Bytecode:
 
     functions: list[ExecutableFunction] = field(default_factory=list)
     constants: list[object] = field(default_factory=list)
+    states: dict[str, StateUse] = field(default_factory=dict)  # of functions that change some
 
     def index(self, name: str) -> int | None:
         """The number of a function."""

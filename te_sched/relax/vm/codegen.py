@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from te_sched.ir.graph import GraphFunction, If
 from te_sched.ir.stmt import IRModule
+from te_sched.relax.core.state import state_use_of
 from te_sched.relax.vm.bytecode import MACHINE, VOID, VmOperand
 from te_sched.relax.vm.call_writer import CallWriter, graph_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
@@ -41,6 +42,9 @@ class _InstructionWriter(CallWriter[VmOperand]):
             for var in func.params:
                 self.values[var] = self._register()
             self.builder.emit_ret(self._in_register(self.expr(func.body)))
+        use = state_use_of(func, names)
+        if use is not None:
+            self.builder.declare_state(name, use)
 
     def _register(self) -> VmOperand:
         self.registers += 1

@@ -10,6 +10,7 @@ import numpy as np
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule
 from te_sched.public_members import PublicObject
+from te_sched.relax.core.state import StateUse
 from te_sched.relax.vm.bytecode import (
     MACHINE,
     VOID,
@@ -48,7 +49,7 @@ class ExecBuilder(PublicObject):
     <BLANKLINE>
     """
 
-    _internal_members = ("graphs", "number_of")
+    _internal_members = ("declare_state", "graphs", "number_of")
 
     def __init__(self) -> None:
         self._bytecode = Bytecode()
@@ -108,6 +109,10 @@ class ExecBuilder(PublicObject):
         """Make a name known."""
         del kind
         self._function(func_name)
+
+    def declare_state(self, func_name: str, use: StateUse) -> None:
+        """Say which parameters of a function its last results are new values of."""
+        self._bytecode.states[func_name] = use
 
     def _function(self, name: str) -> int:
         found = self._bytecode.index(name)

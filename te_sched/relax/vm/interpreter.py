@@ -8,6 +8,8 @@ where functions come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -95,13 +97,28 @@ class InterpretedFunction:
 
     def __call__(self, *args: object) -> object:
         """Run it."""
+        return self._explained(args, self._frame_of(args), 0, None)
+
+    def entered(self, args: Sequence[object]) -> Callable[[], object]:
+        """Check the arguments of a call, before anything is computed; the rest of the call."""
+        frame, entry = self._frame_of(args), _entry(self.steps)
+        self._explained(args, frame, 0, entry)
+        return partial(self._explained, args, frame, entry, None)
+
+    def _frame_of(self, args: Sequence[object]) -> Frame:
         count = len(self.code.params)
         if len(args) != count:
             raise wrong_count(self.name, self.code.params, len(args))
         frame = self.frame.copy()
         frame[:count] = args
+        return frame
+
+    def _explained(
+        self, args: Sequence[object], frame: Frame, begin: int, end: int | None
+    ) -> object:
+        """Run the steps from one to another, or to the return; errors say what to pass."""
         try:
-            return self._run(frame)
+            return self._run(frame, begin, end)
         except RecursionError as error:
             raise too_deep(self.name) from error
         except MemoryKindError:
@@ -130,9 +147,9 @@ class InterpretedFunction:
                 ),
             ) from None
 
-    def _run(self, frame: Frame) -> object:
-        steps, around, at = self.steps, self.around, 0
-        while True:
+    def _run(self, frame: Frame, begin: int, end: int | None) -> object:
+        steps, around, at = self.steps, self.around, begin
+        while at != end:
             step = steps[at]
             kind = step[0]
             if kind == 0:
@@ -152,6 +169,7 @@ class InterpretedFunction:
                 at += step[1]
             else:
                 return frame[step[1]]
+        return None
 
 
 def _advise_sizes(
@@ -186,6 +204,12 @@ def _advise_sizes(
     error.advice = expected_array(texts, more)
 
 
+def _entry(steps: Sequence[Step]) -> int:
+    """How many steps at the begin check parameters, and store and compute sizes."""
+    calls = takewhile(lambda step: step[0] == 0 and step[4].startswith(_AT_ENTRY), steps)
+    return sum(1 for _ in calls)
+
+
 # A value, the heap, the pairs of codes and slots or sizes, and the context.
 _Match = tuple[object, NDArray, list[tuple[int, int]], str]
 
@@ -196,9 +220,7 @@ def _matches_at_entry(
     """The values with the pairs that they are matched with, and what computes sizes of a heap."""
     matches: list[_Match] = []
     computations: list[tuple[VmFunction, NDArray]] = []
-    for kind, function, given, register, name in [one for one in steps if len(one) == 5]:
-        if kind or not name.startswith(_AT_ENTRY):
-            break
+    for _, function, given, register, name in steps[: _entry(steps)]:
         if name == "vm.builtin.tuple_getitem":
             values, index = given(frame)
             is_there = isinstance(values, tuple) and index < len(values)

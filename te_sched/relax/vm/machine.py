@@ -10,7 +10,8 @@ checked before anything runs. Must not know how graphs become instructions.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from te_sched.errors import (
@@ -23,6 +24,7 @@ from te_sched.errors import (
     repr_of,
 )
 from te_sched.public_members import PublicClass, PublicObject
+from te_sched.relax.core.state import INITIAL_STATE, StateUse
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.bytecode import VmFunction
 from te_sched.relax.vm.executable import Executable, Kernels
@@ -30,6 +32,7 @@ from te_sched.relax.vm.interpreter import Around, InterpretedFunction, wrong_cou
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
+from te_sched.relax.vm.state import MachineState, StatefulFunction
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device, available_device, check_usable, cpu, source_of
 from te_sched.runtime.module import make_evaluator
@@ -63,7 +66,7 @@ class VirtualMachine(PublicClass, PublicObject):
     array([2., 4., 6.], dtype=float32)
     """
 
-    _internal_members = ("arguments_of", "params_of", "refuse_set_inputs")
+    _internal_members = ("arguments_of", "in_order", "params_of", "refuse_set_inputs")
 
     NAIVE_ALLOCATOR = 1
     POOLED_ALLOCATOR = 2
@@ -132,6 +135,28 @@ class VirtualMachine(PublicClass, PublicObject):
             native.arguments_of = self.arguments_of
             self._native[name] = native
         self._functions = {**self._interpreted, **self._native}
+        uses = bytecode.states
+        self._check_states(uses)
+        self._state = MachineState(uses, self._functions)
+        self._stateful = {name: self._with_state(name, use) for name, use in uses.items()}
+
+    def _check_states(self, uses: Mapping[str, StateUse]) -> None:
+        for name, use in uses.items():
+            if use.states and use.initializer not in self._functions:
+                raise GraphError(
+                    f"function {name} has states without first values",
+                    f"its attribute {INITIAL_STATE!r} is {use.initializer!r}",
+                    f"name a function that returns them, of {', '.join(self._functions)}",
+                )
+
+    def _with_state(self, name: str, use: StateUse) -> StatefulFunction:
+        def enter(args: Sequence[object]) -> tuple[Callable[[], Any], bool]:
+            function = self._functions[name]
+            if isinstance(function, InterpretedFunction):
+                return function.entered(args), True
+            return partial(function, *args), False
+
+        return StatefulFunction(name, use, self._interpreted[name].code.params, self._state, enter)
 
     def _check_devices(self) -> None:
         """Refuse devices in whose memory the kernels of the executable do not work."""
@@ -191,6 +216,8 @@ class VirtualMachine(PublicClass, PublicObject):
 
     def _function(self, name: str) -> VmFunction:
         found = self._functions.get(name) if isinstance(name, str) else None
+        if found is not None and name in self._stateful:
+            return self._stateful[name]
         if found is None:
             raise GraphError(
                 f"the executable has no function {repr_of(name)}",
@@ -200,8 +227,10 @@ class VirtualMachine(PublicClass, PublicObject):
         return found
 
     def params_of(self, name: str) -> tuple[str, ...]:
-        """The names of the parameters of a function."""
-        self._function(name)
+        """The names of the parameters of a function, without the states of the machine."""
+        function = self._function(name)
+        if isinstance(function, StatefulFunction):
+            return function.params
         return self._interpreted[name].code.params
 
     def invoke_closure(self, closure: object, *args: object) -> Any:
@@ -223,8 +252,14 @@ class VirtualMachine(PublicClass, PublicObject):
         self, name: str, args: Sequence[object], named: Mapping[str, object]
     ) -> list[object]:
         """The values of all parameters, given by position and by name."""
+        return [as_value(value) for value in self.in_order(name, args, named)]
+
+    def in_order(
+        self, name: str, args: Sequence[object], named: Mapping[str, object]
+    ) -> list[object]:
+        """The arguments for all parameters as they are given, by position and by name."""
         params = self.params_of(name)
-        given = [as_value(one) for one in args]
+        given = list(args)
         if named:
             rest = params[len(args) :]
             unknown = [one for one in named if one not in rest]
@@ -235,7 +270,7 @@ class VirtualMachine(PublicClass, PublicObject):
                     f"the arguments are {', '.join(params)}",
                     "give each parameter once",
                 )
-            given += [as_value(named[one]) for one in rest]
+            given += [named[one] for one in rest]
         if len(given) != len(params):
             raise wrong_count(name, params, len(given))
         return given
@@ -287,6 +322,57 @@ class VirtualMachine(PublicClass, PublicObject):
             )
         return self._outputs[func_name]
 
+    # States
+
+    def get_state(self, name: str | None = None) -> Any:
+        """A copy of a state that the machine keeps, or a dict of all of them by name.
+
+        States are what functions of the graph change from call to call, such as buffers of an
+        exported program of torch; each machine has its own.
+
+        Raises
+        ------
+        GraphError for names of other things, CallError after a call that failed half-way.
+
+        >>> import te_sched
+        >>> from te_sched import relax
+        >>> from te_sched.script import from_source
+        >>> machine = relax.VirtualMachine(relax.build(from_source('''
+        ... @I.ir_module
+        ... class Module:
+        ...     @R.function
+        ...     def main(x: R.Tensor((2,), "float32"), total: R.Tensor((2,), "float32")):
+        ...         R.func_attr({"state": {"total": "total"}, "initial_state": "first"})
+        ...         new = R.add(total, x)
+        ...         return (new, (new,))
+        ...     @R.function
+        ...     def first():
+        ...         new = R.zeros((2,), "float32")
+        ...         return (new,)
+        ... '''), "llvm"))
+        >>> machine["main"](te_sched.nd.array([1.0, 2.0])).numpy()
+        array([1., 2.], dtype=float32)
+        >>> machine["main"](te_sched.nd.array([1.0, 2.0])).numpy()
+        array([2., 4.], dtype=float32)
+        >>> machine.get_state("total").numpy()
+        array([2., 4.], dtype=float32)
+        """
+        return self._state.get(name)
+
+    def set_state(self, values: Mapping[str, object]) -> None:
+        """Set states by name; others keep their values.
+
+        Raises
+        ------
+        GraphError for unknown names, ArgumentError for arrays of other shapes or dtypes; nothing is
+        changed then.
+        """
+        self._state.set(values)
+
+    def reset_state(self) -> None:
+        """Set all states to their first values."""
+        self._state.reset()
+
     # Watching
 
     def time_evaluator(
@@ -337,16 +423,19 @@ class VirtualMachine(PublicClass, PublicObject):
         stored = self._inputs.get(func_name) if has_none else None
         given = self.arguments_of(func_name, args, named) if stored is None else stored
         report = ProfileReport(func_name)
+        unwatched = self._functions[func_name]
+        self._functions[func_name] = self._interpreted[func_name]
         before = {name: one.around for name, one in self._interpreted.items()}
         for one in self._interpreted.values():
             one.around = report.timed
         try:
             report.start()
-            self._interpreted[func_name](*given)
+            self._function(func_name)(*given)
             report.stop()
         finally:
             for name, one in self._interpreted.items():
                 one.around = before[name]
+            self._functions[func_name] = unwatched
         return report
 
     def refuse_set_inputs(self, name: str) -> None:
@@ -367,12 +456,14 @@ class _Entry:
 
     def __call__(self, *args: object, **named: object) -> Any:
         """Convert the arguments, of which some may be given by name, and call it."""
-        if named:
-            return self._function(*self.machine.arguments_of(self.name, args, named))
-        if not args:
+        if not args and not named:
             self.machine.refuse_set_inputs(self.name)
+        if named:
+            args = tuple(self.machine.in_order(self.name, args, named))
+        if not isinstance(self._function, StatefulFunction):  # that changes arrays of the caller
+            args = tuple([as_value(one) for one in args])
         try:
-            return self._function(*[as_value(one) for one in args])
+            return self._function(*args)
         except ArgumentError as error:
             error.about = tuple(self.machine.executable.lines.located(error.about))
             raise

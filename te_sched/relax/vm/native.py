@@ -295,6 +295,7 @@ class _Planner(CallWriter[object]):
             ndim, dtype = args[1], args[2]
             if is_param and not value.dtype:
                 value.dtype, value.ndim = "" if dtype == "void" else dtype, ndim
+                value.shape = () if ndim == 0 else value.shape  # which nothing else says
             elif dtype not in ("", "void", value.dtype):
                 raise _NotStatic
         elif name == "vm.builtin.match_shape":

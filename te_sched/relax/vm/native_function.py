@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from te_sched.errors import CallError
 from te_sched.relax.vm.builtins import BUILTINS, as_value
 from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
@@ -34,6 +36,7 @@ class NativeFunction:
         self._makers = [array_maker(tuple(shape), dtype) for dtype, shape in plan.outputs]
         self._build = _builder(plan.result, constants)
         self._count = len(params)
+        self._scalars = [number for number, (_, shape) in enumerate(plan.params) if not shape]
         self.before_error: Callable[[str], None] = lambda name: None
         self.arguments_of: Callable[..., Sequence[object]] = lambda name, args, named: args
 
@@ -44,6 +47,8 @@ class NativeFunction:
         if len(args) != self._count:
             self.before_error(self.name)
             raise wrong_count(self.name, self.params, len(args))
+        if self._scalars:  # numbers of numpy are arrays without dimensions
+            args = tuple([as_value(one) if isinstance(one, np.generic) else one for one in args])
         results = [make() for make in self._makers]
         try:
             self._function(*args, *results)

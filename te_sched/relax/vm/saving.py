@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import CallError, kind_of
+from te_sched.relax.core.state import StateUse
 from te_sched.relax.vm.bytecode import (
     MACHINE,
     BranchInstruction,
@@ -57,6 +58,10 @@ def as_plain(
         ],
         "constants": [_plain_constant(one) for one in bytecode.constants],
         "plans": [asdict(one) for one in plans.values()],
+        "states": {
+            name: [[list(pair) for pair in use.updates], use.initializer]
+            for name, use in bytecode.states.items()
+        },
     }
 
 
@@ -69,7 +74,11 @@ def from_plain(data: dict[str, Any]) -> tuple[Bytecode, dict[str, NativePlan]]:
         ExecutableFunction(name, tuple(params), [_instruction(one) for one in code], is_packed)
         for name, params, is_packed, code in data["functions"]
     ]
-    bytecode = Bytecode(functions, [_constant(one) for one in data["constants"]])
+    states = {
+        name: StateUse(tuple([(param, state) for param, state in updates]), initializer)
+        for name, (updates, initializer) in data["states"].items()
+    }
+    bytecode = Bytecode(functions, [_constant(one) for one in data["constants"]], states)
     for function in functions:
         _check_instructions(bytecode, function)
     plans = {one["name"]: NativePlan(**one) for one in data["plans"]}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax, topi
+from te_sched import nd, relax, topi
 from te_sched.errors import ArgumentError, CallError
 from te_sched.script import from_source
 from te_sched.script import ir as I
@@ -246,3 +246,17 @@ def test_calls_are_fast():
             function(x)
         spent.append((time.thread_time_ns() - start) / 20e3)
     assert min(spent) < 20
+
+
+def test_arguments_without_dimensions_are_arrays_or_numbers_of_numpy() -> None:
+    x, n = (
+        relax.Var(name, relax.TensorStructInfo(s, "float32")) for name, s in (("x", [2]), ("n", []))
+    )
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, n]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, n)))
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"))
+    assert "main" in machine.executable.plans
+    for number in (np.float32(2), np.array(2, "float32"), nd.array(np.float32(2))):
+        result = machine["main"](np.ones(2, "float32"), number)
+        np.testing.assert_array_equal(result.numpy(), [3, 3])

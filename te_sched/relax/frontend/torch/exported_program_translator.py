@@ -8,12 +8,14 @@ from functools import reduce
 from typing import Any, Protocol
 
 from te_sched import nd
-from te_sched.errors import GraphError, kind_of
+from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.graph import GraphVar
+from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.importer import (
@@ -29,10 +31,13 @@ from te_sched.relax.frontend.torch.values import (
     TorchTensor,
     Value,
     array_of,
+    constant_of,
     dtype_of,
 )
 
-_STATE = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
+_UPDATES = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
+_FIRST = "main_initial_state"
+STATES = ("machine", "outputs")
 
 
 class InputSpec(Protocol):
@@ -100,12 +105,12 @@ def from_exported_program(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
-    buffers_as_input: bool = False,
+    state: str = "machine",
 ) -> IRModule:
     """The module of graphs of an exported program of PyTorch; its function is `main`.
 
-    Dynamic dimensions of the program are variables of sizes. Arguments that the model changes in
-    place stay as they are.
+    Dynamic dimensions of the program are variables of sizes. Buffers and inputs that the model
+    changes are parameters whose new values are results, too: `state` says who stores them.
 
     Parameters
     ----------
@@ -114,15 +119,23 @@ def from_exported_program(
         attribute "params" (`detach_params`); else they are constants.
     unwrap_unit_return_tuple : whether a result of one value is returned as that value.
     no_bind_return_tuple : whether the elements of the result are bound one by one.
-    buffers_as_input : whether buffers that the model changes (counters, caches, statistics of
-        training) are inputs after its own, with their names in the attribute "buffers", and their
-        new values follow the results; by default such a model is refused.
+    state : "machine" if the virtual machine keeps buffers (counters, caches, statistics of
+        training) from call to call, beginning with their values in the program, and stores new
+        values of inputs into the arrays of the call; `machine.get_state` has the buffers.
+        "outputs" if buffers are inputs after those of the model, with their names in the attribute
+        "buffers", and new values follow the results: of buffers, then of inputs.
 
     Raises
     ------
     GraphError that lists all operators of the model that are not supported, and for models that
-    are not exported or that change their buffers.
+    are not exported or whose buffers are changed by an operator that torch does not decompose.
     """
+    if state not in STATES:
+        raise GraphError(
+            f"the option state is {repr_of(state)}",
+            "",
+            f"use one of {', '.join(map(repr, STATES))}{did_you_mean(str(state), STATES)}",
+        )
     program: Any = exported_program
     if not hasattr(program, "graph_signature"):
         raise GraphError(
@@ -133,14 +146,14 @@ def from_exported_program(
     if _changes_views(program.graph.nodes):
         program = program.run_decompositions({})  # without operators that change their arguments
     program = _decomposed(program)
-    changed = _changed_state(program)
-    if changed and not buffers_as_input:
-        raise changed_state(list(changed), next(iter(changed.values())))
+    updates = _updates(program)
     nodes = list(program.graph.nodes)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
     importer = _ProgramImporter()
-    inputs, params, values = _parameters(importer, program, keep_params_as_input, set(changed))
-    attrs: dict[str, object] = {"buffers": list(changed)} if changed else {}
+    inputs, params, values = _parameters(importer, program, keep_params_as_input, updates)
+    use = _state_use(updates)
+    is_held = bool(updates) and state == "machine"
+    attrs = use.attributes() if is_held else {"buffers": [*use.states]} if use.states else {}
     if keep_params_as_input:
         attrs |= {"num_input": len(inputs), PARAMS: values}
     builder = importer.builder
@@ -149,13 +162,26 @@ def from_exported_program(
             result = importer.run(
                 nodes, lambda node: importer.call(node, ROWS[base_name(node)].rule)
             )
+            own, new = _results(program, result)
             output = importer.output(
-                _results(program, result),
+                (*own, *(() if is_held else new)),
                 unwrap_unit=unwrap_unit_return_tuple,
                 no_bind=no_bind_return_tuple,
+                new=new if is_held else (),
             )
         builder.emit_func_output(output)
+    if is_held and use.states:
+        _write_first_values(builder, program, use)
     return builder.finalize()
+
+
+def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: StateUse) -> None:
+    """The function that returns the values that states have in the program."""
+    with builder.function(use.initializer, []):
+        with builder.dataflow():
+            values = [constant_of(_values_of(program, name)) for name in use.states]
+            output = builder.emit_output(Tuple(tuple(values)))
+        builder.emit_func_output(output)
 
 
 def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
@@ -192,30 +218,47 @@ def _changes_views(nodes: Iterable[FxNode]) -> bool:
     return False
 
 
-def _changed_state(program: ExportedProgram) -> dict[str, FxNode]:
-    """The buffers and parameters that a program changes, and the node of the new value of each.
+def _updates(program: ExportedProgram) -> dict[str, str]:
+    """The placeholders of buffers, parameters and inputs that a program changes, each with the name
+    of the buffer or parameter, or "" for inputs.
 
     GraphError if an operator changes them that torch does not decompose (instance_norm).
     """
-    nodes = {node.name: node for node in program.graph.nodes}
-    state = {
-        spec.arg.name: spec.target
+    specs = {
+        spec.arg.name: "" if spec.kind.name == "USER_INPUT" else spec.target
         for spec in program.graph_signature.input_specs
-        if spec.kind.name != "USER_INPUT"
     }
     for node in program.graph.nodes:
-        names = [state[one.name] for one in changed_arguments(node, {}) if one.name in state]
-        if names:
+        changed = [one.name for one in changed_arguments(node, {}) if one.name in specs]
+        if changed:
+            names = [specs[name] or name for name in changed]
             raise changed_state(names, node, "call model.eval() before the export")
+    targets = [
+        (spec.kind.name == "USER_INPUT_MUTATION", spec.target)
+        for spec in _updated(program.graph_signature.output_specs)
+    ]
+    buffers = {target: name for name, target in specs.items() if target}
     return {
-        spec.target: nodes[spec.arg.name]
-        for spec in program.graph_signature.output_specs
-        if spec.kind.name in _STATE
+        target if is_input else buffers[target]: "" if is_input else target
+        for is_input, target in targets
     }
+
+
+def _updated(specs: Iterable[InputSpec]) -> list[InputSpec]:
+    """The results that are new values: of buffers and parameters, then of inputs."""
+    updates = [spec for spec in specs if spec.kind.name in _UPDATES]
+    return sorted(updates, key=lambda spec: spec.kind.name == "USER_INPUT_MUTATION")
+
+
+def _state_use(updates: Mapping[str, str]) -> StateUse:
+    return StateUse(tuple(updates.items()), _FIRST if any(updates.values()) else "")
 
 
 def _parameters(
-    importer: _ProgramImporter, program: ExportedProgram, is_kept: bool, changed: set[str]
+    importer: _ProgramImporter,
+    program: ExportedProgram,
+    is_kept: bool,
+    updates: Mapping[str, str],
 ) -> tuple[list[GraphVar], list[GraphVar], list[nd.NDArray]]:
     """The variables of inputs, with those of changed buffers, and of parameters that are kept, and
     the values of the latter.
@@ -236,26 +279,26 @@ def _parameters(
             inputs.append(GraphVar(name, info))
             importer.values[node] = info.value if isinstance(info, PrimStructInfo) else inputs[-1]
             continue
-        tensor = _tensor_of(program, spec)
+        tensor = _values_of(program, spec.target)
         shape = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
-        if spec.target in changed:
-            importer.values[node] = buffers[spec.target] = GraphVar(name, shape)
+        if name in updates:
+            importer.values[node] = buffers[name] = GraphVar(name, shape)
         elif is_kept and spec.kind.name == "PARAMETER":
             params.append(GraphVar(name, shape))
             values.append(array_of(tensor))
             importer.values[node] = params[-1]
         else:
             importer.values[node] = importer.param(tensor)
-    return [*inputs, *[buffers[name] for name in _changed_state(program)]], params, values
+    return [*inputs, *[buffers[name] for name, state in updates.items() if state]], params, values
 
 
-def _tensor_of(program: ExportedProgram, spec: InputSpec) -> TorchTensor:
+def _values_of(program: ExportedProgram, name: str) -> TorchTensor:
     """The values of a parameter, buffer or constant."""
-    for place in (program.state_dict, program.constants):
-        if spec.target in place:
-            return place[spec.target]
+    for tensors in (program.state_dict, program.constants):
+        if name in tensors:
+            return tensors[name]
     raise GraphError(
-        f"the program has no values for {spec.target}",
+        f"the program has no values for {name}",
         "an exported program has the values of its parameters, buffers and constants",
         "export the model again",
     )
@@ -308,8 +351,11 @@ def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Size:
     return found(*args)
 
 
-def _results(program: ExportedProgram, result: Sequence[Value]) -> tuple[Value, ...]:
-    """The outputs of the model, then the new values of its buffers."""
-    pairs = list(zip(program.graph_signature.output_specs, result, strict=True))
-    outputs = [one for spec, one in pairs if spec.kind.name == "USER_OUTPUT"]
-    return tuple([*outputs, *[one for spec, one in pairs if spec.kind.name in _STATE]])
+def _results(
+    program: ExportedProgram, result: Sequence[Value]
+) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """The outputs of the model, and the new values of buffers and inputs."""
+    specs = program.graph_signature.output_specs
+    values = {id(spec): value for spec, value in zip(specs, result, strict=True)}
+    outputs = [values[id(spec)] for spec in specs if spec.kind.name == "USER_OUTPUT"]
+    return tuple(outputs), tuple([values[id(spec)] for spec in _updated(specs)])

@@ -227,18 +227,22 @@ class Importer:
         """The value of the current node, with its sizes if the graph has them."""
         return value
 
-    def output(self, result: Value, *, unwrap_unit: bool, no_bind: bool) -> GraphExpr:
-        """Bind the result of the function in its dataflow block."""
+    def output(
+        self, result: Value, *, unwrap_unit: bool, no_bind: bool, new: Sequence[Value] = ()
+    ) -> GraphExpr:
+        """Bind the result of the function in its dataflow block, in a pair with new values of
+        parameters if there are some.
+        """
         _check_results(result)
         is_number = isinstance(result, bool | int | float)
         result = self.emit(as_tuples(result)) if is_number else as_tuples(result)
         is_tuple = isinstance(result, Tuple) or (
             isinstance(result, GraphExpr) and isinstance(result.struct_info_, TupleStructInfo)
         )
-        if is_tuple and unwrap_unit:
-            fields = result.fields if isinstance(result, Tuple) else [result]
-            if isinstance(result, Tuple) and len(fields) == 1:
-                return self.builder.emit_output(fields[0])
+        if unwrap_unit and isinstance(result, Tuple) and len(result.fields) == 1:
+            result = result.fields[0]
+        if new:
+            return self.builder.emit_output(Tuple((result, as_tuples(tuple(new)))))
         if is_tuple and no_bind and isinstance(result, Tuple):
             return Tuple(tuple([self.builder.emit_output(one) for one in result.fields]))
         return self.builder.emit_output(result)

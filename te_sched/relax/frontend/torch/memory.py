@@ -122,16 +122,12 @@ def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, Tor
 
 
 _EXPORT = (
-    "export the model: from_exported_program(torch.export.export(model, inputs), "
-    "buffers_as_input=True) makes them inputs and results"
-)
-_OPTION = (
-    "pass buffers_as_input=True, which makes them inputs and results; call model.eval() before the "
-    "export if they are statistics of training"
+    "export the model: from_exported_program(torch.export.export(model, inputs)), whose buffers "
+    "the virtual machine keeps"
 )
 
 
-def changed_state(names: Sequence[str], node: FxNode, help: str = _OPTION) -> GraphError:
+def changed_state(names: Sequence[str], node: FxNode, help: str) -> GraphError:
     """The error of a model that changes its buffers, at the node that changes one."""
     several = len(names) > 1
     return GraphError(

@@ -578,6 +578,8 @@ def _index_put(
     if any(imp.dtype(one) in ("bool", "uint8") for one in parts):
         return _put_where(imp, x, parts, values, accumulate)
     parts = [nonnegative_indices(imp.builder, chosen[n], extents[n]) for n in places]
+    if len(parts) == 1 and places[0] and len(imp.shape(parts[0])) == 1:
+        return _put_along(imp, x, parts[0], values, places[0], accumulate)
     parts = promoted(imp, *parts) if len(parts) > 1 else parts
     shape = _common_shape([imp.shape(one) for one in parts])
     parts = [imp.broadcast(one, shape) for one in parts]
@@ -596,6 +598,17 @@ def _index_put(
     made = imp.emit(R.scatter_nd(moved, stacked, given, "add" if accumulate else "update"))
     back = [first.index(n) for n in range(len(first))]
     return made if first == sorted(first) else imp.emit(R.permute_dims(made, back))
+
+
+def _put_along(
+    imp: Importer, x: GraphExpr, index: GraphExpr, values: GraphExpr, axis: int, accumulate: bool
+) -> GraphExpr:
+    """x with slices along an axis replaced, without moving the axis to the front."""
+    extents, (count,) = imp.shape(x), imp.shape(index)
+    shape = [*extents[:axis], count, *extents[axis + 1 :]]
+    column = imp.reshape(index, [count, *[1] * (len(extents) - axis - 1)])
+    args = imp.broadcast(column, shape), imp.broadcast(values, shape)
+    return imp.emit(R.scatter_elements(x, *args, axis, "add" if accumulate else "update"))
 
 
 def _put_where(

@@ -1,4 +1,4 @@
-"""Models with state: what they change is refused, or is an input and a result."""
+"""Models with state: the machine keeps what they change, or it is an input and a result."""
 
 from __future__ import annotations
 
@@ -58,6 +58,12 @@ def _writes_a_column(self: Any, x: Any) -> Any:
     return self.cache.sum(1)
 
 
+def _writes_a_row(self: Any, x: Any) -> Any:
+    self.cache.index_copy_(1, self.n + torch.arange(1), x[None, None] + 1)
+    self.n += 1
+    return self.cache.sum(1)
+
+
 def _changes_a_view(self: Any, x: Any) -> Any:
     self.cache.view(-1).mul_(2)
     return self.cache[:, 0] + x
@@ -79,6 +85,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "assigns": (Stateful(_assigns, total=torch.zeros(2)), ONES),
     "rolls": (Stateful(_rolls, cache=torch.zeros(2, 4)), ONES),
     "column": (Stateful(_writes_a_column, cache=torch.zeros(2, 4)), ONES),
+    "row": (Stateful(_writes_a_row, cache=torch.zeros(1, 4, 2), n=torch.tensor(0)), ONES),
     "view": (Stateful(_changes_a_view, cache=torch.ones(2, 4)), ONES),
     "copies": (Stateful(_copies, total=torch.zeros(2)), ONES),
     "normalizes": (
@@ -94,19 +101,11 @@ def _arrays(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_that_changes_its_buffers_is_refused(name: str) -> None:
-    model, x = MODELS[name]
-    program = torch.export.export(copy.deepcopy(model), (x,))
-    with pytest.raises(GraphError, match="cannot import the model: it changes its buffer"):
-        from_exported_program(program)
-
-
-@pytest.mark.parametrize("name", MODELS)
 def test_changed_buffers_are_inputs_and_results(name: str) -> None:
     original, x = MODELS[name]
     model = copy.deepcopy(original)
     program = torch.export.export(copy.deepcopy(original), (x,))
-    module = from_exported_program(program, buffers_as_input=True)
+    module = from_exported_program(program, state="outputs")
     names = module["main"].attrs["buffers"]
     assert sorted(names) == sorted(dict(model.named_buffers()))
     machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
@@ -120,12 +119,70 @@ def test_changed_buffers_are_inputs_and_results(name: str) -> None:
         np.testing.assert_allclose(value, model.get_buffer(one).numpy(), 1e-4, 1e-5)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_machine_keeps_changed_buffers(name: str) -> None:
+    original, x = MODELS[name]
+    model = copy.deepcopy(original)
+    program = torch.export.export(copy.deepcopy(original), (x,))
+    executable = relax.build(from_exported_program(program, unwrap_unit_return_tuple=True), "llvm")
+    machine, other = (relax.VirtualMachine(executable, te_sched.cpu()) for _ in range(2))
+    results = []
+    for _ in range(3):
+        expected = model(x.clone()).detach().numpy()
+        results.append(machine["main"](nd.array(x.numpy())))
+        np.testing.assert_allclose(results[-1].numpy(), expected, 1e-4, 1e-5)
+    for buffer, value in machine.get_state().items():
+        np.testing.assert_allclose(value.numpy(), model.get_buffer(buffer).numpy(), 1e-4, 1e-5)
+    again = [other["main"](nd.array(x.numpy())).numpy() for _ in range(3)]
+    machine.reset_state()
+    for value, result in zip(again, results, strict=True):  # machines and results are apart
+        np.testing.assert_array_equal(value, result.numpy())
+        np.testing.assert_array_equal(value, machine["main"](nd.array(x.numpy())).numpy())
+
+
+def _changes_its_input(self: Any, x: Any) -> Any:
+    x.mul_(2)
+    self.n += 1
+    x[0] = self.n.to(x.dtype)
+    return x.sum()
+
+
+def test_changed_inputs_are_written_or_results() -> None:
+    model = Stateful(_changes_its_input, n=torch.tensor(0))
+    program = torch.export.export(copy.deepcopy(model), (torch.ones(2, 3),))
+    start = torch.arange(6.0).reshape(2, 3)
+    expected, results = start.clone(), [float(model(start.clone()))]
+    expected[:] = expected * 2
+    expected[0] = 1
+    machine = relax.VirtualMachine(relax.build(from_exported_program(program), "llvm"))
+    for given in (start.clone(), start.numpy().copy(), nd.array(start.numpy())):
+        machine.reset_state()
+        (found,) = machine["main"](given)
+        assert [float(found.numpy())] == results
+        np.testing.assert_array_equal(np.asarray(given), expected.numpy())
+    built = relax.build(from_exported_program(program, state="outputs"), "llvm")
+    given = nd.array(start.numpy())
+    found, count, new = relax.VirtualMachine(built)["main"](given, np.int64(0))
+    assert [float(found.numpy())] == results
+    assert int(count.numpy()) == 1
+    np.testing.assert_array_equal(new.numpy(), expected.numpy())
+    np.testing.assert_array_equal(given.numpy(), start.numpy())
+
+
+def test_other_ways_to_keep_state_are_refused() -> None:
+    model, x = MODELS["counts"]
+    program = torch.export.export(copy.deepcopy(model), (x,))
+    with pytest.raises(GraphError, match="the option state is 'output'") as error:
+        from_exported_program(program, state="output")
+    assert "'outputs'" in error.value.help
+
+
 def test_statistics_that_torch_does_not_decompose_are_refused() -> None:
     model = torch.nn.InstanceNorm1d(3, track_running_stats=True).train()
     program = torch.export.export(model, (torch.rand(4, 3, 5),))
-    for option in (False, True):
+    for option in ("machine", "outputs"):
         with pytest.raises(GraphError, match="changes its buffers running_mean, running_var"):
-            from_exported_program(program, buffers_as_input=option)
+            from_exported_program(program, state=option)
     assert from_exported_program(torch.export.export(model.eval(), (torch.rand(4, 3, 5),)))
 
 
@@ -134,7 +191,7 @@ def test_a_traced_model_that_changes_its_buffers_is_refused(name: str) -> None:
     model, x = MODELS[name]
     with pytest.raises(GraphError, match="it changes its buffer total") as error:
         from_fx(torch.fx.symbolic_trace(model), [(tuple(x.shape), "float32")])
-    assert "buffers_as_input" in error.value.help
+    assert "from_exported_program(torch.export.export(model, inputs))" in error.value.help
 
 
 def test_a_traced_model_in_training_mode_gives_a_warning() -> None:
