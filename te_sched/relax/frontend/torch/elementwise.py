@@ -53,7 +53,8 @@ def promoted(imp: Importer, *values: Operand) -> list[GraphExpr]:
     """Tensors and numbers with the dtype that torch gives to their sum, as expressions."""
     tensors = [one for one in values if imp.is_tensor(one)]
     if not tensors:
-        return [const(one) for one in values]
+        dtype = max(map(_number_dtype, values), key=_kind_of)
+        return [scalar(imp, value, dtype) for value in values if not isinstance(value, GraphExpr)]
     wide = [one for one in tensors if imp.info(one).ndim > 0]
     dtype = _common([imp.dtype(one) for one in wide or tensors])
     others = [imp.dtype(one) for one in tensors if one not in wide] if wide else []
@@ -923,12 +924,6 @@ def _tril(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
 @row("triu")
 def _triu(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
     return imp.emit(R.triu(x, diagonal))
-
-
-@row("where")
-def _where(imp: Importer, condition: GraphExpr, a: Operand, b: Operand) -> GraphExpr:
-    a, b = promoted(imp, a, b)
-    return imp.emit(R.where(condition, a, b))
 
 
 @row("masked_fill")

@@ -73,10 +73,13 @@ class _ProgramImporter(Importer):
 
     def known_sizes(self) -> tuple[Expr, ...] | None:
         """The sizes of the result of the current node, as torch knows them."""
-        known = self.node.meta.get("val")
-        if known is None or not hasattr(known, "shape"):
+        return self.sizes_of(self.node.meta.get("val"))
+
+    def sizes_of(self, tensor: Any) -> tuple[Expr, ...] | None:
+        """The sizes of what torch knows of a tensor; None of other values."""
+        if tensor is None or not hasattr(tensor, "shape"):
             return None
-        return shape_expr([size_expr(one, self.sizes) for one in known.shape]).values
+        return shape_expr([size_expr(size, self.sizes) for size in tensor.shape]).values
 
     def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, as torch knows it."""
@@ -84,13 +87,19 @@ class _ProgramImporter(Importer):
         return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
 
     def refined(self, value: Value) -> Value:
-        """A tensor with the dynamic shape that torch knows, where inference knows less."""
-        if not self.is_tensor(value):
+        """A value with the dynamic shapes that torch knows, where inference knows less."""
+        known = self.node.meta.get("val")
+        if isinstance(value, tuple) and isinstance(known, list | tuple):
+            pairs = zip(value, known, strict=False)
+            refined = [self._refined(part, self.sizes_of(meta)) for part, meta in pairs]
+            return tuple(refined) if len(refined) == len(value) else value
+        return self._refined(value, self.known_sizes())
+
+    def _refined(self, value: Value, expected: tuple[Expr, ...] | None) -> Value:
+        """A tensor with these sizes, if inference does not know them."""
+        if not self.is_tensor(value) or expected is None:
             return value
         info = self.info(value)
-        expected = self.known_sizes()
-        if expected is None:
-            return value
         if isinstance(info.shape, ShapeExpr):
             pairs = zip(info.shape.values, expected, strict=True)
             if all(self.builder.analyzer.can_prove_equal(*pair) for pair in pairs):

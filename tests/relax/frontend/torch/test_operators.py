@@ -424,7 +424,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (lambda x: x.reshape([2], 1), (2,), "are numbers and lists"),
         (lambda x: x.split(2), (N,), "cannot split a dimension of size n"),
         (lambda x: torch.unbind(x), (N, 2), "cannot unbind a dimension of size n"),
-        (lambda x: x.select(0, "a"), (2, 2), "the index of an element is 'a'"),
         (
             lambda x: torch.ops.aten.adaptive_max_pool2d(x, [2, 2])[1],
             (1, 4, 4),
@@ -432,7 +431,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         ),
         (lambda x: x[1:, x], (2, 2), "expected a tensor of integers"),
         (lambda x: x.is_sparse, (2,), "attribute is_sparse"),
-        (lambda x: x[x > 0], (2,), "selected by conditions"),
         (lambda x: x.diagonal(), (N, 2), "the elements of a tensor of shape"),
         (lambda x: x.unfold(0, 2, 1), (N, 2), "cannot unfold a dimension of size n"),
         (
