@@ -13,7 +13,13 @@ from te_sched.relax.frontend.onnx.operators import (
     linear_algebra as linear_algebra,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    microsoft_quantized as microsoft_quantized,
+)
+from te_sched.relax.frontend.onnx.operators import (
     normalization as normalization,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    quantized as quantized,
 )
 from te_sched.relax.frontend.onnx.operators import (
     reductions as reductions,

@@ -19,7 +19,7 @@ from te_sched.relax.frontend.windows import (
 )
 
 
-def _padding(
+def padding_of(
     auto_pad: str,
     pads: Ints | None,
     sizes: Sequence[Size],
@@ -67,7 +67,7 @@ def _conv(
     kernel = imp.shape(weight)[2:]
     rank = len(kernel)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    padding = _padding(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations)
+    padding = padding_of(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations)
     channels = None if bias is None else imp.tensor(bias)
     return convolution(imp.builder, x, weight, channels, strides, padding, dilations, group)
 
@@ -120,7 +120,7 @@ def _conv_transpose(
     )
 
 
-def _pool(kind: str) -> Callable[..., GraphExpr]:
+def pool(kind: str) -> Callable[..., GraphExpr]:
     def rule(
         imp: OnnxImporter,
         x: Value,
@@ -140,7 +140,7 @@ def _pool(kind: str) -> Callable[..., GraphExpr]:
         rank = len(kernel_shape)
         strides, dilations = strides or [1] * rank, dilations or [1] * rank
         extents = imp.shape(x)[2:]
-        borders = _padding(auto_pad, pads, extents, kernel_shape, strides, dilations)
+        borders = padding_of(auto_pad, pads, extents, kernel_shape, strides, dilations)
         call = getattr(R.nn, f"{kind}_pool{rank}d")(
             x,
             pool_size=kernel_shape,
@@ -158,8 +158,8 @@ def _pool(kind: str) -> Callable[..., GraphExpr]:
     return rule
 
 
-row("MaxPool")(_pool("max"))
-row("AveragePool")(_pool("avg"))
+row("MaxPool")(pool("max"))
+row("AveragePool")(pool("avg"))
 
 
 def _global_pool(make: str) -> Callable[..., GraphExpr]:
