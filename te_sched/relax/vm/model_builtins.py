@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import numpy as np
-
 from te_sched.errors import CallError
 from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
-from te_sched.runtime.ndarray import NDArray, array
+from te_sched.runtime.ndarray import NDArray, array_inside, empty
 from te_sched.runtime.registry import get_global_func
 
 
@@ -18,38 +16,40 @@ class AttentionCache:
     __slots__ = ("_memory", "count")
 
     def __init__(self, initial: NDArray, shape: ShapeTuple, count: int) -> None:
-        self._memory = np.empty(tuple(shape), np.asarray(initial).dtype)
-        self._memory[:count] = np.asarray(initial)[:count]
+        self._memory = empty(tuple(shape), initial.dtype)
+        self._memory._array[:count] = initial._array[:count]
         self.count = count
 
     def append(self, values: NDArray) -> None:
         """Add elements at the end."""
-        given = np.asarray(values)
-        unit = self._memory.shape[1:]
-        given = given if given.ndim == self._memory.ndim else given[None]
-        if given.shape[1:] != unit or given.dtype != self._memory.dtype:
+        memory, given = self._memory, values._array
+        given = given if given.ndim == memory.ndim else given[None]
+        unit = memory.shape[1:]
+        if given.shape[1:] != unit or values.dtype != memory.dtype:
             raise CallError(
-                f"a value of shape {given.shape} and dtype {given.dtype} is appended to a cache",
-                f"the elements of the cache are {unit} of {self._memory.dtype}",
+                f"a value of shape {given.shape} and dtype {values.dtype} is appended to a cache",
+                f"the elements of the cache are {unit} of {memory.dtype}",
                 "append elements of this shape and dtype",
             )
         total = self.count + len(given)
-        if total > len(self._memory):
-            grown = np.empty((max(total, 2 * len(self._memory)), *unit), self._memory.dtype)
-            grown[: self.count] = self._memory[: self.count]
-            self._memory = grown
-        self._memory[self.count : total] = given
+        if total > len(memory):
+            self._memory = empty((max(total, 2 * len(memory)), *unit), memory.dtype)
+            self._memory._array[: self.count] = memory._array[: self.count]
+        self._memory._array[self.count : total] = given
         self.count = total
 
     def view(self, shape: ShapeTuple) -> NDArray:
-        """The elements, as an array of a shape."""
-        if shape[0] != self.count or tuple(shape[1:]) != self._memory.shape[1:]:
+        """The elements, as an array of a shape: memory of the cache, in which later elements are
+        appended after these.
+        """
+        unit = self._memory.shape[1:]
+        if shape[0] != self.count or tuple(shape[1:]) != unit:
             raise CallError(
                 f"the cache is viewed as {tuple(shape)}",
-                f"it has {self.count} elements of shape {self._memory.shape[1:]}",
+                f"it has {self.count} elements of shape {unit}",
                 "give the number of its elements",
             )
-        return array(self._memory[: self.count])
+        return array_inside(self._memory, 0, tuple(shape), self._memory.dtype)
 
 
 _Effect = TypeVar("_Effect")
