@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "NormalizeGlobalVar": "normalize_global_var",
     "OptimizeLayoutTransform": "optimize_layout_transform",
     "PatternCheckContext": "fuse_ops_by_pattern",
+    "QuantizeWeights": "quantize_weights",
     "RealizeVDevice": "vdevices",
     "RemovePurityChecking": "remove_purity_checking",
     "RemoveRedundantReshape": "remove_redundant_reshape",

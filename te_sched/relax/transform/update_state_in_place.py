@@ -86,11 +86,11 @@ def _updates_in(func: GraphFunction) -> list[GraphCall]:
     params = {param.name_hint: param for param in func.params}
     counts = _uses(func, values)
     new = _fields(_fields(func.body.body, values)[-1], values)
-    found: list[GraphCall] = []
+    updates: list[GraphCall] = []
     for (name, state), value in zip(use.updates, new, strict=True):
         calls = _chain(value, params[name], values, counts) if state else []
-        found += calls
-    return found
+        updates += calls
+    return updates
 
 
 def _uses(func: GraphFunction, values: dict[GraphVar, GraphValue]) -> Counter[GraphVar]:

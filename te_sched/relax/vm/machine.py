@@ -150,7 +150,7 @@ class VirtualMachine(PublicClass, PublicObject):
                 )
 
     def _with_state(self, name: str, use: StateUse) -> StatefulFunction:
-        def enter(args: Sequence[object]) -> tuple[Callable[[], Any], bool]:
+        def enter(args: Sequence[object]) -> tuple[Callable[[], object], bool]:
             function = self._functions[name]
             if isinstance(function, InterpretedFunction):
                 return function.entered(args), True

@@ -48,7 +48,7 @@ class NativeFunction:
             self.before_error(self.name)
             raise wrong_count(self.name, self.params, len(args))
         if self._scalars:  # numbers of numpy are arrays without dimensions
-            args = tuple([as_value(one) if isinstance(one, np.generic) else one for one in args])
+            args = tuple([as_value(arg) if isinstance(arg, np.generic) else arg for arg in args])
         results = [make() for make in self._makers]
         try:
             self._function(*args, *results)

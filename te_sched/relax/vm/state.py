@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from te_sched.relax.vm.interpreter import wrong_count
 from te_sched.runtime.ndarray import NDArray, array, from_dlpack
 
 # What begins a call with arguments: the rest of the call, and whether they are checked by then.
-Enter = Callable[[Sequence[object]], tuple[Callable[[], Any], bool]]
+Enter = Callable[[Sequence[object]], tuple[Callable[[], object], bool]]
+_Result = tuple[object, Sequence[NDArray]]  # what the caller gets, and new values
 _OF_ARGUMENTS = (ArgumentError, ArgumentTypeError, MemoryKindError)
 
 
@@ -54,14 +55,14 @@ class MachineState:
     def arrays(self) -> dict[str, NDArray]:
         """The memory of all states."""
         if not self._arrays:
-            made: dict[str, NDArray] = {}
+            arrays: dict[str, NDArray] = {}
             for use in self._uses.values():
                 first = self._functions[use.initializer]() if use.states else ()
                 for name, value in zip(use.states, first, strict=True):
-                    if name not in made:
-                        made[name] = value.copyto(value.device)
-                    _check_like(name, made[name], value)
-            self._arrays = made
+                    if name not in arrays:
+                        arrays[name] = value.copyto(value.device)
+                    _check_like(name, arrays[name], value)
+            self._arrays = arrays
         return self._arrays
 
     def get(self, name: str | None) -> NDArray | dict[str, NDArray]:
@@ -72,21 +73,21 @@ class MachineState:
             if name is not None:
                 self._check_name(name)
                 return arrays[name].copyto(arrays[name].device)
-            return {one: value.copyto(value.device) for one, value in arrays.items()}
+            return {state: value.copyto(value.device) for state, value in arrays.items()}
 
     def set(self, values: Mapping[str, object]) -> None:
         """Copy arrays into states; all are checked before the first one is changed."""
         with self.lock:
             arrays = self.arrays()
-            given: dict[str, NDArray] = {}
+            checked: dict[str, NDArray] = {}
             for name, value in values.items():
                 self._check_name(name)
-                found = as_value(value)
-                given[name] = found if isinstance(found, NDArray) else array(found)
-                _check_like(name, arrays[name], given[name])
-            for name, new in given.items():
+                new = as_value(value)
+                checked[name] = new if isinstance(new, NDArray) else array(new)
+                _check_like(name, arrays[name], checked[name])
+            for name, new in checked.items():
                 new.copyto(arrays[name])
-            if len(given) == len(arrays):
+            if len(checked) == len(arrays):
                 self._changed_by = ""
 
     def reset(self) -> None:
@@ -111,10 +112,10 @@ class MachineState:
 
     def _check_name(self, name: str) -> None:
         if name not in self._arrays:
-            known = ", ".join(self._arrays) or "none"
+            names = ", ".join(self._arrays) or "none"
             raise GraphError(
                 f"the machine has no state {repr_of(name)}",
-                f"its states are: {known}",
+                f"its states are: {names}",
                 f"use one of these names{did_you_mean(str(name), self._arrays)}",
             )
 
@@ -138,7 +139,7 @@ class StatefulFunction:
             (name, -1) if name else ("", numbers[param]) for param, name in use.updates
         ]
 
-    def __call__(self, *args: object) -> Any:
+    def __call__(self, *args: object) -> object:
         """Call it, and keep the new values of states."""
         if len(args) != len(self.params):
             raise wrong_count(self.name, self.params, len(args))
@@ -146,11 +147,11 @@ class StatefulFunction:
             self._state.refuse_changed()
             states = self._state.arrays()
             full = [as_value(value) for value in args]
-            for place, name in self._places:
-                full.insert(place, states[name])
+            for number, name in self._places:
+                full.insert(number, states[name])
             run, is_checked = self._enter(full)
             try:
-                result, new = run()
+                result, new = cast(_Result, run())
             except BaseException as error:
                 if self._places and (is_checked or not isinstance(error, _OF_ARGUMENTS)):
                     self._state.mark_changed(self.name)
@@ -158,8 +159,12 @@ class StatefulFunction:
             return self._keep(args, result, new, states)
 
     def _keep(
-        self, args: Sequence[object], result: Any, new: Any, states: Mapping[str, NDArray]
-    ) -> Any:
+        self,
+        args: Sequence[object],
+        result: object,
+        new: Sequence[NDArray],
+        states: Mapping[str, NDArray],
+    ) -> object:
         """Store new values; the result for the caller, which shares no memory with states."""
         memory = [_span(value) for value in states.values()]
         stores: list[tuple[object, NDArray]] = []
@@ -191,13 +196,15 @@ def _overlaps(span: tuple[int, int], other: tuple[int, int]) -> bool:
     return span[0] < other[1] and other[0] < span[1]
 
 
-def _apart(value: Any, memory: Sequence[tuple[int, int]]) -> Any:
+def _apart(value: object, memory: Sequence[tuple[int, int]]) -> object:
     """A value without memory of states."""
     if isinstance(value, NDArray):
         span = _span(value)
-        return value.copyto(value.device) if any(_overlaps(span, one) for one in memory) else value
+        return (
+            value.copyto(value.device) if any(_overlaps(span, other) for other in memory) else value
+        )
     if type(value) is tuple:
-        return tuple([_apart(one, memory) for one in value])
+        return tuple([_apart(field, memory) for field in value])
     return value
 
 
