@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Modules of the standard library between frames of te_sched.
-_BETWEEN = ("functools", "contextlib", "threading", "importlib")
+_BETWEEN = ("functools", "contextlib", "threading", "importlib", "torch")
 
 
 class SourceLocation(NamedTuple):
@@ -790,7 +790,7 @@ def _judge(frame: FrameType, filename: str) -> bool | str:
     is_users = not (
         filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
         or module in _BETWEEN
-        or module.startswith(("sympy.", "te_sched."))
+        or module.startswith(("functorch.", "sympy.", "te_sched.", "torch."))
     )
     found = _COMMAND_LINE if module.startswith("te_sched.cli.") else is_users
     if not filename.startswith("<"):

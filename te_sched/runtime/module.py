@@ -72,7 +72,7 @@ class Function(Unpicklable, PublicMembers):
     array([0., 2., 4., 6.], dtype=float32)
     """
 
-    _internal_members = ("expect", "locate", "run_repeatedly")
+    _internal_members = ("bound", "expect", "locate", "misaligned", "run_repeatedly")
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
@@ -136,6 +136,29 @@ class Function(Unpicklable, PublicMembers):
         if code:
             self._fail(code, args)
         return slot.numpy()[0].item()
+
+    def bound(self, *args: Any) -> Callable[..., None]:
+        """What runs the function on compact arrays like these, of which it is given the addresses.
+
+        The arguments, NDArrays, are checked here once; the addresses of others may have no bit of
+        `misaligned`.
+        """
+        extra = self._check(args, tuple([argument.key for argument in args]))
+        native, parallel = self._native, self.signature.parallel
+
+        def run(*addresses: int) -> None:
+            if parallel and not threads.is_ready:
+                threads.prepare()
+            code = native(*addresses, *extra)
+            if code:
+                self._fail(code, ())
+
+        return run
+
+    @property
+    def misaligned(self) -> int:
+        """The bits that the address of an argument may not have."""
+        return self._misaligned
 
     def run_repeatedly(self, count: int, *args: Any) -> float:
         """Call the function `count` times from native code; gives the seconds that it took."""

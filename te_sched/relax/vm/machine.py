@@ -35,7 +35,7 @@ from te_sched.relax.vm.profiling import ProfileReport, instrumented
 from te_sched.relax.vm.state import MachineState, StatefulFunction
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device, available_device, check_usable, cpu, source_of
-from te_sched.runtime.module import make_evaluator
+from te_sched.runtime.module import Module, make_evaluator
 from te_sched.runtime.ndarray import NDArray
 from te_sched.signatures import checked_methods
 
@@ -128,7 +128,7 @@ class VirtualMachine(PublicClass, PublicObject):
                 function.prepare(self, found, names, constants)
                 self._interpreted[function.name] = function
         for name, plan in plans.items():
-            assert kernels is not None  # what has a plan is compiled
+            assert isinstance(kernels, Module)  # what has a plan is native code
             params = self._interpreted[name].code.params
             native = NativeFunction(plan, kernels[name], params, constants)
             native.before_error = self.refuse_set_inputs

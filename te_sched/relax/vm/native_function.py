@@ -12,9 +12,10 @@ import numpy as np
 
 from te_sched.errors import CallError
 from te_sched.relax.vm.builtins import BUILTINS, as_value
-from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
+from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.relax.vm.interpreter import too_deep, wrong_count
 from te_sched.relax.vm.native import NativePlan, Tree
+from te_sched.runtime.module import Function
 from te_sched.runtime.ndarray import NDArray, array_inside, array_maker
 
 _Results = list[NDArray]
@@ -27,12 +28,12 @@ class NativeFunction:
     def __init__(
         self,
         plan: NativePlan,
-        function: VmFunction,
+        function: Function,
         params: tuple[str, ...],
         constants: Sequence[object],
     ) -> None:
         self.name, self.params = plan.name, params
-        self._plan, self._function = plan, function
+        self.plan, self.function = plan, function
         self._makers = [array_maker(tuple(shape), dtype) for dtype, shape in plan.outputs]
         self._build = _builder(plan.result, constants)
         self._count = len(params)
@@ -51,7 +52,7 @@ class NativeFunction:
             args = tuple([as_value(arg) if isinstance(arg, np.generic) else arg for arg in args])
         results = [make() for make in self._makers]
         try:
-            self._function(*args, *results)
+            self.function(*args, *results)
         except CallError:
             self._explain(args)
             raise
@@ -62,7 +63,7 @@ class NativeFunction:
 
     def _explain(self, args: Sequence[object]) -> None:
         """Raise the error of the first check that fails, which knows what graphs declare."""
-        for name, number, *rest in self._plan.checks:
+        for name, number, *rest in self.plan.checks:
             given = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
             try:
                 BUILTINS[name](as_value(args[number]), *given)

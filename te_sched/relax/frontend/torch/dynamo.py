@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from te_sched import nd
-from te_sched.errors import GraphError, Subject
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.torch.compile_backend import compile_graph
 from te_sched.relax.frontend.torch.exported_program_translator import size_expr
 from te_sched.relax.frontend.torch.fx_translator import (
     refuse_changed_views,
@@ -18,45 +19,24 @@ from te_sched.relax.frontend.torch.fx_translator import (
     translate,
 )
 from te_sched.relax.frontend.torch.importer import Importer
-from te_sched.relax.frontend.torch.memory import changed_arguments, changed_value, owners
-from te_sched.relax.frontend.torch.nodes import display_name, place_of
 from te_sched.relax.frontend.torch.values import (
     FxGraphModule,
-    FxNode,
-    TorchLayer,
     TorchTensor,
     array_of,
     dtype_of,
 )
-from te_sched.relax.vm.build import build
-from te_sched.relax.vm.machine import VirtualMachine
 
 
 def relax_dynamo(pipeline: object = "default_build") -> Callable[..., object]:
-    """A backend of `torch.compile` that builds each graph.
+    """A backend of `torch.compile` that builds each graph, and refuses operators that it cannot.
+
+    The backend "te_sched" lets torch run these: `torch.compile(model, backend="te_sched")`.
 
     Parameters
     ----------
     pipeline : the passes: a name of `relax.get_pipeline`, or a pass.
     """
-
-    def backend(
-        graph_module: FxGraphModule, example_inputs: Sequence[TorchTensor]
-    ) -> Callable[..., object]:
-        function, is_given, changed = _function_of(graph_module, example_inputs, "main", False)
-        machine = VirtualMachine(build(function, "llvm", pipeline=pipeline), nd.cpu())
-
-        def run(*args: TorchTensor) -> list[TorchTensor]:
-            given = [array_of(one) for one, used in zip(args, is_given, strict=True) if used]
-            found = [_tensor(one) for one in machine["main"](*given)]
-            results = found[: len(found) - len(changed)]
-            for place, value in zip(changed, found[len(results) :], strict=True):
-                args[place].detach().copy_(value)
-            return results
-
-        return run
-
-    return backend
+    return partial(compile_graph, options={"pipeline": pipeline, "strict": True})
 
 
 def dynamo_capture_subgraphs(model: object, *params: object, **kwargs: object) -> IRModule:
@@ -75,8 +55,7 @@ def dynamo_capture_subgraphs(model: object, *params: object, **kwargs: object) -
 
     def backend(graph_module: FxGraphModule, example_inputs: Sequence[TorchTensor]) -> object:
         name = f"subgraph_{len(functions)}"
-        module, *_ = _function_of(graph_module, example_inputs, name, is_kept, unwrap=True)
-        functions[name] = module[name]
+        functions[name] = _function_of(graph_module, example_inputs, name, is_kept)[name]
         return graph_module.forward
 
     torch.compiler.reset()
@@ -85,42 +64,33 @@ def dynamo_capture_subgraphs(model: object, *params: object, **kwargs: object) -
 
 
 def _function_of(
-    graph_module: FxGraphModule,
-    examples: Sequence[TorchTensor],
-    name: str,
-    is_kept: bool,
-    unwrap: bool = False,
-) -> tuple[IRModule, list[bool], list[int]]:
-    """A module with the function of a graph, the inputs of the graph that it is given, and the
-    places of those that the graph changes, whose new values follow its results.
-    """
+    graph_module: FxGraphModule, examples: Sequence[TorchTensor], name: str, is_kept: bool
+) -> IRModule:
+    """A module with the function of a graph; parameters are constants, or follow its inputs."""
     modules = dict(graph_module.named_modules())
     nodes = list(graph_module.graph.nodes)
     refuse_unknown_nodes(nodes, modules)
+    refuse_changed_views(nodes, modules)
     importer = Importer(modules)
     sizes: dict[str, Var] = {}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
     values: list[nd.NDArray] = []
-    is_given: list[bool] = []
     placeholders = [node for node in nodes if node.op == "placeholder"]
-    changed = _changed_inputs(nodes, modules)
-    for node, one in zip(placeholders, examples, strict=True):
-        is_param = type(one).__name__ == "Parameter"
-        is_given.append(hasattr(one, "shape") and (not is_param or not unwrap))
-        if not hasattr(one, "shape"):
-            importer.values[node] = size_expr(one, sizes)
+    for node, example in zip(placeholders, examples, strict=True):
+        is_param = type(example).__name__ == "Parameter"
+        if not hasattr(example, "shape"):
+            importer.values[node] = size_expr(example, sizes)
             continue
-        shape = [size_expr(size, sizes) for size in one.shape]
-        info = TensorStructInfo(tuple(shape), dtype_of(one.dtype))
-        if is_param and unwrap and not is_kept:
-            importer.values[node] = importer.param(one)
+        if is_param and not is_kept:
+            importer.values[node] = importer.param(example)
             continue
-        into = params if is_param and unwrap else inputs
-        prefix = "param" if is_param and unwrap else "inp"
-        into.append(GraphVar(f"{prefix}_{len(into)}", info))
-        importer.values[node] = into[-1]
-        values += [array_of(one)] if is_param and unwrap else []
+        shape = [size_expr(size, sizes) for size in example.shape]
+        info = TensorStructInfo(tuple(shape), dtype_of(example.dtype))
+        group, prefix = (params, "param") if is_param else (inputs, "inp")
+        group.append(GraphVar(f"{prefix}_{len(group)}", info))
+        importer.values[node] = group[-1]
+        values += [array_of(example)] if is_param else []
     builder = importer.builder
     attrs = {"num_input": len(inputs), PARAMS: values} if is_kept else {}
     with builder.function(name, [*inputs, *params], attrs):
@@ -128,36 +98,6 @@ def _function_of(
             result = importer.run(
                 nodes, lambda node: translate(importer, node, modules, graph_module)
             )
-            if changed and not unwrap:
-                result = (*result, *[importer.values[node] for node in changed])
-            output = importer.output(result, unwrap_unit=unwrap, no_bind=False)
+            output = importer.output(result, unwrap_unit=True, no_bind=False)
         builder.emit_func_output(output)
-    return builder.finalize(), is_given, [placeholders.index(node) for node in changed]
-
-
-def _changed_inputs(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> list[FxNode]:
-    """The inputs that a graph changes in place; GraphError if it does so through a view."""
-    refuse_changed_views(nodes, modules)
-    memory = owners(nodes, modules)
-    found: dict[FxNode, None] = {}
-    for node in nodes:
-        for one in changed_arguments(node, modules):
-            owner = memory[one]
-            if owner.op != "placeholder":
-                continue
-            if changed_value(one, modules) is not owner:
-                raise GraphError(
-                    f"cannot import {display_name(node)}: it changes a part of {owner.name}",
-                    f"{one.name} shares the memory of {owner.name}",
-                    "compute a new value of all of it, and copy that: x.copy_(value)",
-                    where=Subject("node", f"{node.name}{place_of(node)}"),
-                )
-            found[owner] = None
-    return list(found)
-
-
-def _tensor(value: object) -> TorchTensor:
-    import torch
-
-    tensor: TorchTensor = torch.from_dlpack(value)
-    return tensor
+    return builder.finalize()

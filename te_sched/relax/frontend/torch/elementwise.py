@@ -936,7 +936,7 @@ def _masked_fill(imp: Importer, x: GraphExpr, mask: GraphExpr, value: Operand) -
 # Dtypes
 
 
-@row("to", "_to_copy", "type", "type_as", "astype")
+@row("to", "_to_copy", "type", "type_as", "astype", "convert_element_type")
 def _to(
     imp: Importer, x: GraphExpr, *args: object, dtype: TorchDtype = None, **_: object
 ) -> GraphExpr:

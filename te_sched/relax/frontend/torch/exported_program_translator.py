@@ -64,7 +64,7 @@ class ExportedProgram(Protocol):
     def run_decompositions(self, decomp_table: Mapping[object, object]) -> ExportedProgram: ...
 
 
-class _ProgramImporter(Importer):
+class ProgramImporter(Importer):
     """The translation of an exported program, in which torch knows the shapes of all values."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ def from_exported_program(
     updates = _updates(program)
     nodes = list(program.graph.nodes)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
-    importer = _ProgramImporter()
+    importer = ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input, updates)
     use = _state_use(updates)
     is_held = bool(updates) and state == "machine"
@@ -264,7 +264,7 @@ def _state_use(updates: Mapping[str, str]) -> StateUse:
 
 
 def _parameters(
-    importer: _ProgramImporter,
+    importer: ProgramImporter,
     program: ExportedProgram,
     is_kept: bool,
     updates: Mapping[str, str],
@@ -281,7 +281,7 @@ def _parameters(
         name = spec.arg.name
         node = placeholders[name]
         if spec.kind.name == "USER_INPUT":
-            info = _info_of(node, importer.sizes)
+            info = info_of(node, importer.sizes)
             if info is None:
                 importer.values[node] = getattr(spec.arg, "value", None)
                 continue
@@ -313,7 +313,7 @@ def _values_of(program: ExportedProgram, name: str) -> TorchTensor:
     )
 
 
-def _info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStructInfo | None:
+def info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStructInfo | None:
     """The struct info of an input; None of a constant."""
     value: Any = node.meta.get("val")
     if hasattr(value, "shape"):

@@ -192,6 +192,7 @@ class Importer:
             if node.op == "output":
                 return self.value(node.args[0])
             if node.op != "placeholder":
+                self.node = node
                 where = partial(_name_and_place, node)
                 with errors_of_rules(display_name(node), where):
                     self.values[node] = translate(node)
@@ -199,7 +200,6 @@ class Importer:
 
     def call(self, node: FxNode, rule: Rule, *args: TorchLayer) -> Value:
         """The value of a call."""
-        self.node = node
         given = [self.value(one) for one in node.args]
         kwargs = {key: self.value(one) for key, one in node.kwargs.items()}
         for name in ("_stacklevel", "out"):
@@ -271,17 +271,22 @@ def refuse_unknown(unknown: Sequence[tuple[str, FxNode]]) -> None:
     if not unknown:
         return
     counts = Counter(name for name, _ in unknown)
-    lines = []
-    for name, count in counts.items():
-        nodes = [node for other, node in unknown if other == name]
-        places = ", ".join(f"{one.name}{place_of(one)}" for one in nodes[:3])
-        more = f" and {count - 3} more" if count > 3 else ""
-        lines.append(f"{name}: {places}{more}")
     plural = "operators are" if len(counts) > 1 else "operator is"
     raise GraphError(
         f"{len(counts)} {plural} not supported: {', '.join(counts)}",
         "the importer has no translation for them",
         "write the model with other operators, or decompose them: "
         "exported_program.run_decompositions()",
-        where=[Subject("operator", one) for one in lines],
+        where=[Subject("operator", line) for line in operators_and_places(unknown)],
     )
+
+
+def operators_and_places(nodes: Sequence[tuple[str, FxNode]]) -> list[str]:
+    """A line for each operator of some nodes: its name, and where its first three calls are."""
+    lines = []
+    for name, count in Counter(name for name, _ in nodes).items():
+        calls = [node for other, node in nodes if other == name]
+        places = ", ".join(f"{node.name}{place_of(node)}" for node in calls[:3])
+        more = f" and {count - 3} more" if count > 3 else ""
+        lines.append(f"{name}: {places}{more}")
+    return lines

@@ -102,15 +102,6 @@ def owners(nodes: Iterable[FxNode], modules: Mapping[str, TorchLayer]) -> dict[F
     return memory
 
 
-def changed_value(node: FxNode, modules: Mapping[str, TorchLayer]) -> FxNode:
-    """The node whose whole value a node is, after changes in place: `a` of `b = a.add_(1)`."""
-    while True:
-        changed = changed_arguments(node, modules)
-        if not changed:
-            return node
-        node = changed[0]
-
-
 def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
     """GraphError if a call changes a buffer or parameter of the model, which later calls read."""
     memory = owners(nodes, modules)

@@ -7,7 +7,7 @@ importers read. Must not know rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class FxNode(Protocol):
     target: object
     args: tuple[object, ...]
     kwargs: Mapping[str, object]
-    meta: Mapping[str, Any]
+    meta: dict[str, Any]
     users: Mapping[FxNode, object]
     all_input_nodes: Sequence[FxNode]
 
@@ -47,6 +47,7 @@ class FxGraphModule(Protocol):
     graph: FxGraph
     forward: Callable[..., object]
 
+    def recompile(self) -> object: ...
     def named_modules(self) -> Iterable[tuple[str, TorchLayer]]: ...
 
 
@@ -59,10 +60,63 @@ class TorchTensor(Protocol):
 
     def detach(self) -> TorchTensor: ...
     def cpu(self) -> TorchTensor: ...
-    def clone(self) -> TorchTensor: ...
+    def clone(self, *, memory_format: object = ...) -> TorchTensor: ...
+    def data_ptr(self) -> int: ...
+    def is_contiguous(self) -> bool: ...
+    def permute(self, dims: Sequence[int]) -> TorchTensor: ...
+    def view(self, shape: object) -> TorchTensor: ...
     def contiguous(self) -> TorchTensor: ...
     def numpy(self) -> NDArray[Any]: ...
     def copy_(self, src: TorchTensor) -> TorchTensor: ...
+
+
+class TorchDevice(Protocol):
+    """What is read of a `torch.device`."""
+
+    type: str
+
+
+@runtime_checkable
+class FakeTensor(Protocol):
+    """What is read of a tensor that torch has without elements; sizes may be symbolic."""
+
+    shape: Sequence[int]
+    dtype: object
+    device: TorchDevice
+    layout: object
+
+    def stride(self) -> Sequence[int]: ...
+    def is_neg(self) -> bool: ...
+    def is_conj(self) -> bool: ...
+
+
+class SizeFormula(Protocol):
+    """What is read of a formula of sympy."""
+
+    is_Symbol: bool
+    name: str
+    free_symbols: Iterable[SizeFormula]
+
+
+class SizeNode(Protocol):
+    """What is read of the node of a symbolic size; `hint` is its value in the example."""
+
+    expr: SizeFormula
+    hint: int | None
+
+
+@runtime_checkable
+class SymbolicSize(Protocol):
+    """What is read of a `torch.SymInt`."""
+
+    node: SizeNode
+
+
+@runtime_checkable
+class TorchOperator(Protocol):
+    """What is read of an operator of torch, an overload."""
+
+    tags: Sequence[object]
 
 
 class TorchLayer(Protocol):
