@@ -5,6 +5,7 @@ Must not know the format of a model.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -162,3 +163,67 @@ def first_elements(
         return x
     ends, ones = [sizes[n] for n in axes], [1] * len(axes)
     return builder.emit(R.strided_slice(x, axes, [0] * len(axes), ends, ones, True))
+
+
+def agreeing(
+    builder: BlockBuilder, tensors: Sequence[GraphExpr], axis: int | None = None
+) -> list[GraphExpr]:
+    """Tensors of sizes that fit, as far as a call can give them: sizes that are not known to be
+    equal get one name, which is checked when the function runs.
+
+    Parameters
+    ----------
+    axis : the dimension along which tensors of one rank will be joined; None for tensors that are
+        broadcast, where a size that is the number 1 fits all others.
+
+    Of several sizes a number is chosen, else the shortest expression.
+
+    >>> from te_sched import relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> x = relax.Var("x", relax.TensorStructInfo([n, 4], "float32"))
+    >>> y = relax.Var("y", relax.TensorStructInfo([n // 2 * 2, 1], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, y]):
+    ...     tensors = agreeing(builder, [x, y])
+    ...     name = builder.emit_func_output(relax.op.add(*tensors))
+    >>> [tensor.struct_info for tensor in tensors]
+    [R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 1), dtype="float32")]
+    """
+    shapes = [tensor_info(tensor).shape for tensor in tensors]
+    sizes = [list(shape.values) for shape in shapes if isinstance(shape, ShapeExpr)]
+    if len(sizes) < len(tensors) or all(shape is shapes[0] for shape in shapes):
+        return list(tensors)
+    ranks = [len(row) for row in sizes]
+    if axis is not None and len(set(ranks)) > 1:
+        return list(tensors)
+    for place in range(1, max(ranks) + 1):  # from the last dimension on
+        if axis is not None and axis % ranks[0] == ranks[0] - place:
+            continue
+        rows = [row for row in sizes if len(row) >= place]
+        if axis is None:
+            rows = [row for row in rows if not ops.is_const(row[-place], 1)]
+        size = _agreed_size(builder, [row[-place] for row in rows])
+        if size is not None:
+            for row in rows:
+                row[-place] = size
+    return [
+        tensor if all(map(operator.is_, row, shape.values)) else _cast_to(builder, tensor, row)
+        for tensor, shape, row in zip(tensors, shapes, sizes, strict=True)
+        if isinstance(shape, ShapeExpr)
+    ]
+
+
+def _agreed_size(builder: BlockBuilder, sizes: Sequence[Expr]) -> Expr | None:
+    """The size that replaces others; None if all are equal, or numbers that differ."""
+    others = [size for size in sizes[1:] if size is not sizes[0]]
+    if all(builder.analyzer.can_prove_equal(sizes[0], size) for size in others):
+        return None
+    numbers = [size for size in sizes if isinstance(size, IntImm)]
+    if len({number.value for number in numbers}) > 1:
+        return None  # inference tells of it
+    return numbers[0] if numbers else min(sizes, key=lambda size: len(str(size)))
+
+
+def _cast_to(builder: BlockBuilder, tensor: GraphExpr, sizes: Sequence[Expr]) -> GraphVar:
+    info = TensorStructInfo(ShapeExpr(tuple(sizes)), tensor_info(tensor).dtype)
+    return builder.match_cast(tensor, info)

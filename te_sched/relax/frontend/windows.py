@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from te_sched import te
+from te_sched import te, topi
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IterVar
+from te_sched.ir.expr import Expr, ExprLike, IterVar
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
@@ -118,11 +118,34 @@ def depth_to_space(
     return reshaped(builder, image, [batch, inner, height * block, width * block])
 
 
+def padded(
+    builder: BlockBuilder,
+    x: GraphExpr,
+    before: Sequence[Size],
+    after: Sequence[Size],
+    fill: ExprLike,
+) -> GraphVar:
+    """A tensor with elements of a value around it, as many as calls give.
+
+    >>> from te_sched import relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> x = relax.Var("x", relax.TensorStructInfo([n], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     y = padded(builder, x, [1], [n], 0)
+    ...     name = builder.emit_func_output(y)
+    >>> y.struct_info
+    R.Tensor((1 + n + n,), dtype="float32")
+    """
+    sides = [[ops.convert(size) for size in side] for side in (before, after)]
+    return builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
+
+
 def begun_inside(
     builder: BlockBuilder,
     pool: GraphVar,
     extents: Sequence[Size],
-    padding: Sequence[int],
+    padding: Sequence[Size],
     strides: Sequence[int],
 ) -> GraphVar:
     """A pool without windows that begin in the padding at the end, which models leave out.

@@ -12,6 +12,7 @@ import te_sched
 from te_sched import nd, relax, tir
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.tensors import (
+    agreeing,
     as_list,
     as_size,
     filled,
@@ -99,3 +100,33 @@ def test_first_elements_leaves_what_fits() -> None:
     found = run(lambda b, x: first_elements(b, x, [2, 3]), X, [3, 4])
     assert found.tolist() == X[:2, :3].tolist()
     assert run(lambda b, x: first_elements(b, x, [N, 3], but=1), X, [N, 4]).shape == (3, 4)
+
+
+M = tir.Var("m", "int64")
+
+
+def tensor_of(*sizes):
+    return relax.Var("x", relax.TensorStructInfo(sizes, "float32"))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "axis", "expected"),
+    [
+        ([[N, 4], [M // 2 * 2, 1]], None, ["(n, 4)", "(n, 1)"]),
+        ([[N, 4], [M + 1]], None, ["(n, 4)", "(4,)"]),
+        ([[N, 4], [1, M]], None, ["(n, 4)", "(1, 4)"]),
+        ([[N, 4], [M, M]], 1, ["(n, 4)", "(n, m)"]),
+        ([[N, 1], [M, 1], [3, N]], -1, ["(3, 1)", "(3, 1)", "(3, n)"]),
+        ([[N * 2], [N + N]], None, ["(n * 2,)", "(n + n,)"]),
+        ([[2], [3]], None, ["(2,)", "(3,)"]),
+        ([[N], [N, N]], 0, ["(n,)", "(n, n)"]),
+    ],
+)
+def test_sizes_that_must_be_equal_get_one_name(shapes, axis, expected) -> None:
+    tensors = [tensor_of(*shape) for shape in shapes]
+    builder = relax.BlockBuilder()
+    with builder.function("main", [tensor_of(N, M), *tensors]):
+        results = agreeing(builder, tensors, axis)
+        builder.emit_func_output(relax.Tuple(results))
+    texts = [str(result.struct_info) for result in results]
+    assert texts == [f'R.Tensor({shape}, dtype="float32")' for shape in expected]

@@ -6,7 +6,7 @@ Must not know rows of operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
-from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, is_known
+from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
     Size,
+    agreeing,
     shape_expr,
     sizes_of_tensor,
     tensor_info,
@@ -39,6 +40,7 @@ class OnnxImporter:
         self.versions = dict(versions or {})
         self.builder = BlockBuilder()
         self.values: dict[str, Value] = {}
+        self.shapes: dict[str, list[Size]] = {}  # those of the inputs of the model
         self.known: dict[str, Array] = {}  # the arrays of initializers, also of those that are kept
         self.inputs: list[str] = []  # names of the inputs of the current node
         self.count = 1  # of its outputs
@@ -46,6 +48,30 @@ class OnnxImporter:
     def emit(self, expr: GraphExpr) -> GraphVar:
         """Bind an expression to a variable."""
         return self.builder.emit(expr)
+
+    def tensors(self, values: Sequence[Value], axis: int | None = None) -> list[GraphExpr]:
+        """Values as expressions of the graph, of sizes that agree (`agreeing`)."""
+        return agreeing(self.builder, [self.tensor(value) for value in values], axis)
+
+    @property
+    def help_with_shapes(self) -> str:
+        """The argument of `from_onnx` that gives the sizes which only calls give.
+
+        >>> importer = OnnxImporter()
+        >>> importer.shapes = {"x": [Var("n", "int64"), 3]}
+        >>> importer.help_with_shapes
+        'give numbers for n: from_onnx(model, shape_dict={"x": [n, 3]})'
+        """
+        is_open = {name: sizes for name, sizes in self.shapes.items() if are_open(*sizes)}
+        variables = dict.fromkeys(str(size) for sizes in is_open.values() for size in sizes)
+        names = [name for name in variables if not name.isdigit()]
+        shapes = [f'"{name}": [{", ".join(map(str, sizes))}]' for name, sizes in is_open.items()]
+        if not shapes:
+            return "simplify the model: its inputs have fixed sizes"
+        return (
+            f"give numbers for {', '.join(names)}: "
+            f"from_onnx(model, shape_dict={{{', '.join(shapes)}}})"
+        )
 
     def tensor(self, value: Value) -> GraphExpr:
         """A value as an expression of the graph."""
@@ -85,9 +111,7 @@ class OnnxImporter:
             return [] if value.is_scalar else [len(value)]
         if isinstance(value, np.ndarray | np.generic):
             return list(value.shape)
-        return sizes_of_tensor(
-            value, "give the shapes of inputs: from_onnx(model, shape_dict={...})"
-        )
+        return sizes_of_tensor(value, self.help_with_shapes)
 
     def rank(self, value: Value) -> int:
         """The number of dimensions."""
@@ -114,7 +138,7 @@ class OnnxImporter:
             raise GraphError(
                 f"input {place} is computed when the model runs",
                 f"its value must be known, got {getattr(value, 'struct_info', value)}",
-                "simplify the model, or give the shapes of its inputs",
+                self.help_with_shapes,
             )
         numbers: list[Number] = np.asarray(value).ravel().tolist()
         return numbers
@@ -131,7 +155,7 @@ class OnnxImporter:
             raise GraphError(
                 f"input {place} has sizes that a call gives",
                 f"it is {numbers}",
-                "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+                self.help_with_shapes,
             )
         return fixed
 

@@ -27,7 +27,7 @@ from te_sched.relax.frontend.common import PARAMS, errors_of_rules
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
 from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
-from te_sched.relax.frontend.tensors import Size, shape_expr
+from te_sched.relax.frontend.tensors import Size, shape_expr, sizes_of_tensor
 from te_sched.signatures import is_sequence
 
 _LEAST_OPSET = 7
@@ -117,6 +117,7 @@ def from_onnx(
         dtypes.known(one)
     inputs, names = _inputs(onnx, graph, known, shape_dict, dtype_dict, sanitize_input_names)
     importer.values.update(names)
+    importer.shapes = {name: sizes_of_tensor(var, "") for name, var in names.items()}
     params: list[GraphVar] = []
     values: list[nd.NDArray] = []
     for name, array in known.items():
@@ -268,10 +269,10 @@ def _inputs(
         kind = one.type.tensor_type
         shape: list[Size] = []
         for n, dim in enumerate(kind.shape.dim):
-            if dim.HasField("dim_value"):
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
                 shape.append(dim.dim_value)
             else:
-                is_named = dim.dim_param not in ("", "?")
+                is_named = dim.dim_param not in ("", "?", "-1")
                 name = _as_name(dim.dim_param if is_named else f"{one.name}_dim_{n}")
                 shape.append(sizes.setdefault(name, Var(name, "int64")))
         if shapes is not None and one.name in shapes:

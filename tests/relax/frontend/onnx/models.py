@@ -44,3 +44,18 @@ def check(model, inputs, **options) -> None:
     found = run(from_onnx(model, **options), *[nd.array(one) for one in inputs.values()])
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def check_against_onnxruntime(model, shapes) -> None:
+    """Calls of a model with inputs x of several shapes give onnxruntime's results."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), te_sched.cpu())
+    for shape in shapes:
+        x = RNG.random(shape, dtype=np.float32) - 0.5
+        (expected,) = session.run(None, {"x": x})
+        result = machine["main"](nd.array(x)).numpy()
+        assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)

@@ -48,3 +48,12 @@ def test_rules_are_those_of_the_versions_of_the_model() -> None:
     assert imp.rule_of("ai.onnx", "Resize") is find_row("", "Resize", 11)
     assert imp.rule_of("", "Resize") is not find_row("", "Resize", 10)
     assert imp.rule_of("com.example", "Resize") is None
+
+
+def test_the_help_names_the_inputs_whose_sizes_calls_give() -> None:
+    imp = OnnxImporter()
+    imp.shapes = {"x": [N, 4], "k": [3], "z": [tir.Var("m", "int64"), N]}
+    imp.inputs = ["x"]
+    text = r'give numbers for n, m: from_onnx\(model, shape_dict={"x": \[n, 4\], "z": \[m, n\]}\)'
+    with pytest.raises(GraphError, match=text):
+        imp.ints(OnnxSizes([N, 2]), 0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched import nd
-from te_sched.errors import GraphError
+import te_sched
+from te_sched import nd, relax
+from te_sched.errors import CallError, GraphError
 from te_sched.relax.frontend import detach_params
 from te_sched.relax.frontend.onnx import from_onnx
 from te_sched.relax.frontend.onnx import onnx_model as importing
@@ -28,6 +29,28 @@ def test_sizes_are_computed_before_the_model_runs() -> None:
     constants = {"one": np.array([0]), "two": np.array([2]), "rest": np.array([-1])}
     shapes = {"x": ["n", 3, 4]}
     check(model_of(nodes, {"x": X}, constants, shapes=shapes), {"x": X})
+
+
+@pytest.mark.parametrize("size", [-1, "-1", "?", "n.1", None])
+def test_sizes_that_a_model_leaves_open(size) -> None:
+    model = model_of([("Relu", ["x"], ["y"], {})], {"x": X}, shapes={"x": [size, 3, 4]})
+    module = from_onnx(model)
+    name = "n_1" if size == "n.1" else "x_dim_0"
+    assert str(module["main"].params[0].struct_info) == f'R.Tensor(({name}, 3, 4), dtype="float32")'
+    check(model, {"x": X})
+
+
+@pytest.mark.parametrize(
+    ("kind", "attrs"), [("Add", {}), ("Concat", {"axis": 1}), ("Max", {}), ("Pow", {})]
+)
+def test_open_sizes_of_operands_get_one_name(kind, attrs) -> None:
+    x, z = X + 1, X + 2
+    shapes = {"x": ["n", 3, 4], "z": ["k", 3, 4]}
+    model = model_of([(kind, ["x", "z"], ["y"], attrs)], {"x": x, "z": z}, shapes=shapes)
+    check(model, {"x": x, "z": z})
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), te_sched.cpu())
+    with pytest.raises(CallError, match="has shape"):
+        machine["main"](nd.array(x), nd.array(z[[0, 1, 1]]))
 
 
 def test_parameters_are_kept() -> None:
@@ -80,6 +103,7 @@ def test_the_version_of_operators_is_that_of_the_model_or_of_the_argument() -> N
     [
         ([("Relu", ["z"], ["y"], {})], "uses z, which does not exist"),
         ([("Reshape", ["x", "s"], ["y"], {})], "computed when the model"),
+        ([("Reshape", ["x", "s"], ["y"], {})], "its inputs have fixed sizes"),
     ],
 )
 def test_from_onnx_rejects(nodes, message: str) -> None:

@@ -255,10 +255,6 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
             *(IMAGE, {}, "keep_aspect_ratio_policy='not_larger' of sizes"),
         ),
         (
-            [node("MaxPool", "x", kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")],
-            *(IMAGE, {}, "auto_pad cannot pad a dimension of size h with stride 2"),
-        ),
-        (
             [*SIZE, node("Concat", "n n n n", "p", axis=0), node("Pad", "x p", mode="reflect")],
             *(NM, {"g": ints(0)}, "pads that calls give in mode 'reflect'"),
         ),

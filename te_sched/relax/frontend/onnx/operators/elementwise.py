@@ -35,7 +35,7 @@ OfNumbers = Callable[[Any, Any], Any]  # of arrays, numbers and sizes
 def _binary(make: str, of_numbers: OfNumbers) -> Callable[..., Value]:
     def rule(imp: OnnxImporter, a: Value, b: Value, **_: object) -> Value:
         def tensor() -> GraphExpr:
-            return imp.emit(getattr(R, make)(imp.tensor(a), imp.tensor(b)))
+            return imp.emit(getattr(R, make)(*imp.tensors([a, b])))
 
         if not (is_known(a) and is_known(b)):
             return tensor()
@@ -115,7 +115,7 @@ def _pow(imp: OnnxImporter, a: Value, b: Value) -> Value:
     arrays = arrays_of(a, b)
     if arrays is not None and np.min(arrays[1], initial=0) >= 0:
         return np.asarray(np.power(*arrays)).astype(dtype)
-    base, power = imp.tensor(a), imp.tensor(b)
+    base, power = imp.tensors([a, b])
     if dtypes.is_integral(dtype) and dtypes.is_float(imp.dtype(power)):
         wide = [imp.emit(R.astype(one, "float64")) for one in (base, power)]
         return imp.emit(R.astype(imp.emit(R.power(*wide)), dtype))
@@ -132,10 +132,10 @@ def _mod(imp: OnnxImporter, a: Value, b: Value, fmod: int = 0) -> Value:
 
 def _several(make: str) -> Callable[..., GraphExpr]:
     def rule(imp: OnnxImporter, *values: Value) -> GraphExpr:
-        found = imp.tensor(values[0])
-        for one in values[1:]:
-            found = imp.emit(getattr(R, make)(found, imp.tensor(one)))
-        return found
+        total, *rest = imp.tensors(values)
+        for value in rest:
+            total = imp.emit(getattr(R, make)(total, value))
+        return total
 
     return rule
 
@@ -285,4 +285,4 @@ def _where(imp: OnnxImporter, condition: Value, a: Value, b: Value) -> Value:
         chosen = [pair[int(holds)] for holds, pair in rows]
         if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:
             return _sizes.as_sizes(chosen, not condition.ndim, imp.dtype(a))
-    return imp.emit(R.where(imp.tensor(condition), imp.tensor(a), imp.tensor(b)))
+    return imp.emit(R.where(*imp.tensors([condition, a, b])))

@@ -267,7 +267,15 @@ def _convolution(
     kernel = imp.shape(weight.values)[2:]
     rank = len(kernel)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    padding = padding_of(auto_pad, pads, imp.shape(x.values)[2:], kernel, strides, dilations)
+    extents = imp.shape(x.values)[2:]
+    borders = padding_of(auto_pad, pads, extents, kernel, strides, dilations)
+    padding = [width for width in borders if isinstance(width, int)]
+    if len(padding) < len(borders):
+        raise GraphError(
+            f"auto_pad={auto_pad!r} depends on the sizes {shape_expr(extents)}",
+            "a convolution of integers has fixed padding",
+            imp.help_with_shapes,
+        )
     zero = along(imp, weight.zero, 0, rank + 2)
     windows = (strides, padding, dilations, group)
     return arithmetic.integer_convolution(

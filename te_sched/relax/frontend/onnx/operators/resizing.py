@@ -65,7 +65,7 @@ def _resized_sizes(
         raise GraphError(
             f"keep_aspect_ratio_policy={policy!r} of sizes that calls give",
             f"the sizes are {extents} and {size}",
-            "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+            imp.help_with_shapes,
         )
     factor = min(ratios) if policy == "not_larger" else max(ratios)
     fixed = [one for one in extents if isinstance(one, int)]
@@ -124,7 +124,7 @@ def _resize(
         raise GraphError(
             f"dimensions {[one[0] for one in changed]} are resized, of which calls give the sizes",
             f"the tensor has the shape {shape}, and the mode is {coordinate_transformation_mode}",
-            "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+            imp.help_with_shapes,
         )
     if not is_plain:
         regions = (

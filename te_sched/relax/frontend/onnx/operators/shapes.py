@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from te_sched import topi
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
+from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
-from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value, are_open, is_known
+from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import Size, fixed_size, product_of, reshaped
-from te_sched.relax.frontend.windows import depth_to_space
+from te_sched.relax.frontend.windows import depth_to_space, padded
 
 
 @row("Shape")
@@ -116,7 +113,7 @@ def _concat(imp: OnnxImporter, *values: Value, axis: int) -> Value:
             found = [item for one in known for item in _sizes.elements(one)]
             return _sizes.as_sizes(found, dtype=imp.dtype(values[0]))
         return np.concatenate(arrays, axis)
-    return imp.emit(R.concat([imp.tensor(one) for one in values], axis))
+    return imp.emit(R.concat(imp.tensors(values, axis), axis))
 
 
 @row("Split")
@@ -194,17 +191,9 @@ def _pad(
             raise GraphError(
                 f"pads that calls give in mode {mode!r}", f"they are {flat}", "use fixed pads"
             )
-        return _padded(imp, x, flat[::2], flat[1::2], fill)
+        return padded(imp.builder, x, flat[::2], flat[1::2], fill)
     kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
     return imp.emit(R.nn.pad(x, flat, pad_mode=kind, pad_value=fill))
-
-
-def _padded(
-    imp: OnnxImporter, x: GraphExpr, before: Sequence[Size], after: Sequence[Size], fill: Number
-) -> GraphVar:
-    """A tensor with elements of a value around it, as many as calls give."""
-    sides = [[ops.convert(one) for one in side] for side in (before, after)]
-    return imp.builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
 
 
 @row("Trilu")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import GraphExpr
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.expr import Expr, ExprLike
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, row
-from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, fixed_size
+from te_sched.relax.frontend.onnx.sizes import Value, are_open
+from te_sched.relax.frontend.tensors import Size, as_size, fixed_size, shape_expr
 from te_sched.relax.frontend.windows import (
     LAYOUTS,
     begun_inside,
     convolution,
+    padded,
     transposed_convolution,
 )
 
@@ -26,28 +32,46 @@ def padding_of(
     kernel: Sequence[Size],
     strides: Ints,
     dilations: Ints,
-) -> list[int]:
-    """The padding before and after each dimension."""
+) -> list[Size]:
+    """The padding before and after each dimension; that of SAME may depend on sizes."""
     rank = len(kernel)
     if auto_pad in ("NOTSET", "VALID"):
         return list(pads) if pads and auto_pad == "NOTSET" else [0] * (2 * rank)
     before, after = [], []
     for size, k, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
         reach = (fixed_size(k, "pad for windows of") - 1) * dilation + 1
-        if isinstance(size, int):
-            total = max((-(-size // stride) - 1) * stride + reach - size, 0)
-        elif stride == 1:
-            total = reach - 1
-        else:
-            raise GraphError(
-                f"auto_pad cannot pad a dimension of size {size} with stride {stride}",
-                "the padding depends on the size, which a call gives",
-                "give the size: from_onnx(model, shape_dict={...})",
-            )
+        rest = (_ceil_quotient(size, stride) - 1) * stride + reach - size
+        least = ops.maximum(rest, 0) if isinstance(rest, Expr) else max(rest, 0)
+        total: Size = reach - 1 if stride == 1 else least
         small, great = total // 2, total - total // 2
         before.append(small if auto_pad == "SAME_UPPER" else great)
         after.append(great if auto_pad == "SAME_UPPER" else small)
     return before + after
+
+
+def _ceil_quotient(size: Size, stride: int) -> Size:
+    return (size + stride - 1) // stride
+
+
+def _padded(
+    imp: OnnxImporter, x: GraphExpr, borders: Sequence[Size], fill: ExprLike = 0
+) -> GraphVar:
+    """A tensor with borders of its last dimensions, of which calls give the widths."""
+    half = len(borders) // 2
+    before, after = [[0, 0, *widths] for widths in (borders[:half], borders[half:])]
+    return padded(imp.builder, x, before, after, fill)
+
+
+def _with_sizes_of_same(
+    imp: OnnxImporter, y: GraphVar, extents: Sequence[Size], strides: Ints
+) -> GraphVar:
+    """A result of windows that are padded by SAME: one window for each stride that begins.
+
+    Calls check what does not follow from the sizes of the padded tensor.
+    """
+    sizes = [_ceil_quotient(*pair) for pair in zip(extents, strides, strict=True)]
+    shape = shape_expr([*imp.shape(y)[:2], *sizes])
+    return imp.builder.match_cast(y, TensorStructInfo(shape, imp.dtype(y)))
 
 
 @row("Conv")
@@ -67,9 +91,14 @@ def _conv(
     kernel = imp.shape(weight)[2:]
     rank = len(kernel)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    padding = padding_of(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations)
+    extents = imp.shape(x)[2:]
+    borders = padding_of(auto_pad, pads, extents, kernel, strides, dilations)
     channels = None if bias is None else imp.tensor(bias)
-    return convolution(imp.builder, x, weight, channels, strides, padding, dilations, group)
+    is_open = are_open(*borders)
+    if is_open:
+        x, borders = _padded(imp, x, borders), [0] * len(borders)
+    y = convolution(imp.builder, x, weight, channels, strides, borders, dilations, group)
+    return _with_sizes_of_same(imp, y, extents, strides) if is_open else y
 
 
 @row("ConvTranspose")
@@ -83,7 +112,7 @@ def _conv_transpose(
     group: int = 1,
     kernel_shape: Ints | None = None,
     output_padding: Ints | None = None,
-    output_shape: Ints | None = None,
+    output_shape: Sequence[Size] | None = None,
     pads: Ints | None = None,
     strides: Ints | None = None,
 ) -> Value:
@@ -92,20 +121,20 @@ def _conv_transpose(
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
     output_padding = output_padding or [0] * rank
     if auto_pad in ("SAME_UPPER", "SAME_LOWER") and output_shape is None:
-        output_shape = [
-            fixed_size(one, "pad") * step
-            for one, step in zip(imp.shape(x)[2:], strides, strict=True)
-        ]
+        extents = imp.shape(x)[2:]
+        output_shape = [size * step for size, step in zip(extents, strides, strict=True)]
     if output_shape is not None:
         window = [(k - 1) * d + 1 for k, d in zip(imp.shape(weight)[2:], dilations, strict=True)]
         rows = zip(imp.shape(x)[2:], strides, output_padding, window, strict=True)
         whole = [(n - 1) * step + more + k for n, step, more, k in rows]
-        rests = zip(whole, output_shape[-rank:], strict=True)
-        cut = [fixed_size(n - wanted, "crop") for n, wanted in rests]
-        pairs = zip(output_padding, cut, strict=True)
-        output_padding = [more + max(-one, 0) for more, one in pairs]
-        cut = [max(one, 0) for one in cut]
-        small, large = [one // 2 for one in cut], [one - one // 2 for one in cut]
+        pairs = zip(whole, output_shape[-rank:], strict=True)
+        simplify = imp.builder.analyzer.simplify
+        rests = [as_size(simplify(ops.convert(n - wanted))) for n, wanted in pairs]
+        cut = [fixed_size(rest, "crop") for rest in rests]
+        more = zip(output_padding, cut, strict=True)
+        output_padding = [extra + max(-size, 0) for extra, size in more]
+        cut = [max(size, 0) for size in cut]
+        small, large = [size // 2 for size in cut], [size - size // 2 for size in cut]
         pads = small + large if auto_pad == "SAME_UPPER" else large + small
     return transposed_convolution(
         imp.builder,
@@ -141,21 +170,48 @@ def pool(kind: str) -> Callable[..., GraphExpr]:
         strides, dilations = strides or [1] * rank, dilations or [1] * rank
         extents = imp.shape(x)[2:]
         borders = padding_of(auto_pad, pads, extents, kernel_shape, strides, dilations)
-        call = getattr(R.nn, f"{kind}_pool{rank}d")(
-            x,
+        windows = partial(
+            getattr(R.nn, f"{kind}_pool{rank}d"),
             pool_size=kernel_shape,
             strides=strides,
-            padding=borders,
             dilation=dilations,
             ceil_mode=bool(ceil_mode),
-            count_include_pad=bool(count_include_pad),
             layout=LAYOUTS[rank][0],
         )
-        found = imp.emit(call)
+        if are_open(*borders):
+            is_of_elements = kind == "avg" and not count_include_pad
+            fill = _least(imp.dtype(x)) if kind == "max" else 0
+            y = _pool_of_open_borders(imp, windows, x, borders, fill, is_of_elements)
+            return _with_sizes_of_same(imp, y, extents, strides)
+        y = imp.emit(windows(x, padding=borders, count_include_pad=bool(count_include_pad)))
         before = borders[:rank]
-        return begun_inside(imp.builder, found, extents, before, strides) if ceil_mode else found
+        return begun_inside(imp.builder, y, extents, before, strides) if ceil_mode else y
 
     return rule
+
+
+def _least(dtype: str) -> ExprLike:
+    """What is less than all elements."""
+    return -math.inf if dtypes.is_float(dtype) else intrinsics.min_value(dtype)
+
+
+def _pool_of_open_borders(
+    imp: OnnxImporter,
+    windows: Callable[..., GraphCall],
+    x: GraphExpr,
+    borders: Sequence[Size],
+    fill: ExprLike,
+    is_of_elements: bool,
+) -> GraphVar:
+    """A pool of a tensor that is padded before; `is_of_elements`: an average without the padding,
+    which is that of all elements of a window over the part of them that is inside.
+    """
+    y = imp.emit(windows(_padded(imp, x, borders, fill), count_include_pad=True))
+    if not is_of_elements:
+        return y
+    ones = imp.emit(R.ones([1, 1, *imp.shape(x)[2:]], imp.dtype(x)))
+    part = imp.emit(windows(_padded(imp, ones, borders), count_include_pad=True))
+    return imp.emit(R.divide(y, part))
 
 
 row("MaxPool")(pool("max"))

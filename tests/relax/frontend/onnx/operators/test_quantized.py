@@ -233,3 +233,12 @@ def test_import_rejects(name: str, inputs: list[str], attrs: Any, message: str) 
     model = model_of([node(name, inputs, ["y"], **attrs)], {"x": REALS}, constants)
     with pytest.raises(GraphError, match=message):
         from_onnx(model)
+
+
+def test_convolutions_of_integers_of_open_sizes_have_fixed_padding() -> None:
+    conv = node("ConvInteger", ["x", "w"], ["y"], auto_pad="SAME_UPPER", strides=[2, 2])
+    data = integers("uint8", 1, 1, 4, 4)
+    model = model_of([conv], {"x": data}, {"w": integers("uint8", 1, 1, 3, 3)})
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "h"
+    with pytest.raises(GraphError, match=r"depends on the sizes R.shape\(\[h, 4\]\)"):
+        from_onnx(model)

@@ -7,7 +7,13 @@ import pytest
 
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
-from tests.relax.frontend.onnx.models import IMAGE, RNG, check, model_of
+from tests.relax.frontend.onnx.models import (
+    IMAGE,
+    RNG,
+    check,
+    check_against_onnxruntime,
+    model_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +59,25 @@ def test_rejects(nodes, inputs, constants, message: str) -> None:
         from_onnx(model_of(nodes, inputs, constants))
 
 
-def test_dynamic_sizes_are_not_padded_automatically() -> None:
-    nodes = [("Conv", ["x", "w"], ["y"], {"auto_pad": "SAME_UPPER", "strides": [2, 2]})]
-    weight = {"w": np.ones((1, 2, 1, 1), "float32")}
-    model = model_of(nodes, {"x": IMAGE}, weight, shapes={"x": [1, 2, "h", 5]})
-    with pytest.raises(GraphError, match="auto_pad cannot pad a dimension of size h"):
-        from_onnx(model)
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize(
+    ("kind", "attrs", "constants"),
+    [
+        ("Conv", {"strides": [2, 2]}, {"w": RNG.random((3, 2, 3, 3), dtype=np.float32)}),
+        ("ConvTranspose", {"strides": [2, 2]}, {"w": RNG.random((2, 3, 3, 3), dtype=np.float32)}),
+        ("MaxPool", {"strides": [2, 3], "kernel_shape": [3, 3]}, {}),
+        ("AveragePool", {"strides": [2, 2], "kernel_shape": [3, 2]}, {}),
+        ("AveragePool", {"strides": [2, 2], "kernel_shape": [2, 3], "count_include_pad": 1}, {}),
+    ],
+)
+def test_open_sizes_are_padded_automatically(kind, attrs, constants, auto_pad) -> None:
+    node = (kind, ["x", *constants], ["y"], {**attrs, "auto_pad": auto_pad})
+    model = model_of([node], {"x": IMAGE}, constants, shapes={"x": ["n", 2, "h", "w"]})
+    check_against_onnxruntime(model, [(1, 2, 7, 8), (2, 2, 6, 5), (1, 2, 3, 1)])
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+def test_windows_of_open_sizes_that_begin_in_the_padding_are_left_out(kind) -> None:
+    attrs = {"ceil_mode": 1, "strides": [2, 2], "kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    model = model_of([(kind, ["x"], ["y"], attrs)], {"x": IMAGE}, shapes={"x": ["n", 2, "h", "w"]})
+    check_against_onnxruntime(model, [(1, 2, 7, 8), (2, 2, 6, 5)])
