@@ -31,7 +31,7 @@ from te_sched.relax.vm.built_graphs import (
 from te_sched.relax.vm.codegen import write_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Executable
-from te_sched.relax.vm.native import NativePlan, plan_native
+from te_sched.relax.vm.native import NativePlan, native_functions
 from te_sched.signatures import checked_as
 from te_sched.tensorir.schedule import advice_on_program
 
@@ -131,11 +131,10 @@ def link(
         return Executable(bytecode, code, {})
     plans: dict[str, NativePlan] = {}
     callers: dict[str, PrimFunc] = {}
-    for graph, owner in builder.graphs.items():
-        planned = plan_native(graph, owner, kernels, builder.number_of)
-        if planned is not None:
-            plans[graph] = planned.plan
-            callers[graph] = planned.function
+    for owner in builder.modules:
+        for planned in native_functions(owner, kernels, builder.number_of):
+            plans[planned.plan.name] = planned.plan
+            callers[planned.plan.name] = planned.function
             kernels.update(planned.kernels)
     program = kernels_name(name) if name is not None else None
     code = driver.build_with_callers(IRModule(kernels), callers, wanted, program)

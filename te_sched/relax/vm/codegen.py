@@ -20,7 +20,7 @@ def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
     graphs = graph_functions(module)
     for name, func in graphs.items():
         _InstructionWriter(builder, module).write(name, func)
-    builder.graphs |= dict.fromkeys(graphs, module)
+    builder.modules.append(module)
     rest = {
         name: func for name, func in module.functions.items() if not isinstance(func, GraphFunction)
     }

@@ -49,14 +49,14 @@ class ExecBuilder(PublicObject):
     <BLANKLINE>
     """
 
-    _internal_members = ("declare_state", "graphs", "number_of")
+    _internal_members = ("declare_state", "modules", "number_of")
 
     def __init__(self) -> None:
         self._bytecode = Bytecode()
         self._open: ExecutableFunction | None = None
         self._known: dict[Hashable, int] = {}
         self._held: dict[int, int] = {}  # the numbers of arrays, by their identity
-        self.graphs: dict[str, IRModule] = {}  # the modules of graphs whose instructions are here
+        self.modules: list[IRModule] = []  # of graphs whose instructions are here
 
     # Operands
 

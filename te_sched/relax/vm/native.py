@@ -16,7 +16,8 @@ interpreted. Must not know how native functions are compiled.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -116,20 +117,18 @@ class PlannedFunction:
     kernels: dict[str, PrimFunc]
 
 
-def plan_native(
-    name: str,
-    module: IRModule,
-    kernels: Mapping[str, PrimFunc],
-    number_of: Callable[[NDArray], int],
-) -> PlannedFunction | None:
-    """The native form of a function of a module; None if it needs the interpreter.
+def native_functions(
+    module: IRModule, kernels: Mapping[str, PrimFunc], number_of: Callable[[NDArray], int]
+) -> Iterator[PlannedFunction]:
+    """The native forms of the functions of graphs of a module, without those that need the
+    interpreter.
 
     `number_of` gives the number of a constant of the executable.
     """
-    try:
-        return _Planner(name, module, kernels, number_of).planned()
-    except _NotStatic:
-        return None
+    graphs = graph_functions(module)
+    for name in graphs:
+        with suppress(_NotStatic):
+            yield _Planner(name, module, graphs, kernels, number_of).planned()
 
 
 class _Planner(CallWriter[object]):
@@ -141,12 +140,12 @@ class _Planner(CallWriter[object]):
         self,
         name: str,
         module: IRModule,
+        graphs: Mapping[str, GraphFunction],
         kernels: Mapping[str, PrimFunc],
         number_of: Callable[[NDArray], int],
     ) -> None:
         super().__init__(module)
-        self.name, self.kernels, self.number_of = name, kernels, number_of
-        self.graphs = graph_functions(module)
+        self.name, self.graphs, self.kernels, self.number_of = name, graphs, kernels, number_of
         self.steps: list[_KernelCall] = []
         self.special: dict[str, PrimFunc] = {}
         self.storages: list[_Memory] = []
