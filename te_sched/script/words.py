@@ -520,22 +520,22 @@ class _Axis:
     @staticmethod
     def spatial(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
         """An iterator whose values are computed in any order."""
-        return _axis("DataPar", dom, binding)
+        return _axis("DataPar", dom, binding, dtype)
 
     @staticmethod
     def reduce(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
         """An iterator of a reduction."""
-        return _axis("CommReduce", dom, binding)
+        return _axis("CommReduce", dom, binding, dtype)
 
     @staticmethod
     def scan(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
         """An iterator whose values come in their order."""
-        return _axis("Ordered", dom, binding)
+        return _axis("Ordered", dom, binding, dtype)
 
     @staticmethod
     def opaque(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
         """An iterator of which nothing is known."""
-        return _axis("Opaque", dom, binding)
+        return _axis("Opaque", dom, binding, dtype)
 
     S, R = spatial, reduce
 
@@ -574,10 +574,17 @@ class _Axis:
 axis = _Axis()
 
 
-def _axis(kind: str, dom: Any, binding: Any) -> _E.Var:
+def _axis(kind: str, dom: Any, binding: Any, wanted: str = "int32") -> _E.Var:
+    """An iterator of the data type of its domain and value, or of a wider one that is `wanted`."""
     current = _frames.innermost(BlockFrame, "T.axis")
     value = _ops.convert(binding)
     domain = _frames.whole_range(dom)
+    if not _dtypes.is_name(wanted) or not _dtypes.is_integral(wanted):
+        raise ScriptError(
+            f"the dtype of an iterator of block {current.name} is {repr_of(wanted)}",
+            "iterators are integers",
+            'use dtype="int64", or leave it out',
+        )
     if not _dtypes.is_integral(value.dtype):
         raise ScriptError(
             f"an iterator of block {current.name} is bound to {repr_of(value)}, not to an integer",
@@ -592,6 +599,8 @@ def _axis(kind: str, dom: Any, binding: Any) -> _E.Var:
     )
     if _dtypes.bits(extent.dtype) > _dtypes.bits(dtype):
         dtype = extent.dtype
+    if _dtypes.bits(wanted) > max(_dtypes.bits(dtype), _dtypes.bits("int32")):
+        dtype = wanted
     if dtype != extent.dtype or dtype != low.dtype:
         domain = _E.Range(_ops.cast(dtype, low), _ops.cast(dtype, extent))
     if isinstance(binding, int) and value.dtype != dtype:

@@ -104,6 +104,18 @@ def test_older_blocks_have_axes(binding: str) -> None:
     assert structural_difference(from_source(head + older), from_source(head + newer)) is None
 
 
+@pytest.mark.parametrize("extent", ["8", "T.int64(8)"])
+@pytest.mark.parametrize("kind", ["spatial", "reduce", "scan", "opaque"])
+def test_an_iterator_has_the_wider_of_two_data_types(kind: str, extent: str) -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(A: T.Buffer((8,))):\n    for i in range(8):\n"
+        f"        with T.block('B'):\n            vi = T.axis.{kind}({extent}, i, dtype='int64')\n"
+        "            A[vi] = 1.0\n"
+    )
+    axis = func.body.block.body.body.block.iter_vars[0]
+    assert {axis.var.dtype, axis.dom.min.dtype, axis.dom.extent.dtype} == {"int64"}
+
+
 def test_older_axes_of_other_kinds() -> None:
     func = from_source(
         "@T.prim_func\ndef f(A: T.Buffer((8, 4))):\n    for i, j in T.grid(8, 4):\n"
@@ -127,6 +139,12 @@ IN_BLOCK = (
 BLOCKS = [
     ("vi = T.axis.S(16, i)", "vi is defined twice", "vi"),
     ("v = T.axis.S(16, A)", ".*", None),
+    (
+        "v = T.axis.S(16, i, dtype='float32')",
+        "the dtype of an iterator of block B is 'float32",
+        None,
+    ),
+    ("v = T.axis.S(16, i, dtype='hello')", "the dtype of an iterator of block B is 'hello'", None),
     ("v = T.axis.S(16, 1.5)", "an iterator of block B is bound to T.float32.1.5., not", None),
     ("v, w = T.axis.remap('TT', [i, j])", "unknown kinds of iterators: 'TT'", None),
     (
