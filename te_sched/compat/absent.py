@@ -8,6 +8,7 @@ imported.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -128,11 +129,14 @@ _GRADIENTS = "te_sched does not differentiate graphs; te.gradient differentiates
 _EXTERN = "register a Python function, and call it with relax.frontend.nn.extern"
 _COMPILED = ("Extern", "Object", "Source")
 _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched does not have"
+_PROGRAMS = (
+    "te_sched has TVM's names of programs and arrays, not those of Relay and of objects in C++"
+)
 ABSENT |= {
     **dict.fromkeys(("tirx", "s_tir", "script.tirx"), _RENAMED),
     "tir.ScheduleState": _BLOCKS,
     **dict.fromkeys(("tir.call_packed_lowered", "tir.call_cpacked_lowered"), _CONVENTION),
-    **dict.fromkeys(("ir", "nd", "runtime", "container"), _GRAPHS),
+    **dict.fromkeys(("ir", "nd", "runtime", "container"), _PROGRAMS),
     **dict.fromkeys(
         ("PoolInfo", "PoolInfoProperties", "ConstantPoolInfo", "DataTypeCode"), _GRAPHS
     ),
@@ -204,13 +208,15 @@ class AbsentName:
 def advice(name: str) -> str:
     """The alternative to a name of TVM ("te.hybrid.script"), or "" if none is known."""
     while name:
-        if name in ABSENT:
-            return ABSENT[name]
-        for start, text in _FAMILIES.items():
-            if name.startswith(start):
-                return text
+        if text := ABSENT.get(name) or _of_family(name):
+            return text
         name = name.rpartition(".")[0]
     return ""
+
+
+def _of_family(name: str) -> str:
+    """The alternative to all names with a prefix, or ""."""
+    return next((text for start, text in _FAMILIES.items() if name.startswith(start)), "")
 
 
 def absent_name(
@@ -252,7 +258,10 @@ def _help(module: str, name: str, known: Iterable[str]) -> str:
     if elsewhere := _elsewhere(module, name):
         return elsewhere
     near = did_you_mean(name, known)
-    return f"use a name that exists{near}" if near else advice(path)
+    if near:
+        return f"use a name that exists{near}"
+    is_below = inside not in ABSENT and module in sys.modules  # of one that te_sched has
+    return _of_family(path) if is_below else advice(path)
 
 
 _KEPT = "te_sched.compat.install() gives it to `import tvm`"

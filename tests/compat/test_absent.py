@@ -1,5 +1,6 @@
 """A name of TVM that te_sched does not have: the error says what there is instead."""
 
+import importlib
 import re
 from functools import reduce
 from types import ModuleType, NoneType
@@ -173,6 +174,14 @@ def test_the_nearest_name_is_asked_for_once(path, nearest):
 )
 def test_names_of_relay_lead_to_graphs(module, name, advice):
     assert advice in message(module, name)
+
+
+@pytest.mark.parametrize("module", ["ir.expr", "relax.op", "meta_schedule.database"])
+def test_names_below_a_module_of_te_sched_lead_to_its_own(module):
+    """What is said of the names of a module of TVM is not said of all modules in it."""
+    owner = importlib.import_module(f"te_sched.{module}")
+    with pytest.raises(AttributeError, match=rf"dir\(te_sched\.{module}\) lists the names"):
+        owner.zzzzzz  # noqa: B018
 
 
 def test_names_of_tvm_are_not_taken_for_misspelled_ones():
