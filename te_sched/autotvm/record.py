@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import pickle
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, repr_of, warn
 from te_sched.errors import RecordError as RecordError
 from te_sched.signatures import checked
+from te_sched.tuning.record_lines import is_torn
 
 __all__ = [
     "AUTOTVM_LOG_VERSION",
@@ -50,7 +52,7 @@ logger = logging.getLogger("autotvm")
 AUTOTVM_LOG_VERSION = 0.2
 _TVM_VERSION = "0.19.0"  # of the TVM whose logs these are
 _DEPTH = 8  # of iterables of iterables of records
-_BEGIN = '{"input"'
+_BEGIN = re.compile(r'\{("(i?n?p?u?t?$|input")|$)')  # of a line, also of one that ends there
 _NO_TIME = 1e9  # the cost of a failed measurement
 Record = tuple[MeasureInput, MeasureResult]
 
@@ -172,7 +174,7 @@ def _of_pickle(text: str) -> Record | None:
 def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
     """The measurements of an open log; lines that begin with # and empty ones are comments.
 
-    What a program wrote that was killed, the beginning of a line, is left out with a warning.
+    The beginning of a line, which a program left that was killed, is left out with a warning.
     """
     for row in file:
         text = row.strip()
@@ -181,25 +183,12 @@ def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
         try:
             found = decode(text)
         except RecordError:
-            if row.endswith("\n") and not _is_beginning(text):
+            if not is_torn(text, _BEGIN):
                 raise
             logger.warning("A line of a log is incomplete and left out: %s", repr_of(text))
             continue
         if found is not None:
             yield found
-
-
-def _is_beginning(text: str) -> bool:
-    """Whether a line is the first part of a record: later ones were logged after it."""
-    if text[: len(_BEGIN)] != _BEGIN[: len(text)]:
-        return False
-    try:
-        json.loads(text)
-    except RecursionError:
-        return False
-    except ValueError:
-        return True
-    return False
 
 
 @checked

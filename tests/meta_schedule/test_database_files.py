@@ -47,6 +47,15 @@ def test_json_database_changes_a_file_only_to_write_a_line(tmp_path: Path) -> No
     assert len(JSONDatabase(work_dir=tmp_path).workloads) == 2
 
 
+def test_json_database_ignores_torn_lines_of_other_programs(tmp_path: Path) -> None:
+    database = JSONDatabase(work_dir=tmp_path)
+    record(database, 0.1)
+    path = Path(database.path_tuning_record)
+    line = path.read_bytes()
+    path.write_bytes(line + b"[0, [[\n" + line + b"[0,")
+    assert len(JSONDatabase(work_dir=tmp_path).get_all_tuning_records()) == 2
+
+
 def test_json_database_cuts_off_nothing_that_was_written_meanwhile(tmp_path: Path) -> None:
     database = JSONDatabase(work_dir=tmp_path)
     database.commit_workload(MODULE)

@@ -20,6 +20,7 @@ from te_sched.autotvm.record import encode
 from te_sched.autotvm.utils import format_si_prefix
 from te_sched.errors import CallError
 from te_sched.signatures import checked
+from te_sched.tuning.record_lines import line_end_of
 
 _TABS = 5  # in a line of a log that is not JSON
 logger = logging.getLogger("autotvm")
@@ -51,7 +52,7 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
             files.refusing(f"write {path}", "free some space, or log to another file"),
             open(path, "ab+") as file,
         ):
-            file.write(_line_end_of(file) + text.encode())  # at once: processes may share a log
+            file.write(line_end_of(file) + text.encode())  # at once: processes may share a log
 
     return write
 
@@ -70,14 +71,6 @@ def _check_log(path: str, protocol: str) -> None:
         "",
         "name another file",
     )
-
-
-def _line_end_of(file: Any) -> bytes:
-    """What ends the last line of a log, such as that of a program that was killed."""
-    if not file.seekable() or not file.tell():
-        return b""
-    file.seek(-1, os.SEEK_END)
-    return b"" if file.read(1) == b"\n" else b"\n"
 
 
 @checked

@@ -14,9 +14,11 @@ from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import FAILED, TuningRecord, Workload
 from te_sched.meta_schedule.database.memory import MemoryDatabase
 from te_sched.signatures import checked_methods
+from te_sched.tuning.record_lines import is_torn, line_end_of
 
-_BEGIN_OF_WORKLOAD = re.compile(r'\s*\[\s*"-?\d')
-_BEGIN_OF_RECORD = re.compile(r"\s*\[\s*\d+\s*,\s*\[")
+# Of lines, also of those that end there.
+_BEGIN_OF_WORKLOAD = re.compile(r'\s*\[\s*("(-?\d|-?$)|$)')
+_BEGIN_OF_RECORD = re.compile(r"\s*\[\s*(\d+\s*(,\s*(\[|$)|$)|$)")
 
 
 @checked_methods(DeclarationError)
@@ -26,8 +28,8 @@ class JSONDatabase(MemoryDatabase):
     TVM 0.19's JSONDatabase reads the files, and its files are read here. Only workloads that TVM's
     format cannot hold, such as those with infinite constants, are in te_sched's.
 
-    A last line that was not written completely is ignored, and replaced by the next one; opening a
-    file does not change it. Programs that write into one database at the same time use
+    Lines that were not written completely are ignored; the next one replaces such a last line.
+    Opening a file does not change it. Programs that write into one database at the same time use
     `SQLiteDatabase`.
 
     Parameters
@@ -111,16 +113,15 @@ def _path(given: Any, folder: Path | None, name: str) -> str:
 
 
 class _Lines:
-    """A file of lines of JSON. Reading changes nothing: a line that was not written completely is
-    cut off when the next one is written, if the file is what was read then.
+    """A file of lines of JSON. Reading changes nothing: a last line that was not written completely
+    is cut off when the next one is written, if the file is what was read then.
     """
 
     def __init__(self, path: str, begin: re.Pattern[str], allow_missing: bool) -> None:
         self.path = path
         self._begin = begin  # of each line
         self._size = 0  # of the file when it was read, in bytes
-        self._whole: int | None = None  # the bytes of whole lines, if more follow
-        self._needs_end = False  # whether the last line is whole but for its end
+        self._whole: int | None = None  # the bytes before a torn last line
         if not allow_missing and not os.path.exists(path):
             raise DeclarationError(
                 f"cannot open {path!r}: there is no such file", "", "pass allow_missing=True"
@@ -131,16 +132,12 @@ class _Lines:
         if not os.path.exists(self.path):
             return []
         text = files.read_text(self.path, "open", "give the files of a database", DeclarationError)
-        whole, _, rest = text.rpartition("\n")
         self._size = len(text.encode())
-        if rest and _is_json(rest):  # the file of another program, without a last line end
-            whole = text
-            self._needs_end = True
-        elif rest:
-            if not whole and not self._begin.match(rest):
-                raise _damaged(self.path, rest, "it is not a line of a database")
-            self._whole = self._size - len(rest.encode())
-        return [line for line in whole.splitlines() if line.strip()]
+        last = text.rpartition("\n")[2]
+        if is_torn(last, self._begin):
+            self._whole = self._size - len(last.encode())
+        lines = [line for line in text.splitlines() if line.strip()]
+        return [line for line in lines if not is_torn(line, self._begin)]
 
     def create(self) -> None:
         """Create the file if it is missing."""
@@ -154,22 +151,12 @@ class _Lines:
         help = "free space on the disk, or give another path"
         with (
             files.refusing(f"write {self.path!r}", help, DeclarationError),
-            open(self.path, "ab", buffering=0) as file,
+            open(self.path, "ab+", buffering=0) as file,
         ):
             if self._whole is not None and os.path.getsize(self.path) == self._size:
                 file.truncate(self._whole)
-            elif self._whole is not None or self._needs_end:
-                file.write(b"\n")
-            self._whole, self._needs_end = None, False
-            file.write(f"{line}\n".encode())
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+            self._whole = None
+            file.write(line_end_of(file) + f"{line}\n".encode())
 
 
 def _read(path: str, line: str, reader: Any) -> Any:
