@@ -36,7 +36,7 @@ from te_sched.tensorir.facts.axes import (
 )
 from te_sched.tensorir.facts.computations import factors_of, is_injective
 from te_sched.tensorir.facts.nests import loop_extent
-from te_sched.tensorir.handles import BlockRV
+from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
 PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
@@ -72,56 +72,28 @@ def schedule_contraction(
     found = contraction_of(node, constants)
     if found is None:
         return False
-    vectors = vectors_of(target)
-    axes = node.iter_vars
+    vectors, axes = vectors_of(target), node.iter_vars
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
-    width = extent_of(axes[found.column])
-    rows = 1 if found.row is None else extent_of(axes[found.row])
-    line = _line(node, found)
-    lines = 1 if line is None else extent_of(axes[line]) or 1
-    indices = [one for load in found.operands for one in load.indices]
-    is_einsum = all(isinstance(one, Var | IntImm) for one in indices)
-    if not is_einsum and rows is None:  # they cannot be padded
-        rows = 1
-    pads_columns = is_einsum and (is_constant or _uses(found, axes) > _FEW_ROWS)
+    is_worth = is_constant or _uses(found, axes) > _FEW_ROWS
     dot = None
     if uses_dot_products:
-        dot = dot_product_of(node, found, target, pads_columns)
-        if dot is None or not (is_constant or _uses(found, axes) > _FEW_ROWS):
+        dot = dot_product_of(node, found, target, is_worth and _is_einsum(found))
+        if dot is None or not is_worth:
             return False
         vectors = vectors._replace(lanes=dot.lanes)
-    tile = tile_of(
-        width,
-        rows,
-        vectors,
-        lines=lines,
-        pads_columns=pads_columns,
-        pads_rows=is_einsum,
-        is_of_dots=dot is not None,
-    )
+    line = _line(node, found)
+    tile = _tile_for(found, axes, line, vectors, is_worth, dot is not None)
     if tile is None:
         return False
-    columns, padding = tile.columns, None
-    multiples = {
-        found.column: columns if width is None or width % columns else 1,
-        found.row: tile.rows if rows is None or rows % tile.rows else 1,
-    }
-    if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
-        multiples[dot.depth] = GROUP
-    if any(one != 1 for one in multiples.values()):
-        padded = _pad(sch, block, found, multiples)
-        if padded is None:
-            return False
-        found, padding = padded
-        node = node_of(sch, block)
+    columns, width = tile.columns, extent_of(axes[found.column])
+    padded = _pad(sch, block, found, _multiples(found, axes, tile, dot))
+    if padded is None:
+        return False
+    found, padding = padded
+    node = node_of(sch, block)
     packed = None
-    if (
-        not found.is_contiguous
-        or dot is not None
-        or is_constant
-        or padding is not None
-        or _is_packed_anyway(found, axes, columns)
-    ):
+    is_packed = not found.is_contiguous or dot is not None or is_constant or padding is not None
+    if is_packed or _is_packed_anyway(found, axes, columns):
         packed = _pack(sch, block, found, columns, dot)
         if packed is None and (padding is not None or not found.is_contiguous):
             return False
@@ -138,9 +110,8 @@ def schedule_contraction(
     sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
     _tile(sch, block, last, found, sizes, vectors.lanes, dot)
     if packed is not None:
-        extents = [one.dom.extent for one in node_of(sch, packed).iter_vars if one.dom is not None]
-        if is_constant and all(isinstance(one, IntImm) for one in extents):  # known in advance
-            sch.annotate(packed, PACKED, True)
+        if is_constant and None not in map(extent_of, node_of(sch, packed).iter_vars):
+            sch.annotate(packed, PACKED, True)  # known in advance
         group = None if dot is None else _packed_place(node, found, dot.depth)
         _schedule_packing(sch, packed, columns, _packed_place(node, found, found.column), group)
     return True
@@ -205,6 +176,54 @@ def tile_of(
     return best[1]
 
 
+def _is_einsum(found: Contraction) -> bool:
+    """Whether all indices are iterators or numbers, so that rows and columns can be padded."""
+    indices = [one for load in found.operands for one in load.indices]
+    return all(isinstance(one, Var | IntImm) for one in indices)
+
+
+def _tile_for(
+    found: Contraction,
+    axes: Any,
+    line: int | None,
+    vectors: VectorRegisters,
+    is_worth: bool,
+    is_of_dots: bool,
+) -> RegisterTile | None:
+    """The tile of a contraction, by what of it can be padded; of columns if that `is_worth` it."""
+    rows, is_einsum = 1 if found.row is None else extent_of(axes[found.row]), _is_einsum(found)
+    if not is_einsum and rows is None:  # they cannot be padded
+        rows = 1
+    return tile_of(
+        extent_of(axes[found.column]),
+        rows,
+        vectors,
+        lines=1 if line is None else extent_of(axes[line]) or 1,
+        pads_columns=is_einsum and is_worth,
+        pads_rows=is_einsum,
+        is_of_dots=is_of_dots,
+    )
+
+
+def _multiples(
+    found: Contraction, axes: Any, tile: RegisterTile, dot: DotProduct | None
+) -> dict[int, int]:
+    """The columns and rows of a tile, and the groups of dot products, by their iterators, which
+    must be padded to multiples.
+    """
+    sizes = {found.column: tile.columns}
+    if found.row is not None:
+        sizes[found.row] = tile.rows
+    multiples = {
+        at: size
+        for at, size in sizes.items()
+        if size > 1 and ((extent := extent_of(axes[at])) is None or extent % size)
+    }
+    if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
+        multiples[dot.depth] = GROUP
+    return multiples
+
+
 def _wasted(extent: int | None, multiple: int) -> float:
     """By how much padding to a multiple enlarges an extent."""
     return 1.0 if extent is None else -(-extent // multiple) * multiple / extent
@@ -254,13 +273,15 @@ def _uses(found: Contraction, axes: Any) -> int:
 
 
 def _pad(
-    sch: Schedule, block: BlockRV, found: Contraction, multiples: dict[int | None, int]
+    sch: Schedule, block: BlockRV, found: Contraction, multiples: dict[int, int]
 ) -> tuple[Contraction, BlockRV | None] | None:
     """Compute columns and rows up to multiples of those of a tile, which the next block leaves out.
 
-    Returns the padded contraction and the block that pads the wide operand, if there is one; None
-    if padding is not possible.
+    Returns the contraction, and the block that pads the wide operand, if there is one; None if
+    padding is not possible.
     """
+    if not multiples:
+        return found, None
     before = {node_of(sch, one) for one in sch.get_producers(block)}
     count = len(node_of(sch, block).iter_vars)
     padding = [multiples.get(at, 1) for at in range(count)]
@@ -340,6 +361,23 @@ def _is_unit(index: Any, axis: Any) -> bool:
     return extent_of(axis) == 1 and not variables_of(index)
 
 
+class _TileLoops(NamedTuple):
+    """The loops of the block of results: over tiles, and over a tile.
+
+    panels : over the columns of tiles.
+    before, after : over what changes the panel, and what uses the same one.
+    rows : over the rows of tiles, if there are rows.
+    inner, column : over lines, rows and columns of a tile.
+    """
+
+    panels: LoopRV
+    before: list[LoopRV]
+    after: list[LoopRV]
+    rows: LoopRV | None
+    inner: list[LoopRV]
+    column: LoopRV
+
+
 def _tile(
     sch: Schedule,
     block: BlockRV,
@@ -354,65 +392,23 @@ def _tile(
     `sizes` are those of a tile by the iterators of the block: lines, rows, and columns.
     """
     node, columns = node_of(sch, block), sizes[found.column]
+    axes = [one.var for one in node.iter_vars if one.kind == SPATIAL]
+    is_parallel = assumed_size(node.iter_vars) >= _WORTH
+    loops = _split_into_tiles(sch, last, node, found, sizes)
     rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
-    axes = [one for one in node.iter_vars if one.kind == SPATIAL]
-    place = {one.var: at for at, one in enumerate(axes)}
-    column = place[node.iter_vars[found.column].var]
-    row = None if found.row is None else place[node.iter_vars[found.row].var]
-    used = variables_of(*found.operands[found.wide].indices)
-    loops = sch.get_loops(last)
-    column_outer, column_inner = sch.split(loops[column], [None, columns])
-    row_outer, inner = None, []
-    if row is not None:
-        row_outer, row_inner = sch.split(loops[row], [None, sizes[found.row]])
-        inner = [row_inner]
-    for axis, size in sizes.items():
-        if axis not in (None, found.row, found.column) and size > 1:
-            line = place[node.iter_vars[axis].var]
-            loops[line], line_inner = sch.split(loops[line], [None, size])
-            inner.insert(0, line_inner)
-    others = [at for at in range(len(axes)) if at not in (row, column)]
-    before = [loops[at] for at in others if axes[at].var in used]  # change the panel
-    after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
-    work = assumed_size(node.iter_vars)
-    wanted = 2 * usable_processors()  # parts
-    around = math.prod([_loop_extent(sch, one) for one in before])
-    needed = -(-wanted // around) if work >= _WORTH else 1
-    panels = _loop_extent(sch, column_outer) * around
-    blocks, rest = _blocks_of_rows(
-        sch, node, found, after, row_outer, rows, needed, panels >= wanted
-    )
-    outer = [*before, *blocks]
-    sch.reorder(*outer, column_outer, *rest, *inner, column_inner)
-    parts = math.prod([_loop_extent(sch, one) for one in outer])
-    if parts < wanted:
-        outer.append(column_outer)
-        at = rest[-1] if rest else None
-    else:
-        at = rest[-1] if rest else column_outer
-    fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
-    sch.compute_at(block, fused if at is None else at)
+    fused, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
+    sch.compute_at(block, innermost)
     tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
     reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
-    sums_by_axis = _loops_of(sch, block, reduced)
+    sums = _loops_of(sch, block, reduced)
     group = []
     if dot is not None:
-        sums_by_axis[dot.depth], part = sch.split(sums_by_axis[dot.depth], [None, GROUP])
+        sums[dot.depth], part = sch.split(sums[dot.depth], [None, GROUP])
         group = [part]
-    sums = list(sums_by_axis.values())
-    sch.reorder(*sums, *tile.values(), *group)
+    sch.reorder(*sums.values(), *tile.values(), *group)
+    column = axes.index(node.iter_vars[found.column].var)
     if column != len(axes) - 1:
-        width = columns
-        transform_layout: Any = sch.transform_layout
-        transform_layout(
-            block,
-            ("write", 0),
-            lambda *indices: [
-                *[one for k, one in enumerate(indices) if k != column],
-                indices[column] // width,
-                indices[column] % width,
-            ],
-        )
+        _put_columns_last(sch, block, column, columns)
     if dot is None:
         _in_vectors(sch, tile[found.column], columns, lanes)
     else:
@@ -420,21 +416,75 @@ def _tile(
     for axis, loop in tile.items():
         if axis != found.column:
             sch.unroll(loop)
-    if work >= _WORTH:
+    if is_parallel:
         sch.parallel(fused)
     if column == len(axes) - 1:
-        _in_vectors(sch, column_inner, columns, lanes)
-    elif row == len(axes) - 1:
-        sch.reorder(column_inner, *inner)
-        sch.unroll(column_inner)
-        for loop in inner[:-1]:
+        _in_vectors(sch, loops.column, columns, lanes)
+    elif found.row is not None and node.iter_vars[found.row].var is axes[-1]:
+        sch.reorder(loops.column, *loops.inner)
+        for loop in (loops.column, *loops.inner[:-1]):
             sch.unroll(loop)
-        sch.vectorize(inner[-1])
+        sch.vectorize(loops.inner[-1])
     sch.annotate(fused, SCHEDULED, 1)
     if dot is not None:
-        tensorized(sch, block, sums, dot.intrinsic)
+        tensorized(sch, block, list(sums.values()), dot.intrinsic)
     elif sums:
-        sch.decompose_reduction(block, sums[0])
+        sch.decompose_reduction(block, next(iter(sums.values())))
+
+
+def _split_into_tiles(
+    sch: Schedule, last: BlockRV, node: Any, found: Contraction, sizes: dict[int | None, int]
+) -> _TileLoops:
+    """Split the loops of the last block, one for each spatial iterator of the contraction."""
+    axes = [at for at, one in enumerate(node.iter_vars) if one.kind == SPATIAL]
+    loops = dict(zip(axes, sch.get_loops(last), strict=True))
+    used = variables_of(*found.operands[found.wide].indices)
+    panels, column = sch.split(loops.pop(found.column), [None, sizes[found.column]])
+    rows, inner = None, []
+    if found.row is not None:
+        rows, row = sch.split(loops.pop(found.row), [None, sizes[found.row]])
+        inner = [row]
+    for axis, size in sizes.items():
+        if axis in loops and size > 1:
+            loops[axis], line = sch.split(loops[axis], [None, size])
+            inner.insert(0, line)
+    before = [loop for at, loop in loops.items() if node.iter_vars[at].var in used]
+    after = [loop for at, loop in loops.items() if node.iter_vars[at].var not in used]
+    return _TileLoops(panels, before, after, rows, inner, column)
+
+
+def _order_tiles(
+    sch: Schedule, node: Any, found: Contraction, loops: _TileLoops, rows: int, is_parallel: bool
+) -> tuple[LoopRV, LoopRV]:
+    """Order the loops over tiles, and fuse those that processors share: this loop, and the last one
+    around a tile. A tile has a number of `rows`.
+    """
+    wanted = 2 * usable_processors()  # parts
+    around = math.prod([_loop_extent(sch, one) for one in loops.before])
+    needed = -(-wanted // around) if is_parallel else 1
+    has_panels = _loop_extent(sch, loops.panels) * around >= wanted
+    blocks, rest = _blocks_of_rows(
+        sch, node, found, loops.after, loops.rows, rows, needed, has_panels
+    )
+    outer = [*loops.before, *blocks]
+    sch.reorder(*outer, loops.panels, *rest, *loops.inner, loops.column)
+    innermost = rest[-1] if rest else loops.panels
+    if math.prod([_loop_extent(sch, one) for one in outer]) < wanted:
+        outer.append(loops.panels)
+    is_inside = bool(rest) or outer[-1] is not loops.panels
+    fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
+    return fused, innermost if is_inside else fused
+
+
+def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) -> None:
+    """Store the sums of a block with the columns of a tile side by side."""
+
+    def panel(*indices: Any) -> list[Any]:
+        others = [one for at, one in enumerate(indices) if at != column]
+        return [*others, indices[column] // width, indices[column] % width]
+
+    transform_layout: Any = sch.transform_layout
+    transform_layout(block, ("write", 0), panel)
 
 
 def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:
