@@ -63,7 +63,7 @@ def _fusing(to_run: bool, enable_warning: bool = False) -> list[Pass]:
     ]
 
 
-def _lowering(enable_warning: bool = False) -> list[Pass]:
+def _lowering(enable_warning: bool = False, has_arena: bool = False) -> list[Pass]:
     """The passes from calls of functions to what the virtual machine runs."""
     return [
         transform.LegalizeOps(enable_warning=enable_warning, to_run=True),
@@ -71,7 +71,7 @@ def _lowering(enable_warning: bool = False) -> list[Pass]:
         transform.ToNonDataflow(),
         transform.RemovePurityChecking(),
         transform.CallTIRRewrite(),
-        transform.StaticPlanBlockMemory(),
+        transform.StaticPlanBlockMemory(leaves_static=has_arena),
         transform.LowerAllocTensor(),
         transform.KillAfterLastUse(),
         transform.LowerRuntimeBuiltin(),
@@ -86,9 +86,11 @@ def zero(*, enable_warning: bool = False) -> Pipeline:
     return Pipeline("f_zero_pipeline", _fusing(False, enable_warning))
 
 
-def default_build(*, enable_warning: bool = False) -> Pipeline:
-    """The pipeline "default_build"."""
-    return Pipeline("_pipeline", _lowering(enable_warning))
+def default_build(*, enable_warning: bool = False, has_arena: bool = False) -> Pipeline:
+    """The pipeline "default_build". If functions of constant shapes will be native code, the arena
+    of each (`has_arena`) is the plan of their memory.
+    """
+    return Pipeline("_pipeline", _lowering(enable_warning, has_arena))
 
 
 def default(*, enable_warning: bool = False) -> Pipeline:

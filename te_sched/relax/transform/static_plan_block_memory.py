@@ -41,11 +41,11 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo, TupleStructInfo
 from te_sched.ir.visitor import substitute
 from te_sched.passes import ModulePass
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.core.sizes import own_variables, variables_in
+from te_sched.relax.core.sizes import constant_sizes, own_variables, sizes_of, variables_in
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
 from te_sched.relax.operators.registry import find_operator
@@ -61,6 +61,11 @@ _PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.bu
 class StaticPlanBlockMemory(ModulePass):
     """The pass that plans the memory of tensors.
 
+    Parameters
+    ----------
+    leaves_static : leave out functions of constant shapes without control flow. For a processor
+        they become native functions, with one plan of their whole memory (`relax/vm/native.py`).
+
     >>> from te_sched import relax, topi
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
     >>> builder = relax.BlockBuilder()
@@ -72,14 +77,53 @@ class StaticPlanBlockMemory(ModulePass):
     ['storage', 'alloc']
     """
 
+    def __init__(self, *, leaves_static: bool = False) -> None:
+        self.leaves_static = leaves_static
+
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         builder = BlockBuilder(mod)  # names of storages differ in all functions
         changed = {
             name: _planned(func, mod, builder)
             for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
+            and not (self.leaves_static and _is_static(func, mod))
         }
         return mod.with_functions(changed)
+
+
+def _is_static(func: GraphFunction, mod: IRModule) -> bool:
+    """Whether a function only calls functions that write their results, one after the other, on
+    tensors of constant shapes.
+    """
+    if func.body is None or not all(_is_constant(param.struct_info_) for param in func.params):
+        return False
+    bindings = [one for block in func.body.blocks for one in block.bindings]
+    return all(isinstance(one, VarBinding) and _is_step(one.value, mod) for one in bindings)
+
+
+def _is_constant(info: StructInfo | None) -> bool:
+    """Whether a value is a tensor of a known data type and constant shape."""
+    if not isinstance(info, TensorStructInfo) or not info.dtype:
+        return False
+    return constant_sizes(sizes_of(info)) is not None
+
+
+def _is_step(value: GraphValue, mod: IRModule) -> bool:
+    """Whether a value is an allocation on the processor, a call of a function that writes its
+    results, or part of another value.
+    """
+    if not isinstance(value, GraphCall):
+        return isinstance(value, GraphVar | Tuple | TupleGetItem | Constant | ShapeExpr)
+    if isinstance(value.op, GlobalVar):
+        return isinstance(mod.functions.get(value.op), PrimFunc)
+    if not isinstance(value.op, Op):  # a registered function that writes its results
+        return isinstance(value.op, ExternFunc) and value.struct_info_ == TupleStructInfo(())
+    if value.op == "relax.builtin.alloc_tensor":
+        shape, _, device, _ = value.args
+        is_constant = isinstance(shape, ShapeExpr) and constant_sizes(shape.values) is not None
+        return is_constant and ops.is_const(device.value, 0)
+    operator = find_operator(value.op)
+    return operator is not None and operator.is_alias and _is_constant(value.struct_info_)
 
 
 def _planned(func: GraphFunction, mod: IRModule, builder: BlockBuilder) -> GraphFunction:

@@ -212,11 +212,11 @@ def _lowered(
     check_calls(module)
     _check_libraries(module)
     module = update_state_in_place(use_size_relations(collect_size_relations(module)))
-    is_default = isinstance(pipeline, str) and pipeline == "default_build"
-    if is_default and target.kind in _SCHEDULED:
+    chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    if isinstance(pipeline, str) and pipeline == "default_build" and target.kind in _SCHEDULED:
         with target:
             module = get_pipeline(_SCHEDULED[str(target.kind)])(module)
-    chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        chosen = get_pipeline(pipeline, has_arena=target.kind == "llvm")
     if not isinstance(chosen, Pass):
         raise GraphError(
             f"the pipeline is {repr_of(pipeline)}, expected a pass or a name",

@@ -2,7 +2,8 @@
 
 The function of the graph is executed with descriptions of values in place of values. What remains
 are calls of kernels and registered functions on arrays of known places: parameters, constants,
-results, and memory of one arena, in which storages that live at different times share bytes.
+results, and memory of one arena, in which tensors that live at different times share bytes. It is
+the only plan of memory of these functions: `StaticPlanBlockMemory` leaves them out.
 
     main(x, result):
         arena = workspace(1024)

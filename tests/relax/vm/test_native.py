@@ -8,6 +8,7 @@ import pytest
 import te_sched
 from te_sched import nd, relax, topi
 from te_sched.errors import ArgumentError, CallError
+from te_sched.relax.vm.native import native_functions
 from te_sched.script import from_source
 from te_sched.script import ir as I
 from te_sched.script import relax as R
@@ -260,3 +261,19 @@ def test_arguments_without_dimensions_are_arrays_or_numbers_of_numpy() -> None:
     for number in (np.float32(2), np.array(2, "float32"), nd.array(np.float32(2))):
         result = machine["main"](np.ones(2, "float32"), number)
         np.testing.assert_array_equal(result.numpy(), [3, 3])
+
+
+def test_tensors_share_bytes_of_the_arena():
+    """Storages that are shared as a whole would need 512 bytes."""
+    x = relax.Var("x", relax.TensorStructInfo([8], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        a = builder.emit_te(topi.tile, x, [8])
+        b = builder.emit_te(topi.strided_slice, a, [0], [32])
+        c = builder.emit_te(topi.negative, b)
+        d = builder.emit_te(topi.add, b, c)
+        builder.emit_func_output(builder.emit_te(topi.multiply, c, d))
+    lowered = relax.get_pipeline("default_build", has_arena=True)(builder.get())
+    kernels = {str(name): func for name, func in lowered.functions_of_loops.items()}
+    (planned,) = native_functions(lowered, kernels, lambda array: 0)
+    assert planned.function.body.extents[0].value == 4 * (32 + 32 + 32)
