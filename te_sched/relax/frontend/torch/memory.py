@@ -30,7 +30,7 @@ _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "native_batch_norm
 
 
 def is_in_place(node: FxNode) -> bool:
-    """Whether a call changes its first argument: add_, relu_."""
+    """Whether a call changes the values of its first argument: add_, relu_; not detach_."""
     if node.op == "call_method":
         name = str(node.target)
     else:
@@ -39,7 +39,7 @@ def is_in_place(node: FxNode) -> bool:
     is_python = getattr(node.target, "__module__", "") == "_operator"  # operator.and_
     if is_python:
         return name == "setitem" or name in IN_PLACE_OPERATORS
-    return name.endswith("_") and not name.endswith("__")
+    return name.endswith("_") and not name.endswith("__") and name != "detach_"
 
 
 def is_view(node: FxNode) -> bool:
@@ -62,7 +62,7 @@ def changed_arguments(node: FxNode, modules: Mapping[str, TorchLayer]) -> list[F
     out = node.kwargs.get("out")
     if is_node(out):
         return [out]
-    if schema is None:
+    if schema is None or base_name(node) == "detach":
         return []
     written = [
         position

@@ -256,3 +256,15 @@ def test_memory_of_nodes() -> None:
     memory = owners(nodes, {})
     assert memory[x] is x
     assert memory[changed] is memory[reshaped] is added
+
+
+def test_tensors_that_a_model_makes_are_no_state() -> None:
+    class Joins(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.cat([torch.tensor([]), x])
+
+    program = torch.export.export(Joins(), (ONES,), strict=False)
+    changed = [changed_arguments(node, {}) for node in program.graph.nodes if "detach" in node.name]
+    assert changed == [[]]
+    machine = relax.VirtualMachine(relax.build(from_exported_program(program), "llvm"))
+    np.testing.assert_array_equal(machine["main"](ONES.numpy())[0].numpy(), [1, 1])
