@@ -51,10 +51,18 @@ def results_of(model: Any, inputs: Arrays, **options: Any) -> list[Any]:
 
 
 def check(
-    model: Any, inputs: Arrays, steps: int = 0, rtol: float = 1e-5, atol: float = 1e-5
+    model: Any,
+    inputs: Arrays,
+    steps: int = 0,
+    rtol: float = 1e-5,
+    atol: float = 1e-5,
+    is_optimized: bool = True,
 ) -> list[Any]:
     """Compare results with those of onnxruntime: integers differ by at most some steps."""
     options = onnxruntime.SessionOptions()
+    if not is_optimized:
+        level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.graph_optimization_level = level
     options.log_severity_level = 3
     inferred = onnx.ModelProto.FromString(model.SerializeToString())
     for output in inferred.graph.output:

@@ -13,6 +13,9 @@ from te_sched.relax.frontend.onnx.operators import (
     linear_algebra as linear_algebra,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    microsoft as microsoft,
+)
+from te_sched.relax.frontend.onnx.operators import (
     microsoft_quantized as microsoft_quantized,
 )
 from te_sched.relax.frontend.onnx.operators import (

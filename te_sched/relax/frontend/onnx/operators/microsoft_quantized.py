@@ -16,6 +16,11 @@ from te_sched.relax import op as R
 from te_sched.relax.frontend import integer_arithmetic as arithmetic
 from te_sched.relax.frontend.integer_arithmetic import Parameter
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.operators.microsoft import (
+    attention,
+    refuse_past,
+    split_projections,
+)
 from te_sched.relax.frontend.onnx.operators.quantized import (
     Quantized,
     dynamic_quantize,
@@ -239,6 +244,32 @@ def _dynamic_matmul(
 ) -> GraphVar:
     left = Quantized(*dynamic_quantize(imp, a))
     return _product_to_float(imp, left, quantized(imp, b, b_scale, b_zero), bias)
+
+
+@row("QAttention", domain=_DOMAIN)
+def _attention(
+    imp: OnnxImporter,
+    x: Value,
+    weight: Value,
+    bias: Value,
+    x_scale: Value,
+    w_scale: Value,
+    mask: Value | None = None,
+    x_zero: Value | None = None,
+    w_zero: Value | None = None,
+    past: Value | None = None,
+    *,
+    num_heads: int,
+    unidirectional: int = 0,
+    scale: float = 0.0,
+    mask_filter_value: float = -10000.0,
+    **_: object,
+) -> GraphVar:
+    refuse_past(past)
+    left, right = quantized(imp, x, x_scale, x_zero), quantized(imp, weight, w_scale, w_zero)
+    parts = split_projections(imp, _product_to_float(imp, left, right, bias), None)
+    options = (scale, unidirectional, mask_filter_value)
+    return attention(imp, num_heads, parts, mask, None, *options)
 
 
 @row("MatMulNBits", domain=_DOMAIN)

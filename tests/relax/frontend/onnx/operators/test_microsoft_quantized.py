@@ -155,3 +155,14 @@ def test_import_rejects_few_bits_in_another_order() -> None:
     nodes = [node("MatMulNBits", ["a", "b", "s"], ["y"], **{**sizes, "bits": 3})]
     with pytest.raises(GraphError, match="the weight has 3 bits in blocks of 32"):
         from_onnx(model_of(nodes, inputs, constants))
+
+
+def test_attention() -> None:
+    inputs = {"x": integers("uint8", 2, 5, 12)}
+    constants = {
+        **{"w": integers("int8", 12, 36), "b": RNG.random(36).astype("float32")},
+        **{"s": scalar(0.02), "t": scalar(0.01), "m": np.int32([3, 5])},
+        **{"zs": scalar(120, "uint8"), "zt": scalar(0, "int8")},
+    }
+    nodes = [node("QAttention", ["x", "w", "b", "s", "t", "m", "zs", "zt"], ["y"], num_heads=3)]
+    check(model_of(nodes, inputs, constants), inputs, rtol=1e-3, atol=1e-3)
