@@ -88,10 +88,10 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if node.kind == "vectorized":
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
     lanes = _scalarized_lanes(node)
-    if lanes and out.module.has_masks() and not _may_alias(out, node):
-        wishes += _masked_vector_wishes(lanes)
-    elif quirks.must_stay_scalar(node):
+    if quirks.must_stay_scalar(node):
         wishes.append('!"llvm.loop.vectorize.enable", i1 false')
+    elif lanes and out.module.has_masks() and not _may_alias(out, node):
+        wishes += _masked_vector_wishes(lanes)
     hints = [out.module.shared_metadata(f"!{{{wish}}}") for wish in wishes]
     number = out.module.metadata()
     out.module.set_metadata(

@@ -193,7 +193,7 @@ def _rotary(
         data = imp.emit(R.reshape(data, [shape[0], shape[1], heads, width // heads]))
     else:
         data = imp.emit(R.permute_dims(data, [0, 2, 1, 3]))
-    batch, length, heads, whole = imp.shape(data)
+    batch, length, count, whole = imp.shape(data)
     width = fixed_size(whole, "rotate")
     places = imp.tensor(positions)
     if imp.rank(positions) == 1:  # the place of the first row
@@ -205,9 +205,9 @@ def _rotary(
     ]
     parts = (half, 2) if interleaved else (2, half)
     rotated = imp.emit(R.strided_slice(data, [3], [0], [2 * half]))
-    pairs = imp.emit(R.reshape(rotated, [batch, length, heads, *parts]))
+    pairs = imp.emit(R.reshape(rotated, [batch, length, count, *parts]))
     turned = _turned(imp, pairs, turns, 4 if interleaved else 3)
-    found = imp.emit(R.reshape(turned, [batch, length, heads, 2 * half]))
+    found = imp.emit(R.reshape(turned, [batch, length, count, 2 * half]))
     if 2 * half < width:
         rest = imp.emit(R.strided_slice(data, [3], [2 * half], [width]))
         found = imp.emit(R.concat([found, rest], 3))
