@@ -280,7 +280,10 @@ def searchsorted(
                 middle = ib.let("middle", ops.floordiv(low[0] + high[0], 2))
                 one = ins[0][(*at[: source.ndim - 1], middle)]
                 value = ins[1][at]
-                with ib.if_scope(one <= value if right else one < value):
+                is_before = one <= value if right else one < value
+                if dtypes.is_float(wanted.dtype):  # NaN is after all numbers
+                    is_before = te.any(is_before, te.isnan(value))
+                with ib.if_scope(is_before):
                     low[0] = middle + 1
                 with ib.else_scope():
                     high[0] = middle

@@ -85,7 +85,7 @@ def _grown(v: Expr) -> Expr:
     """exp(v) - 1; by its series near 0, of float32, where that is exact enough."""
     if v.dtype == "float64":
         return _call("expm1", v)
-    series = _polynomial([1 / math.factorial(n) for n in range(8, 0, -1)], v) * v
+    series = polynomial([1 / math.factorial(n) for n in range(8, 0, -1)], v) * v
     is_small = te.abs(v) < _like(0.4, v)
     return te.select(is_small, series, te.exp(v) - _like(1, v))
 
@@ -110,8 +110,16 @@ def _above_one(v: Expr) -> Expr:
     if v.dtype == "float64":
         return te.log1p(v)
     part = v / (v + _like(2, v))
-    series = _polynomial([2 / n for n in range(15, 0, -2)], part * part)
+    series = polynomial([2 / n for n in range(15, 0, -2)], part * part)
     return series * part
+
+
+def log_add_exp(v: Expr, w: Expr) -> Expr:
+    """log(exp(v) + exp(w)) of expressions, without overflow between."""
+    most, least = ops.maximum(v, w), ops.minimum(v, w)
+    grown = most + _above_one(te.exp(least - most))
+    total = te.select(te.abs(most).equal(_like(math.inf, v)), most, grown)
+    return te.select(te.any(te.isnan(v), te.isnan(w)), v + w, total)
 
 
 def hypot(builder: BlockBuilder, x: GraphExpr, y: GraphExpr) -> GraphVar:
@@ -190,24 +198,27 @@ def erfc(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
     def value(v: Expr) -> Expr:
         size = ops.maximum(te.abs(v), _like(1, v))
         decay = te.exp(_like(0, v) - size * size)
-        if v.dtype == "float64":
-            ratio = te.select(size < _like(8, v), _ratio(_MIDDLE, size), _ratio(_FAR, size))
-        else:
-            ratio = _ratio(_MIDDLE, size)
         # Where the polynomials are infinite, nothing is left; a NaN stays.
-        tail = te.select(decay.equal(_like(0, v)), decay, decay * ratio)
+        tail = te.select(decay.equal(_like(0, v)), decay, decay * scaled_tail(size))
         folded = te.select(v < _like(0, v), _like(2, v) - tail, tail)
         return te.select(te.abs(v) > _like(1, v), folded, _like(1, v) - te.erf(v))
 
     return emit_elementwise(builder, "erfc", value, x)
 
 
+def scaled_tail(size: Expr) -> Expr:
+    """exp(size * size) * (1 - erf(size)) of numbers from 1 on; of float32, up to 8."""
+    if size.dtype != "float64":
+        return _ratio(_MIDDLE, size)
+    return te.select(size < _like(8, size), _ratio(_MIDDLE, size), _ratio(_FAR, size))
+
+
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Expr) -> Expr:
-    above, below = [_polynomial(one, x) for one in coefficients]
+    above, below = [polynomial(one, x) for one in coefficients]
     return above / below
 
 
-def _polynomial(coefficients: Sequence[float], x: Expr) -> Expr:
+def polynomial(coefficients: Sequence[float], x: Expr) -> Expr:
     """The value of a polynomial, the coefficient of its highest power first."""
     first, *rest = coefficients
     return reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))

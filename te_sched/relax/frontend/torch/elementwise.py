@@ -1,49 +1,42 @@
-"""Rows of operators of torch: arithmetic, comparisons, activations, reductions, new tensors.
+"""Rows of operators of torch: arithmetic, comparisons, activations.
 
 Tensors of different dtypes, and numbers, are converted as torch does.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
+from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.tensors import Size, as_list, product_of, several, shape_expr
+from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import (
-    Dims,
     Operand,
     Scalar,
-    Sizes,
-    Tensors,
     TorchDtype,
     TorchLayer,
-    Value,
     dtype_of,
 )
 
 # Dtypes of tensors and numbers
 
 
-def _kind_of(dtype: str) -> int:
+def dtype_kind(dtype: str) -> int:
     if dtype == "bool":
         return 0
     return 1 if dtypes.is_integral(dtype) else 2
 
 
-def _number_dtype(value: object) -> str:
+def number_dtype(value: object) -> str:
     if isinstance(value, bool):
         return "bool"
     return "float32" if isinstance(value, float) else "int64"
@@ -53,14 +46,14 @@ def promoted(imp: Importer, *values: Operand) -> list[GraphExpr]:
     """Tensors and numbers with the dtype that torch gives to their sum, as expressions."""
     tensors = [one for one in values if imp.is_tensor(one)]
     if not tensors:
-        dtype = max(map(_number_dtype, values), key=_kind_of)
+        dtype = max(map(number_dtype, values), key=dtype_kind)
         return [scalar(imp, value, dtype) for value in values if not isinstance(value, GraphExpr)]
     wide = [one for one in tensors if imp.info(one).ndim > 0]
     dtype = _common([imp.dtype(one) for one in wide or tensors])
     others = [imp.dtype(one) for one in tensors if one not in wide] if wide else []
-    others += [_number_dtype(one) for one in values if not imp.is_tensor(one)]
+    others += [number_dtype(one) for one in values if not imp.is_tensor(one)]
     for other in others:
-        if _kind_of(other) > _kind_of(dtype):
+        if dtype_kind(other) > dtype_kind(dtype):
             dtype = other if wide or not others else _common([dtype, other])
     return [
         imp.cast(one, dtype) if imp.is_tensor(one) else scalar(imp, one, dtype) for one in values
@@ -73,8 +66,8 @@ def _common(names: list[str]) -> str:
     for one in names[1:]:
         if one == found:
             continue
-        if _kind_of(one) != _kind_of(found):
-            found = max(found, one, key=_kind_of)
+        if dtype_kind(one) != dtype_kind(found):
+            found = max(found, one, key=dtype_kind)
         elif {one, found} == {"float16", "bfloat16"}:
             found = "float32"
         elif {one, found} == {"uint8", "int8"}:
@@ -112,7 +105,7 @@ def _binary(make: str, of_sizes: OfSizes, is_ratio: bool = False) -> Callable[..
         if alpha != 1:
             b = imp.emit(R.multiply(*promoted(imp, b, alpha))) if imp.is_tensor(b) else b * alpha
         a, b = promoted(imp, a, b)
-        if is_ratio and _kind_of(imp.dtype(a)) < 2:
+        if is_ratio and dtype_kind(imp.dtype(a)) < 2:
             a, b = imp.cast(a, "float32"), imp.cast(b, "float32")
         return imp.emit(getattr(R, make)(a, b))
 
@@ -180,6 +173,40 @@ for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
     ROWS[_name] = TorchRow(_logical(_name))
 
 
+def _shift(make: str) -> Callable[..., Operand]:
+    """Bits moved by a number of places; those moved by too many are gone, as in torch."""
+
+    def rule(imp: Importer, a: Operand, b: Operand) -> Operand:
+        if not imp.is_tensor(a) and not imp.is_tensor(b):
+            value: Scalar = operator.lshift(a, b) if make == "left_shift" else operator.rshift(a, b)
+            return value
+        bits = dtypes.bits(imp.dtype(a)) if imp.is_tensor(a) else 0
+        is_inside = not isinstance(b, GraphExpr | Expr) and 0 <= b < bits
+        a, b = promoted(imp, a, b)
+        if is_inside:
+            return imp.emit(getattr(R, make)(a, b))
+        dtype = imp.dtype(a)
+        most = const(dtypes.bits(dtype) - 1, dtype)
+        is_far = imp.emit(
+            R.logical_or(
+                imp.emit(R.less(b, const(0, dtype))),
+                imp.emit(R.greater(b, most)),
+            )
+        )
+        moved = imp.emit(getattr(R, make)(a, imp.emit(R.where(is_far, most, b))))
+        is_filled = make == "right_shift" and not dtype.startswith("u")  # with the sign
+        return moved if is_filled else imp.emit(R.where(is_far, const(0, dtype), moved))
+
+    return rule
+
+
+for _names, _make in (
+    (("lshift", "bitwise_left_shift", "shift_left"), "left_shift"),
+    (("rshift", "bitwise_right_shift", "shift_right_arithmetic"), "right_shift"),
+):
+    row(*_names, f"__{_names[0]}__")(_shift(_make))
+
+
 @row("truediv", "true_divide", "div", "divide")
 def _divide(imp: Importer, a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Operand:
     if rounding_mode == "floor":
@@ -211,7 +238,21 @@ def _pow(imp: Importer, a: Operand, b: Operand, *, out: object = None) -> Operan
     """Powers; torch has roots in place of the powers 0.5 and -0.5, which differ for -inf."""
     if imp.is_tensor(a) and isinstance(b, float) and abs(b) == 0.5:
         return _float_unary("sqrt" if b > 0 else "rsqrt")(imp, a)
+    if imp.is_tensor(b) and dtype_kind(imp.dtype(b)) == 1:
+        base, exponent = promoted(imp, a, b)
+        if dtype_kind(imp.dtype(base)) == 1:
+            return _whole_power(imp, base, exponent)
     return _binary("power", operator.pow)(imp, a, b)
+
+
+def _whole_power(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
+    """Powers of integers: negative ones are 0, except of 1 and -1."""
+    zero, one = const(0, imp.dtype(a)), const(1, imp.dtype(a))
+    size = imp.emit(R.abs(b))
+    is_one = imp.emit(R.equal(imp.emit(R.abs(a)), one))
+    power = imp.emit(R.power(a, imp.emit(R.where(is_one, size, imp.emit(R.maximum(b, zero))))))
+    is_left = imp.emit(R.logical_or(is_one, imp.emit(R.greater_equal(b, zero))))
+    return imp.emit(R.where(is_left, power, zero))
 
 
 def _extreme_of_numbers(make: str) -> Callable[..., GraphExpr]:
@@ -269,7 +310,7 @@ def _float_unary(make: str) -> Callable[..., Operand]:
         if not imp.is_tensor(x):
             value: float = getattr(math, make)(x)
             return value
-        x = imp.cast(x, "float32") if _kind_of(imp.dtype(x)) < 2 else x
+        x = imp.cast(x, "float32") if dtype_kind(imp.dtype(x)) < 2 else x
         return imp.emit(getattr(R, make)(x))
 
     return rule
@@ -298,18 +339,26 @@ for _name in [
     ROWS[_name] = TorchRow(_float_unary(_name))
 for _name in [
     "abs",
-    "sign",
     "isnan",
     "isinf",
     "isfinite",
     "ceil",
     "floor",
-    "square",
     "bitwise_not",
 ]:
     ROWS[_name] = TorchRow(_unary(_name))
 ROWS["absolute"] = ROWS["abs"]
 ROWS["arccos"], ROWS["arcsin"], ROWS["arctan"] = ROWS["acos"], ROWS["asin"], ROWS["atan"]
+
+
+@row("sign", "sgn")
+def _sign(imp: Importer, x: GraphExpr) -> GraphExpr:
+    return x if imp.dtype(x) == "bool" else imp.emit(R.sign(x))
+
+
+@row("square")
+def _square(imp: Importer, x: GraphExpr) -> GraphExpr:
+    return imp.emit(R.square(imp.cast(x, "int64") if imp.dtype(x) == "bool" else x))
 
 
 @row("neg", "negative")
@@ -343,7 +392,7 @@ def _trunc(imp: Importer, x: GraphExpr) -> GraphExpr:
 def _signbit(imp: Importer, x: GraphExpr) -> GraphExpr:
     zero = const(0, imp.dtype(x))
     below = imp.emit(R.less(x, zero))
-    if _kind_of(imp.dtype(x)) < 2:
+    if dtype_kind(imp.dtype(x)) < 2:
         return below
     turned = imp.emit(R.less(imp.emit(R.divide(const(1, imp.dtype(x)), x)), zero))  # -0.0
     return imp.emit(
@@ -384,11 +433,13 @@ def _log1p(imp: Importer, x: GraphExpr) -> GraphExpr:
 
 @row("log2")
 def _log2(imp: Importer, x: GraphExpr) -> GraphExpr:
+    x = promoted(imp, x, 0.0)[0]
     return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(2), imp.dtype(x))))
 
 
 @row("log10")
 def _log10(imp: Importer, x: GraphExpr) -> GraphExpr:
+    x = promoted(imp, x, 0.0)[0]
     return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(10), imp.dtype(x))))
 
 
@@ -501,14 +552,27 @@ def _mish(imp: Importer, x: GraphExpr, inplace: bool = False) -> GraphExpr:
 
 @row("softmax", "_softmax", Softmax=lambda imp, m: {"dim": m.dim})
 def _softmax(imp: Importer, x: GraphExpr, dim: int = -1, dtype: TorchDtype = None) -> GraphExpr:
-    x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
-    return imp.emit(R.nn.softmax(x, -1 if dim is None else dim))
+    return _along_dim(imp, R.nn.softmax, x, dim, dtype)
 
 
 @row("log_softmax", "_log_softmax", LogSoftmax=lambda imp, m: {"dim": m.dim})
 def _log_softmax(imp: Importer, x: GraphExpr, dim: int = -1, dtype: TorchDtype = None) -> GraphExpr:
+    return _along_dim(imp, R.nn.log_softmax, x, dim, dtype)
+
+
+def _along_dim(
+    imp: Importer,
+    make: Callable[[GraphExpr, int], GraphExpr],
+    x: GraphExpr,
+    dim: int | None,
+    dtype: TorchDtype,
+) -> GraphExpr:
+    """A function of a dimension, of a tensor that may have none."""
     x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
-    return imp.emit(R.nn.log_softmax(x, -1 if dim is None else dim))
+    axis = -1 if dim is None else dim
+    if imp.info(x).ndim:
+        return imp.emit(make(x, axis))
+    return imp.reshape(imp.emit(make(imp.reshape(x, [1]), axis)), [])
 
 
 @row("logsigmoid", "log_sigmoid", LogSigmoid=_nothing)
@@ -567,419 +631,8 @@ def _dropout(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> Gr
     "cpu",
     "requires_grad",
     "_reshape_alias_copy",
+    "resolve_conj",
+    "resolve_neg",
 )
 def _same(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
     return x
-
-
-# Reductions
-
-
-def _axes(imp: Importer, x: GraphExpr, dim: Dims) -> list[int] | None:
-    """The dimensions that are reduced; None for all of them, as for the one of a number."""
-    if dim is None or (isinstance(dim, Sequence) and not dim) or imp.info(x).ndim == 0:
-        return None
-    return several(dim, 1)
-
-
-def _reduction(make: str, is_mean: bool = False) -> Callable[..., GraphExpr]:
-    def rule(
-        imp: Importer,
-        x: GraphExpr,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: TorchDtype = None,
-    ) -> GraphExpr:
-        if dtype is not None:
-            x = imp.cast(x, dtype_of(dtype))
-        elif _kind_of(imp.dtype(x)) < 2 and make in ("sum", "prod"):
-            x = imp.cast(x, "int64")
-        return imp.emit(getattr(R, make)(x, _axes(imp, x, dim), keepdim))
-
-    return rule
-
-
-for _name, _make in (
-    ("sum", "sum"),
-    ("mean", "mean"),
-    ("prod", "prod"),
-    ("amax", "max"),
-    ("amin", "min"),
-):
-    ROWS[_name] = TorchRow(_reduction(_make))
-
-
-_NARROW = ("float16", "bfloat16")
-
-
-def _in_float32(rule: Callable[..., GraphExpr]) -> Callable[..., GraphExpr]:
-    """A rule whose partial results are float32 where the numbers have 16 bits, as in torch."""
-
-    @functools.wraps(rule)
-    def wide(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
-        if (wanted := kwargs.pop("dtype", None)) is not None:
-            x = imp.cast(x, dtype_of(wanted))
-        dtype = imp.dtype(x)
-        if dtype not in _NARROW:
-            return rule(imp, x, *args, **kwargs)
-        return imp.cast(rule(imp, imp.cast(x, "float32"), *args, **kwargs), dtype)
-
-    return wide
-
-
-@row("var")
-@_in_float32
-def _var(
-    imp: Importer,
-    x: GraphExpr,
-    dim: Dims = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> GraphExpr:
-    if isinstance(dim, bool):
-        unbiased = dim
-        dim = None
-    found = imp.emit(R.variance(x, _axes(imp, x, dim), keepdim))
-    less = int(unbiased) if correction is None else correction
-    if not less:
-        return found
-    rank = imp.info(x).ndim
-    found_axes = _axes(imp, x, dim)
-    axes = range(rank) if found_axes is None else [one % rank for one in found_axes]
-    count = product_of([imp.shape(x)[one] for one in axes])
-    dtype = imp.dtype(x)
-    ratio: GraphExpr
-    if isinstance(count, int):
-        ratio = const(count / (count - less) if count > less else math.inf, dtype)
-    else:
-        counts = [scalar(imp, one, dtype) for one in (count, count - less)]
-        ratio = imp.emit(R.divide(*counts))
-    return imp.emit(R.multiply(found, ratio))
-
-
-@row("std")
-@_in_float32
-def _std(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
-    return imp.emit(R.sqrt(_var(imp, x, *args, **kwargs)))
-
-
-def _extreme(value: str, place: str, of_two: str) -> Callable[..., Value]:
-    def rule(
-        imp: Importer, x: GraphExpr, dim: Dims | GraphExpr = None, keepdim: bool = False
-    ) -> Value:
-        if dim is None:
-            return imp.emit(getattr(R, value)(x))
-        if imp.is_tensor(dim):
-            return _combined(imp, of_two, x, dim)
-        found = imp.emit(getattr(R, value)(x, _axes(imp, x, dim), keepdim))
-        return (found, _place_of(place)(imp, x, dim, keepdim))
-
-    return rule
-
-
-ROWS["max"] = TorchRow(_extreme("max", "argmax", "maximum"))
-ROWS["min"] = TorchRow(_extreme("min", "argmin", "minimum"))
-
-
-def _place_of(make: str) -> Callable[..., GraphVar]:
-    def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphVar:
-        axes = _axes(imp, x, dim)
-        return imp.emit(getattr(R, make)(x, axes[0] if axes else None, keepdim))
-
-    return rule
-
-
-ROWS["argmax"], ROWS["argmin"] = TorchRow(_place_of("argmax")), TorchRow(_place_of("argmin"))
-
-
-def _scan(make: str) -> Callable[..., GraphExpr]:
-    def rule(imp: Importer, x: GraphExpr, dim: int, *, dtype: TorchDtype = None) -> GraphExpr:
-        is_whole = dtype is None and _kind_of(imp.dtype(x)) < 2
-        x = imp.cast(x, "int64") if is_whole else x
-        wanted = imp.dtype(x) if dtype is None else dtype_of(dtype)
-        if wanted in _NARROW:  # partial results are wider, as in torch
-            return imp.cast(imp.emit(getattr(R, make)(imp.cast(x, "float32"), dim)), wanted)
-        return imp.emit(getattr(R, make)(x, dim, None if dtype is None else wanted))
-
-    return rule
-
-
-ROWS["cumsum"], ROWS["cumprod"] = TorchRow(_scan("cumsum")), TorchRow(_scan("cumprod"))
-
-
-@row("norm", "linalg_vector_norm")
-@_in_float32
-def _norm(
-    imp: Importer,
-    x: GraphExpr,
-    p: float | str | None = 2,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: TorchDtype = None,
-) -> GraphExpr:
-    size = imp.emit(R.abs(x))
-    power = 2 if p is None or p == "fro" else p
-    if isinstance(power, str):
-        raise GraphError(f"a norm of order {power!r} is not supported", "", "give a number")
-    if math.isinf(power):
-        return imp.emit((R.max if power > 0 else R.min)(size, _axes(imp, x, dim), keepdim))
-    if power == 0:
-        is_some = imp.emit(R.not_equal(x, const(0, imp.dtype(x))))
-        return imp.emit(R.sum(imp.cast(is_some, imp.dtype(x)), _axes(imp, x, dim), keepdim))
-    if power == 1:
-        return imp.emit(R.sum(size, _axes(imp, x, dim), keepdim))
-    total = imp.emit(R.power(size, const(power, imp.dtype(x))))
-    total = imp.emit(R.sum(total, _axes(imp, x, dim), keepdim))
-    return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
-
-
-def _of_conditions(make: str, of_none: bool) -> Callable[..., GraphExpr]:
-    """Whether all or any elements are not 0; `of_none` is the answer for no elements."""
-
-    def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphExpr:
-        numbers = imp.cast(imp.cast(x, "bool"), "int32")
-        found = imp.emit(getattr(R, make)(numbers, _axes(imp, x, dim), keepdim))
-        if 0 in [one for one in imp.shape(x) if isinstance(one, int)]:
-            return imp.emit(R.full(imp.shape(found), const(of_none, "bool"), "bool"))
-        return imp.cast(found, "bool")
-
-    return rule
-
-
-ROWS["all"] = TorchRow(_of_conditions("min", True))
-ROWS["any"] = TorchRow(_of_conditions("max", False))
-
-
-@row("topk")
-def _topk(
-    imp: Importer, x: GraphExpr, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> Tensors:
-    found = imp.emit(R.topk(x, k, dim, "both", largest, "int64"))
-    return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
-
-
-@row("sort")
-def _sort(
-    imp: Importer, x: GraphExpr, dim: int = -1, descending: bool = False, **_: object
-) -> Tensors:
-    places = imp.emit(R.argsort(x, dim, descending, "int64"))
-    return (imp.emit(R.sort(x, dim, descending)), places)
-
-
-@row("kthvalue")
-def _kthvalue(
-    imp: Importer, x: GraphExpr, k: Size, dim: int = -1, keepdim: bool = False
-) -> Tensors:
-    """The element that is in place k - 1 when a dimension is sorted, and its place."""
-    found = [
-        imp.emit(R.strided_slice(one, [dim], [k - 1], [k], [1], True)) for one in _sort(imp, x, dim)
-    ]
-    return tuple(found if keepdim else [imp.emit(R.squeeze(one, [dim])) for one in found])
-
-
-@row("median")
-def _median(imp: Importer, x: GraphExpr, dim: int | None = None, keepdim: bool = False) -> Value:
-    """The lower one of two elements in the middle, or the first NaN."""
-    if dim is None:
-        return _median_along(imp, imp.reshape(x, [-1]), 0, False)[0]
-    return _median_along(imp, x, dim, keepdim)
-
-
-def _median_along(imp: Importer, x: GraphExpr, dim: int, keepdim: bool) -> Tensors:
-    """The element in the middle of a dimension, and its place."""
-    middle = (imp.shape(x)[dim] + 1) // 2
-    value, place = _kthvalue(imp, x, middle, dim, keepdim)
-    if _kind_of(imp.dtype(x)) < 2:
-        return value, place
-    most = imp.emit(R.max(x, dim, keepdim))
-    is_nan, first = imp.emit(R.isnan(most)), imp.emit(R.argmax(x, dim, keepdim))
-    return (
-        imp.emit(R.where(is_nan, most, value)),
-        imp.emit(R.where(is_nan, imp.cast(first, imp.dtype(place)), place)),
-    )
-
-
-@row("argsort")
-def _argsort(
-    imp: Importer, x: GraphExpr, dim: int = -1, descending: bool = False, **_: object
-) -> GraphExpr:
-    return imp.emit(R.argsort(x, dim, descending, "int64"))
-
-
-# New tensors
-
-
-def _dtype_or(dtype: TorchDtype, default: str) -> str:
-    return default if dtype is None else dtype_of(dtype)
-
-
-@row("arange")
-def _arange(
-    imp: Importer, *args: Scalar, dtype: TorchDtype = None, step: Scalar = 1, **_: Scalar
-) -> GraphExpr:
-    names = ("end",) if len(args) == 1 else ("start", "end", "step")
-    given = {**dict(zip(names, args, strict=False)), **_}
-    start, end = given.get("start", 0), given["end"]
-    step = given.get("step", step)
-    is_float = any(isinstance(one, float) for one in (start, end, step))
-    return imp.emit(
-        R.arange(start, end, step, _dtype_or(dtype, "float32" if is_float else "int64"))
-    )
-
-
-@row("empty")
-def _empty(imp: Importer, *size: Sizes, dtype: TorchDtype = None, **_: object) -> GraphExpr:
-    return imp.emit(R.zeros(as_list(size), _dtype_or(dtype, "float32")))
-
-
-ROWS["zeros"] = ROWS["empty"]
-
-
-@row("ones")
-def _ones(imp: Importer, *size: Sizes, dtype: TorchDtype = None, **_: object) -> GraphExpr:
-    return imp.emit(R.ones(as_list(size), _dtype_or(dtype, "float32")))
-
-
-@row("full")
-def _full(
-    imp: Importer,
-    size: Sequence[Size],
-    fill_value: Operand,
-    *,
-    dtype: TorchDtype = None,
-    **_: object,
-) -> GraphExpr:
-    name = _dtype_or(dtype, _number_dtype(fill_value))
-    value = fill_value if imp.is_tensor(fill_value) else const(fill_value, name)
-    return imp.emit(R.full(list(size), value, name))
-
-
-@row("empty_like", "zeros_like")
-def _zeros_like(imp: Importer, x: GraphExpr, *, dtype: TorchDtype = None, **_: object) -> GraphExpr:
-    return imp.emit(R.zeros_like(x, None if dtype is None else dtype_of(dtype)))
-
-
-@row("ones_like")
-def _ones_like(imp: Importer, x: GraphExpr, *, dtype: TorchDtype = None, **_: object) -> GraphExpr:
-    return imp.emit(R.ones_like(x, None if dtype is None else dtype_of(dtype)))
-
-
-@row("full_like", "fill")
-def _full_like(
-    imp: Importer, x: GraphExpr, fill_value: Operand, *, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    name = _dtype_or(dtype, imp.dtype(x))
-    value = imp.cast(fill_value, name) if imp.is_tensor(fill_value) else const(fill_value, name)
-    return imp.emit(R.full(imp.shape(x), value, name))
-
-
-@row("new_ones")
-def _new_ones(
-    imp: Importer, x: GraphExpr, *size: Sizes, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    name = _dtype_or(dtype, imp.dtype(x))
-    return imp.emit(R.full(as_list(size), const(1, name), name))
-
-
-@row("new_zeros", "new_empty")
-def _new_zeros(
-    imp: Importer, x: GraphExpr, *size: Sizes, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    name = _dtype_or(dtype, imp.dtype(x))
-    return imp.emit(R.full(as_list(size), const(0, name), name))
-
-
-@row("new_full")
-def _new_full(
-    imp: Importer,
-    x: GraphExpr,
-    size: Sequence[Size],
-    fill_value: Operand,
-    *,
-    dtype: TorchDtype = None,
-    **_: object,
-) -> GraphExpr:
-    name = _dtype_or(dtype, imp.dtype(x))
-    return imp.emit(R.full(list(size), const(fill_value, name), name))
-
-
-@row("scalar_tensor", "tensor")
-def _scalar_tensor(
-    imp: Importer, value: object, *, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    array = np.asarray(value)
-    default = {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
-    return const(array, _dtype_or(dtype, default))
-
-
-@row("tril")
-def _tril(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
-    return imp.emit(R.tril(x, diagonal))
-
-
-@row("triu")
-def _triu(imp: Importer, x: GraphExpr, diagonal: int = 0) -> GraphExpr:
-    return imp.emit(R.triu(x, diagonal))
-
-
-@row("masked_fill")
-def _masked_fill(imp: Importer, x: GraphExpr, mask: GraphExpr, value: Operand) -> GraphExpr:
-    dtype = imp.dtype(x)
-    filled = imp.cast(value, dtype) if imp.is_tensor(value) else const(value, dtype)
-    return imp.emit(R.where(imp.cast(mask, "bool"), filled, x))
-
-
-# Dtypes
-
-
-@row("to", "_to_copy", "type", "type_as", "astype", "convert_element_type")
-def _to(
-    imp: Importer, x: GraphExpr, *args: object, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    for one in args:
-        if imp.is_tensor(one):
-            dtype = imp.dtype(one)
-        elif str(one).startswith("torch.") and hasattr(one, "is_floating_point"):
-            dtype = one
-    return x if dtype is None else imp.emit(R.astype(x, dtype_of(dtype)))
-
-
-def _cast_to(dtype: str) -> Callable[..., GraphExpr]:
-    return lambda imp, x, **_: imp.emit(R.astype(x, dtype))
-
-
-for _name, _dtype in (
-    ("float", "float32"),
-    ("half", "float16"),
-    ("double", "float64"),
-    ("bfloat16", "bfloat16"),
-    ("int", "int32"),
-    ("long", "int64"),
-    ("bool", "bool"),
-    ("byte", "uint8"),
-    ("char", "int8"),
-    ("short", "int16"),
-):
-    ROWS[_name] = TorchRow(_cast_to(_dtype))
-
-
-# Checks of torch.export, which give no value
-
-
-@row(
-    "_assert_scalar",
-    "_assert_tensor_metadata",
-    "_assert_async",
-    "sym_constrain_range",
-    "sym_constrain_range_for_size",
-    "_check",
-    "_assert",
-    "_set_grad_enabled",
-    "_check_is_size",
-)
-def _nothing_to_do(imp: Importer, *args: object, **kwargs: object) -> None:
-    return None

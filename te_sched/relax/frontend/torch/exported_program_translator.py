@@ -18,6 +18,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.tensors import Size, shape_expr
+from te_sched.relax.frontend.torch.constants import constant_call, is_constant_call
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,
@@ -85,6 +86,11 @@ class ProgramImporter(Importer):
         """The sizes of a dimension in the parts that the current node gives, as torch knows it."""
         known = self.node.meta.get("val")
         return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
+
+    def translated(self, node: FxNode) -> Value:
+        """The value of a call: by the row of its operator, or by torch if it takes no tensors."""
+        row = ROWS.get(base_name(node))
+        return constant_call(node) if row is None else self.call(node, row.rule)
 
     def refined(self, value: Value) -> Value:
         """A value with the dynamic shapes that torch knows, where inference knows less."""
@@ -168,9 +174,7 @@ def from_exported_program(
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
-            result = importer.run(
-                nodes, lambda node: importer.call(node, ROWS[base_name(node)].rule)
-            )
+            result = importer.run(nodes, importer.translated)
             own, new = _results(program, result)
             output = importer.output(
                 (*own, *(() if is_held else new)),
@@ -195,7 +199,8 @@ def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: St
 
 def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
     """The calls of operators that have no row."""
-    return [one for one in nodes if one.op == "call_function" and base_name(one) not in ROWS]
+    calls = [node for node in nodes if node.op == "call_function" and base_name(node) not in ROWS]
+    return [node for node in calls if not is_constant_call(node)]
 
 
 def _decomposed(program: ExportedProgram) -> ExportedProgram:

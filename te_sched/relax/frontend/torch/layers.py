@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from te_sched.errors import GraphError, repr_of
+from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.tensors import Size, filled, fixed_size, several
+from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of, several
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
+from te_sched.relax.frontend.torch.indexing import common_shape
 from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.torch.values import (
     Factors,
@@ -386,6 +388,13 @@ def _avg_pool(
     steps = _several(stride, rank) if stride else kernel
     area = int(np.prod(kernel))
     is_sum = divisor_override is not None and divisor_override != area
+    if is_sum and dtypes.is_integral(imp.dtype(x)):  # whole quotients of sums
+        dtype, flags = imp.dtype(x), (ceil_mode, count_include_pad)
+        x = imp.cast(x, "float64")
+        sums = _avg_pool(imp, rank, x, kernel, steps, pads, *flags, 1)
+        sums = imp.cast(imp.emit(R.round(sums)), dtype)
+        y = imp.emit(R.divide(sums, const(divisor_override, dtype)))
+        return imp.emit(R.squeeze(y, [0])) if is_single else y
     extents, borders = imp.shape(x)[2:], pads
     if is_sum and (ceil_mode or any(pads)):  # so that all windows have the same number of elements
         ends = [pad + (step - 1) * ceil_mode for pad, step in zip(pads, steps, strict=True)]
@@ -769,29 +778,7 @@ def _normalize(
     return imp.emit(R.divide(x, imp.emit(R.maximum(size, const(eps, imp.dtype(x))))))
 
 
-# Embedding, attention, images, losses
-
-
-@row("embedding")
-def _embedding_aten(
-    imp: Importer, weight: GraphExpr, indices: GraphExpr, *args: object, **kwargs: object
-) -> GraphExpr:
-    if not imp.info(weight).dtype.startswith(("float", "bfloat")):  # F.embedding(input, weight)
-        weight, indices = indices, weight
-    places = imp.cast(indices, "int32")
-    if imp.info(places).ndim == 1:
-        return imp.emit(R.take(weight, places, 0))
-    shape = imp.shape(places)
-    flat = imp.reshape(places, [-1])
-    rows = imp.emit(R.take(weight, flat, 0))
-    return imp.reshape(rows, [*shape, imp.shape(weight)[1]])
-
-
-def _embedding_module(imp: Importer, m: TorchLayer) -> dict[str, object]:
-    return {"indices": imp.param(m.weight)}
-
-
-row(Embedding=_embedding_module)(_embedding_aten)
+# Attention, images, losses
 
 
 @row("scaled_dot_product_attention")
@@ -807,16 +794,17 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> GraphExpr:
-    rank = imp.info(q).ndim
-    if not 2 <= rank <= 4:
-        raise GraphError(
-            f"attention of tensors of {rank} dimensions is not supported",
-            "",
-            "use 2, 3 or 4 dimensions",
-        )
     if enable_gqa:  # several queries for each key
         times = fixed_size(imp.shape(q)[-3] // imp.shape(k)[-3], "repeat")
-        k, v = [imp.emit(R.repeat(one, times, rank - 3)) for one in (k, v)]
+        k, v = [imp.emit(R.repeat(x, times, imp.info(x).ndim - 3)) for x in (k, v)]
+    shapes = [imp.shape(x) for x in (q, k, v)]
+    batch = common_shape([shape[:-2] for shape in shapes])
+    q, k, v = [
+        imp.broadcast(x, [*batch, *shape[-2:]]) for x, shape in zip((q, k, v), shapes, strict=True)
+    ]
+    rank = len(batch) + 2
+    if rank > 4:
+        return _attention_of_batches(imp, (q, k, v), attn_mask, is_causal, scale)
     added = {2: [0, 1], 3: [1], 4: []}[rank]
     if added:
         q, k, v = [imp.emit(R.expand_dims(one, added)) for one in (q, k, v)]
@@ -833,6 +821,25 @@ def _attention(
     if attn_mask is not None and imp.dtype(attn_mask) == "bool":
         found = _where_some(imp, attn_mask, found)
     return imp.emit(R.squeeze(found, added)) if added else found
+
+
+def _attention_of_batches(
+    imp: Importer,
+    operands: Sequence[GraphExpr],
+    mask: GraphExpr | None,
+    is_causal: bool,
+    scale: float | None,
+) -> GraphExpr:
+    """Attention of tensors of more than four dimensions, of which the first ones become one."""
+    batch = imp.shape(operands[0])[:-3]
+    count = product_of(batch)
+    q, k, v = [imp.reshape(x, [count, *imp.shape(x)[-3:]]) for x in operands]
+    if mask is not None:
+        sizes = [imp.shape(operands[0])[-2], imp.shape(operands[1])[-2]]
+        heads = imp.shape(operands[0])[-3]
+        mask = imp.reshape(imp.broadcast(mask, [*batch, heads, *sizes]), [count, heads, *sizes])
+    result = _attention(imp, q, k, v, mask, 0.0, is_causal, scale=scale)
+    return imp.reshape(result, [*batch, *imp.shape(result)[1:]])
 
 
 def _where_some(imp: Importer, mask: GraphExpr, found: GraphExpr) -> GraphExpr:
@@ -1020,15 +1027,25 @@ def _pad(
     pairs = [tuple(pad[n : n + 2]) for n in range(0, len(pad), 2)]
     rank = imp.info(x).ndim
     widths = [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
-    for axis, (before, after) in enumerate(widths):  # a negative padding takes elements away
+    shape = imp.shape(x)
+    if 0 in shape[: rank - len(pairs)]:  # padded dimensions have elements, others have none
+        sizes = [size + sum(pair) for size, pair in zip(shape, widths, strict=True)]
+        return imp.emit(R.zeros(sizes, imp.dtype(x)))
+    if mode == "circular":
+        x = _cropped(imp, x, widths)
+    flat = [max(width, 0) for pair in widths for width in pair]
+    if any(flat):
+        fill = 0.0 if value is None else float(value)
+        x = imp.emit(R.nn.pad(x, flat, pad_mode=mode, pad_value=fill))
+    return x if mode == "circular" else _cropped(imp, x, widths)
+
+
+def _cropped(imp: Importer, x: GraphExpr, widths: Sequence[tuple[int, ...]]) -> GraphExpr:
+    """A tensor without the elements that negative widths of a padding take away."""
+    for axis, (before, after) in enumerate(widths):
         if before < 0 or after < 0:
             x = imp.emit(R.strided_slice(x, [axis], [max(-before, 0)], [min(after, 0) or END]))
-    flat = [max(one, 0) for pair in widths for one in pair]
-    if not any(flat):
-        return x
-    return imp.emit(
-        R.nn.pad(x, flat, pad_mode=mode, pad_value=0.0 if value is None else float(value))
-    )
+    return x
 
 
 @row("pixel_shuffle", PixelShuffle=lambda imp, m: {"upscale_factor": m.upscale_factor})

@@ -102,6 +102,8 @@ def _permute(imp: Importer, x: GraphExpr, *dims: Ints) -> GraphExpr:
 @row("transpose", "swapaxes")
 def _transpose(imp: Importer, x: GraphExpr, dim0: int, dim1: int) -> GraphExpr:
     axes = list(range(imp.info(x).ndim))
+    if not axes:
+        return x
     axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
     return imp.emit(R.permute_dims(x, axes))
 
@@ -164,13 +166,6 @@ def _repeat(imp: Importer, x: GraphExpr, *repeats: Sizes) -> GraphExpr:
     return imp.emit(R.tile(x, as_list(repeats)))
 
 
-@row("repeat_interleave")
-def _repeat_interleave(
-    imp: Importer, x: GraphExpr, repeats: int, dim: int | None = None, **_: object
-) -> GraphExpr:
-    return imp.emit(R.repeat(x, repeats, dim))
-
-
 @row("cat", "concat", "concatenate")
 def _cat(
     imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0, axis: int | None = None
@@ -191,7 +186,7 @@ def _stack(imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0) -> GraphEx
     return imp.emit(R.concat(parts, dim))
 
 
-@row("split", "split_with_sizes", "tensor_split_sizes")
+@row("split", "split_with_sizes", "tensor_split_sizes", "unsafe_split", "unsafe_split_with_sizes")
 def _split(
     imp: Importer, x: GraphExpr, split_size: Sizes | None = None, dim: int = 0, **kwargs: Sizes
 ) -> Value:
@@ -228,7 +223,7 @@ def _sliced(imp: Importer, x: GraphExpr, dim: int) -> Tensors:
     return tuple(parts)
 
 
-@row("chunk")
+@row("chunk", "unsafe_chunk")
 def _chunk(imp: Importer, x: GraphExpr, chunks: int, dim: int = 0) -> Value:
     extent = imp.shape(x)[dim]
     if not isinstance(extent, int) and imp.known_parts(dim) is not None:
@@ -317,6 +312,8 @@ def _as_strided(
 @row("unfold")
 def _unfold(imp: Importer, x: GraphExpr, dimension: int, size: int, step: int) -> GraphExpr:
     """Windows of a dimension, with their elements in a new last dimension."""
+    if not imp.info(x).ndim:
+        return imp.reshape(x, [size])
     rank = imp.info(x).ndim
     extent = fixed_size(imp.shape(x)[dimension], "unfold")
     axis = dimension % rank

@@ -445,11 +445,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
             "cannot interpolate a tensor of",
         ),
         (
-            lambda x: F.scaled_dot_product_attention(x, x, x),
-            (1, 1, 1, 2, 2),
-            "attention of tensors of 5",
-        ),
-        (
             lambda x: F.interpolate(x, (3,), antialias=True),
             (1, 1, 2),
             "interpolation with antialias",
@@ -538,3 +533,37 @@ def test_trunc_keeps_the_sign_of_zero() -> None:
     for function in (torch.trunc, lambda a: torch.div(a, 2.0, rounding_mode="trunc")):
         check(lambda a, function=function: 1.0 / function(a), x)
         check(function, x)
+
+
+@pytest.mark.parametrize("heads", [(1,), (), (4,)])
+def test_attention_with_broadcast_heads(heads) -> None:
+    q, k, mask = torch.rand(2, 4, 5, 8), torch.rand(*heads, 6, 8), torch.rand(5, 6) > 0.2
+    attend = F.scaled_dot_product_attention
+    check(lambda q, k, mask: attend(q, k, k, mask), q, k, mask, importers=["exported"])
+
+
+def test_attention_of_five_dimensions() -> None:
+    q, mask = torch.rand(2, 3, 4, 5, 8), torch.rand(3, 1, 5, 5) > 0.2
+    attend = F.scaled_dot_product_attention
+    check(lambda q, mask: (attend(q, q, q, mask), attend(q, q, q, is_causal=True)), q, mask)
+
+
+def test_shifts_and_powers_of_integers() -> None:
+    numbers, counts = torch.tensor([1, -7, 5, -1]), torch.tensor([1, 70, -1, 3])
+    check(lambda a, b: (a << b, a >> b, a << 2, a >> 1, a.pow(b % 9 - 4), a**2), numbers, counts)
+    small = torch.tensor([1, 7, 255], dtype=torch.uint8)
+    check(lambda a, b: (a << b, a >> b), small, torch.tensor([8, 1, 9], dtype=torch.uint8))
+
+
+def test_paddings_that_take_elements_away() -> None:
+    modes = ("constant", "reflect", "replicate", "circular")
+    check(lambda x: [F.pad(x, (-1, 1, -2, 1), mode) for mode in modes], IMAGE)
+    check(lambda x: [F.pad(x[:0, 0], (1, 2), mode) for mode in modes], IMAGE)
+
+
+def test_numbers_as_tensors() -> None:
+    check(lambda x: (x.softmax(0), x.log_softmax(0), x.transpose(0, -1)), torch.tensor(1.5))
+    check(lambda i: (i.log2(), i.log10(), (i > 1).sign(), (i > 1).square()), INTS)
+    check(lambda i: torch.where(i > 1, 1, 0), INTS)
+    pool = {"divisor_override": 2, "ceil_mode": True}
+    check(lambda i: F.avg_pool2d(i[None].abs(), 2, 1, 1, **pool), INTS, importers=["exported"])

@@ -1,0 +1,39 @@
+"""Rows of operators of torch for special functions, which torch.special lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from te_sched.ir.graph import GraphExpr
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.frontend import special_functions
+from te_sched.relax.frontend.torch.elementwise import dtype_kind
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow
+
+
+def _of_floats(function: Callable[..., GraphExpr], *options: object) -> TorchRow:
+    """The row of a function of floats, which integers become."""
+
+    def rule(imp: Importer, x: GraphExpr, **_: object) -> GraphExpr:
+        x = imp.cast(x, "float32") if dtype_kind(imp.dtype(x)) < 2 else x
+        return function(imp.builder, x, *options)
+
+    return TorchRow(rule)
+
+
+_FUNCTIONS: dict[str, Callable[[BlockBuilder, GraphExpr], GraphExpr]] = {
+    "erfinv": special_functions.erfinv,
+    "erf_inv": special_functions.erfinv,
+    "special_erfcx": special_functions.erfcx,
+    "erfcx": special_functions.erfcx,
+    "lgamma": special_functions.lgamma,
+    "gammaln": special_functions.lgamma,
+    "digamma": special_functions.digamma,
+}
+ROWS.update({name: _of_floats(function) for name, function in _FUNCTIONS.items()})
+for _order in (0, 1):
+    for _suffix in ("", "e"):
+        _row = _of_floats(special_functions.bessel_i, _order, bool(_suffix))
+        for _name in ("i", "special_i", "bessel_i"):
+            ROWS[f"{_name}{_order}{_suffix}"] = _row
+    ROWS[f"special_modified_bessel_i{_order}"] = ROWS[f"i{_order}"]
