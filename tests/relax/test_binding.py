@@ -5,29 +5,7 @@ import pytest
 
 from te_sched import relax, tir
 from te_sched.errors import GraphError
-from te_sched.script import ir as I
-from te_sched.script import relax as R
-
-
-@I.ir_module
-class Linear:
-    @R.function
-    def main(x: R.Tensor(("b", "m"), "float32"), w: R.Tensor(("m", "n"), "float32")):
-        with R.dataflow():
-            gv = R.matmul(x, w)
-            R.output(gv)
-        return gv
-
-
-def test_sizes_of_weights_are_known_everywhere():
-    weights = np.random.rand(3, 2).astype("float32")
-    module = relax.transform.BindParams("main", {"w": weights})(Linear)
-    main = module["main"]
-    assert str(main.params[0].struct_info) == 'R.Tensor((b, 3), dtype="float32")'
-    assert str(main.ret_struct_info) == 'R.Tensor((b, 2), dtype="float32")'
-    given = np.random.rand(5, 3).astype("float32")
-    machine = relax.VirtualMachine(relax.build(module, "llvm"))
-    np.testing.assert_allclose(machine["main"](given).numpy(), given @ weights, rtol=1e-5)
+from tests.relax.transform.linear import Linear
 
 
 def test_parameters_are_given_by_variable_and_as_numbers():
@@ -62,16 +40,6 @@ def test_bind_params_rejects_ambiguous_names():
         GraphError, match=r"the function has no parameter .*(\n.*)*it has no parameters"
     ):
         relax.Function([], relax.const(1)).bind_params({"x": 1})
-
-
-def test_bind_params_needs_a_function_of_graphs():
-    with pytest.raises(GraphError, match="the module has no function 'mian' of graphs"):
-        relax.transform.BindParams("mian", {})(Linear)
-
-
-def test_sizes_are_bound_and_simplified():
-    module = relax.transform.BindSymbolicVars({"m": 3, "b": 2}, "main")(Linear)
-    assert str(module["main"].ret_struct_info) == 'R.Tensor((2, n), dtype="float32")'
 
 
 def test_bind_symbolic_vars_rejects_what_does_not_fit():

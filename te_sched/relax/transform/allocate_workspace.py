@@ -57,12 +57,13 @@ def _allocate(mod: IRModule) -> Mapping[str, BaseFunc]:
     renamed = {name: taken.take(name) for name in wanted}
     functions: dict[str, BaseFunc] = {}
     names: dict[str, GlobalVar] = {}
+    largest = max(wanted.values())  # a caller has one workspace for all functions that it calls
+    info = TensorStructInfo([largest], "uint8")
     for old, new in renamed.items():
-        info = TensorStructInfo([wanted[old]], "uint8")
         inside = _Inside(info).visit_expr(mod[old]).with_attr("global_symbol", new)
         functions[new] = inside
         names[old] = named_function(new, inside)
-    callers = _Callers(names, max(wanted.values()))
+    callers = _Callers(names, largest)
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in wanted:
             functions[str(name)] = callers.of(func)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from te_sched.errors import GraphError
 from te_sched.ir.calls import callee_of
 from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.graph import GraphCall, GraphFunction
@@ -21,6 +22,10 @@ def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRMod
     ----------
     replacements : the new names, by the names that they replace.
 
+    Raises
+    ------
+    GraphError if two functions would have one name.
+
     >>> from te_sched import IRModule, tir
     >>> func = tir.PrimFunc([], tir.Evaluate(tir.call_tir("f")), {})
     >>> module = replace_global_vars(IRModule({"f": func}), {"f": "g"})
@@ -36,7 +41,14 @@ def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRMod
             func = func.with_body(_OfPrograms(names).visit(func.body))
         if str(func.attrs.get("global_symbol", "")) in names and str(name) in names:
             func = func.with_attr("global_symbol", names[str(name)])
-        functions[names.get(str(name), str(name))] = func
+        new = names.get(str(name), str(name))
+        if new in functions:
+            raise GraphError(
+                f"two functions would have the name {new}",
+                "one of them would be lost",
+                "give each function a name of its own",
+            )
+        functions[new] = func
     return replace(mod, functions=functions)
 
 

@@ -42,3 +42,21 @@ def test_operators_of_several_functions_are_rejected():
     call = relax.BlockBuilder().normalize(relax.op.shape_of(x))
     with pytest.raises(GraphError, match=r"relax\.shape_of has no legalization to one function"):
         dataflow_single_inplace_call(IRModule(), call, [0])
+
+
+def test_arguments_that_are_used_later_are_not_overwritten():
+    @I.ir_module
+    class Used:
+        @R.function
+        def main(x: R.Tensor((2, 3), "float32")):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.negative(a)
+                c = R.add(a, b)
+                R.output(c)
+            return c
+
+    module = relax.transform.DataflowUseInplaceCalls()(Used)
+    names = [str(name) for name in module.functions]
+    assert "negative_inplace" not in names
+    assert "add_inplace" in names

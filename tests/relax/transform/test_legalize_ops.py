@@ -7,6 +7,8 @@ import pytest
 from te_sched import IRModule, relax, topi
 from te_sched.errors import GraphError
 from te_sched.ir.op import Op
+from te_sched.relax.transform import LegalizeOps
+from tests.relax.transform.compared import IMAGE, VECTOR, graph_of, normalized
 
 
 def _module(info: relax.TensorStructInfo) -> IRModule:
@@ -79,3 +81,9 @@ def test_legalize_ops_makes_the_second_of_two_constants_a_number() -> None:
 def test_rules_that_are_not_a_dictionary_are_refused():
     with pytest.raises(GraphError, match="the rules of LegalizeOps are a list, expected a dict"):
         relax.transform.LegalizeOps([("relax.add", None)])
+
+
+def test_legalize_ops_warns_that_batch_norm_is_that_of_training() -> None:
+    graph = graph_of([IMAGE, VECTOR, VECTOR], normalized)
+    with pytest.warns(UserWarning, match="apply relax.transform.DecomposeOpsForInference"):
+        LegalizeOps()(graph)

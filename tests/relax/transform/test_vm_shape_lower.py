@@ -30,3 +30,20 @@ def test_sizes_without_values_are_refused():
     function = relax.Function([], relax.ShapeExpr([m]), relax.ShapeStructInfo(ndim=1))
     with pytest.raises(GraphError, match="size m is used before its variables have values"):
         transform.VMShapeLower()(te_sched.IRModule({"main": function}))
+
+
+def test_a_size_that_is_given_twice_is_compared():
+    n = tir.Var("n", "int64")
+    x, y = (relax.Var(name, relax.TensorStructInfo([n], "float32")) for name in "xy")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, y)))
+    func = after(builder.get(), "AttachGlobalSymbol")["main"]
+    calls = [one.value for block in func.body.blocks for one in block.bindings]
+    matches = [
+        one.args
+        for one in calls
+        if getattr(one.op, "global_symbol", "") == "vm.builtin.match_shape"
+    ]
+    codes = [args[3].value.value for args in matches]
+    assert codes[0] not in codes[1:]  # the first stores the size, the others compare it

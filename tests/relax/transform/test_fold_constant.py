@@ -1,0 +1,96 @@
+"""FoldConstant: values of constants are computed by running their functions."""
+
+import numpy as np
+
+from te_sched import relax
+from te_sched.relax.transform import fold_constant
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+from tests.relax.transform.cleaned import bindings_of, check_kept, check_overwritten, run
+
+
+def test_constants_are_computed_by_running_the_functions():
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+
+    @I.ir_module
+    class Constants:
+        @R.function
+        def main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((2, 3), "float32")):
+            with R.dataflow():
+                a = R.exp(w)
+                b = R.multiply(a, w)
+                c = R.add(x, b)
+                R.output(c)
+            return c
+
+    module = relax.transform.BindParams("main", {"w": array})(Constants)
+    folded = relax.transform.FoldConstant()(module)
+    (binding,) = bindings_of(folded)
+    np.testing.assert_allclose(binding.value.args[1].data.numpy(), np.exp(array) * array, rtol=1e-5)
+    np.testing.assert_allclose(run(folded, array), array + np.exp(array) * array, rtol=1e-5)
+
+
+def _of_constants(*functions):
+    """main() = the functions called with [1, 2], in turn and then added."""
+    builder = relax.BlockBuilder()
+    info = relax.TensorStructInfo([2], "float32")
+    with builder.function("main", []):
+        last = relax.const(np.array([1, 2], "float32"))
+        for number, func in enumerate(functions):
+            name = builder.add_func(func, f"f{number}")
+            last = builder.emit(relax.call_tir(name, relax.Tuple([last]), info))
+        builder.emit_func_output(last)
+    return builder.get()
+
+
+@T.prim_func(private=True)
+def double(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = a[vi] * T.float32(2)
+
+
+@T.prim_func(private=True)
+def successor(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = a[vi] + T.float32(1)
+
+
+@T.prim_func(private=True)
+def foreign(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = T.call_extern("float32", "cleaning_is_not_there", a[vi])
+
+
+def test_functions_of_constants_are_compiled_together(monkeypatch):
+    built = []
+    original = fold_constant.build
+    monkeypatch.setattr(
+        fold_constant,
+        "build",
+        lambda funcs, **o: (built.append(len(funcs)), original(funcs, **o))[1],
+    )
+    folded = relax.transform.FoldConstant()(_of_constants(double, successor, double))
+    assert folded["main"].body.body.data.numpy().tolist() == [6, 10]
+    assert built == [2]
+
+
+def test_a_function_that_cannot_run_here_stays_and_others_are_folded():
+    folded = relax.transform.FoldConstant()(_of_constants(double, foreign, successor))
+    first, second = (one.value for one in bindings_of(folded))
+    assert (str(first.args[0]), str(second.args[0])) == ("f1", "f2")
+    assert first.args[1].fields[0].data.numpy().tolist() == [2, 4]
+
+
+def test_the_graph_computes_the_same():
+    check_kept(relax.transform.FoldConstant(), 7)
+
+
+def test_values_that_are_overwritten_are_not_shared():
+    check_overwritten(relax.transform.FoldConstant())
