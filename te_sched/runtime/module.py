@@ -140,13 +140,13 @@ class Function(Unpicklable, PublicMembers):
     def bound(self, *args: Any) -> Callable[..., None]:
         """What runs the function on compact arrays like these, of which it is given the addresses.
 
-        The arguments, NDArrays, are checked here once; the addresses of others may have no bit of
-        `misaligned`.
+        The arguments, NDArrays and numbers, are checked here once; the addresses of others may have
+        no bit of `misaligned`.
         """
-        extra = self._check(args, tuple([argument.key for argument in args]))
+        extra = self._check(args, tuple([_key_of(argument) for argument in args]))
         native, parallel = self._native, self.signature.parallel
 
-        def run(*addresses: int) -> None:
+        def run(*addresses: float) -> None:
             if parallel and not threads.is_ready:
                 threads.prepare()
             code = native(*addresses, *extra)
@@ -280,6 +280,12 @@ class Function(Unpicklable, PublicMembers):
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.signature.parameters)
         return f"<te_sched function {self.name}({names})>"
+
+
+def _key_of(argument: Any) -> tuple[Any, ...]:
+    """All that a call must check of an NDArray or a number."""
+    is_array = isinstance(argument, NDArray)
+    return argument.key if is_array else (type(argument), argument)
 
 
 def _nothing(*kept: Any) -> None:

@@ -66,7 +66,13 @@ class VirtualMachine(PublicClass, PublicObject):
     array([2., 4., 6.], dtype=float32)
     """
 
-    _internal_members = ("arguments_of", "in_order", "params_of", "refuse_set_inputs")
+    _internal_members = (
+        "arguments_of",
+        "interpreted",
+        "in_order",
+        "params_of",
+        "refuse_set_inputs",
+    )
 
     NAIVE_ALLOCATOR = 1
     POOLED_ALLOCATOR = 2
@@ -225,6 +231,11 @@ class VirtualMachine(PublicClass, PublicObject):
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return found
+
+    def interpreted(self, name: str) -> InterpretedFunction:
+        """A function, as the interpreter runs it."""
+        self._function(name)
+        return self._interpreted[name]
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The names of the parameters of a function, without the states of the machine."""

@@ -172,7 +172,12 @@ def _cat(
 ) -> GraphExpr:
     """Tensors joined, without those of shape (0,): torch ignores them, whatever others have."""
     tensors = promoted(imp, *tensors)
-    some = [tensor for tensor in tensors if imp.shape(tensor) != [0]]
+    shapes = [(tensor, imp.shape(tensor)) for tensor in tensors]
+    some = [
+        tensor
+        for tensor, sizes in shapes
+        if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0]
+    ]
     return imp.emit(R.concat(some or tensors, axis if axis is not None else dim))
 
 

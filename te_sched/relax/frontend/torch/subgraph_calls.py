@@ -19,16 +19,18 @@ from te_sched.relax.frontend.torch.values import (
     TorchTensor,
     dtype_of,
 )
-from te_sched.relax.vm.bytecode import VmFunction
 from te_sched.relax.vm.executable import Executable
+from te_sched.relax.vm.interpreter import InterpretedFunction
 from te_sched.relax.vm.machine import VirtualMachine
 from te_sched.relax.vm.native import NativePlan
 from te_sched.relax.vm.native_function import NativeFunction
+from te_sched.relax.vm.recorded_calls import RecordedCall, RecordedResult, record
 from te_sched.runtime.ndarray import NDArray
 
 # Of all tensors of a call its results, as a tuple or list.
 TensorFunction = Callable[..., Sequence[TorchTensor]]
 _ALIGNMENT = 64  # of torch's memory, and of arrays
+_MOST_RECORDS = 64  # of combinations of sizes
 _CPU = nd.cpu()
 
 
@@ -40,13 +42,14 @@ def subgraph_call(
 
     Constant inputs are not arguments of the function.
     """
-    function = VirtualMachine(executable, _CPU)["main"]
+    machine = VirtualMachine(executable, _CPU)
+    function = machine["main"]
     constants = executable.bytecode.constants
     kinds = [_kind(node.meta.get("val")) for node in inputs]
     call: TensorFunction | None = None
     if isinstance(function, NativeFunction) and all(kind is FakeTensor for kind in kinds):
         call = _native_call(function, constants)
-    compute = call or _machine_call(function, kinds, constants)
+    compute = call or _MachineCall(machine.interpreted("main"), kinds, constants)
     orders = [_order(result) for result in results]
     if not any(orders):
         return compute
@@ -158,30 +161,97 @@ def _wrong_tensor(tensor: TorchTensor, shape: Sequence[int], dtype: object) -> C
     )
 
 
-def _machine_call(
-    function: VmFunction, inputs: Sequence[type | None], constants: Sequence[object]
-) -> TensorFunction:
-    """Calls of a function of a virtual machine; inputs are tensors, numbers, or None if the
-    function does not take them.
-    """
-    kept = {array.address for array in constants if isinstance(array, NDArray)}
+class _MachineCall:
+    """Calls of a function of a virtual machine, recorded for each combination of sizes.
 
-    def run(*args: TorchTensor) -> Sequence[TorchTensor]:
-        values = [
-            _array(value) if kind is FakeTensor else value
-            for value, kind in zip(args, inputs, strict=True)
-            if kind is not None
-        ]
-        taken = [_memory(value) for value in values if isinstance(value, NDArray)]
-        results = []
-        for array in function(*values):
-            is_taken = array.address in kept or any(array.address in memory for memory in taken)
-            tensor = _tensor(array)
-            results.append(tensor.clone() if is_taken else tensor)
+    `inputs` are tensors, numbers, or None if the function does not take them.
+    """
+
+    def __init__(
+        self,
+        function: InterpretedFunction,
+        inputs: Sequence[type | None],
+        constants: Sequence[object],
+    ) -> None:
+        self.function, self.constants = function, constants
+        self.used = [number for number, kind in enumerate(inputs) if kind is not None]
+        self.kept = [_memory(array) for array in constants if isinstance(array, NDArray)]
+        self.repeated: dict[tuple[object, ...], Callable[..., list[TorchTensor]] | None] = {}
+
+    def __call__(self, *args: TorchTensor) -> Sequence[TorchTensor]:
+        """The results, as new tensors."""
+        values: list[TorchTensor] = []
+        key: list[object] = []
+        for number in self.used:
+            value = args[number]
+            if isinstance(value, int):
+                key.append(value)
+            else:
+                if value.data_ptr() % _ALIGNMENT or not value.is_contiguous():
+                    value = _compact(value)
+                key += (value.shape, value.dtype)
+            values.append(value)
+        sizes = tuple(key)
+        repeated = self.repeated.get(sizes)
+        return self._first(sizes, values) if repeated is None else repeated(values)
+
+    def _first(self, key: tuple[object, ...], values: list[TorchTensor]) -> list[TorchTensor]:
+        """The results of a call of the interpreter, which is recorded if its sizes are new."""
+        if key in self.repeated or len(self.repeated) >= _MOST_RECORDS:
+            return self._separate(self.function(*map(_array, values)), values)
+        copies = [value if isinstance(value, int) else value.clone() for value in values]
+        arrays = [_array(value) for value in copies]
+        results, recorded = record(self.function, arrays, self.constants)
+        self.repeated[key] = None if recorded is None else _repeating(recorded)
+        return self._separate(results, copies)
+
+    def _separate(self, results: object, args: Sequence[TorchTensor]) -> list[TorchTensor]:
+        """Arrays as tensors that share no memory with another one."""
+        arrays = [_array(arg) for arg in args if not isinstance(arg, int)]
+        taken = [*self.kept, *[_memory(value) for value in arrays if isinstance(value, NDArray)]]
+        tensors: list[TorchTensor] = []
+        for array in results if isinstance(results, tuple) else ():
+            is_taken = any(array.address in memory for memory in taken)
+            tensors.append(_tensor(array).clone() if is_taken else _tensor(array))
             taken.append(_memory(array))
+        return tensors
+
+
+def _repeating(recorded: RecordedCall) -> Callable[..., list[TorchTensor]]:
+    """What repeats a recorded call with other tensors of the same sizes."""
+    import torch
+
+    makers = [_result_maker(result) for result in recorded.results]
+    owners = {result.base: number for number, result in enumerate(recorded.results)}
+    sources = [
+        (-1, offset) if offset is not None else (owners[base], 0)
+        for base, offset in enumerate(recorded.offsets, recorded.params)
+    ]
+    empty, byte, size = torch.empty, torch.uint8, recorded.arena
+
+    def run(values: Sequence[TorchTensor]) -> list[TorchTensor]:
+        arena = empty(size, dtype=byte)
+        results = [make() for make in makers]
+        starts = [*[tensor.data_ptr() for tensor in results], arena.data_ptr()]
+        addresses = [value if isinstance(value, int) else value.data_ptr() for value in values]
+        addresses += [starts[number] + offset for number, offset in sources]
+        addresses.append(0)
+        recorded.run(addresses)
         return results
 
     return run
+
+
+def _result_maker(result: RecordedResult) -> Callable[[], TorchTensor]:
+    """What makes a tensor with the bytes that a call needs there."""
+    import torch
+
+    kind, shape, size = getattr(torch, result.dtype), result.shape, result.size
+    empty = torch.empty
+    own = math.prod(shape) * kind.itemsize
+    if own >= size:
+        return lambda: empty(shape, dtype=kind)
+    return lambda: empty(size, dtype=torch.uint8)[:own].view(kind).view(shape)
 
 
 def _memory(array: NDArray) -> range:
@@ -190,16 +260,22 @@ def _memory(array: NDArray) -> range:
     return range(array.address, array.address + size)
 
 
-def _array(tensor: TorchTensor) -> NDArray:
-    """A tensor as an array over its memory, or over a copy that is compact and aligned."""
+def _array(value: TorchTensor | int) -> NDArray | int:
+    """A compact tensor as an array over its memory; a number is itself."""
     import torch
 
-    tensor = tensor.detach()
-    if tensor.data_ptr() % _ALIGNMENT or not tensor.is_contiguous():
-        tensor = tensor.clone(memory_format=torch.contiguous_format)
-    dtype = dtype_of(tensor.dtype)
-    bits = tensor.view(torch.uint16) if dtype == "bfloat16" else tensor
-    return NDArray(bits.numpy(), dtype, _CPU)
+    if isinstance(value, int):
+        return value
+    dtype = dtype_of(value.dtype)
+    bits = value.view(torch.uint16) if dtype == "bfloat16" else value
+    return NDArray(bits.detach().numpy(), dtype, _CPU)
+
+
+def _compact(tensor: TorchTensor) -> TorchTensor:
+    """A copy of a tensor that is aligned and has the strides of its shape."""
+    import torch
+
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def _tensor(array: object) -> TorchTensor:

@@ -102,3 +102,23 @@ def test_a_call_rejects_tensors_of_other_shapes_and_dtypes() -> None:
         call(torch.ones(4))
     with pytest.raises(CallError, match=r"dtype torch\.float64"):
         call(torch.ones(3).double())
+
+
+def test_calls_with_dynamic_shapes_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    from te_sched.relax.frontend.torch import subgraph_calls
+
+    def model(x: Any, y: Any) -> Any:
+        return torch.softmax(x @ y, -1), (x.exp() + y).sum(0)
+
+    call = built(model, torch.rand(3, 3), torch.rand(3, 3), mode="symbolic")
+    monkeypatch.setattr(subgraph_calls, "_MOST_RECORDS", 2)
+    for size in (3, 4, 5, 3, 4, 5):
+        same, other = torch.rand(size, size), torch.rand(size, size)
+        for args in ((same, same), (same, other), (other.t(), same)):
+            torch.testing.assert_close(tuple(call(*args)), model(*args))
+    assert [key[0][0] for key in call.repeated] == [3, 4]
+    assert None not in call.repeated.values()
+    first = call(same, other)
+    copies = [tensor.clone() for tensor in first]
+    call(other, same)
+    torch.testing.assert_close(first, copies)
