@@ -25,6 +25,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS, errors_of_rules
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.quantized_nodes import Node, integer_nodes
 from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
 from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
 from te_sched.relax.frontend.tensors import Size, shape_expr, sizes_of_tensor
@@ -38,17 +39,6 @@ class _Tensor(Protocol):
 
     name: str
     type: Any
-
-
-class _Node(Protocol):
-    """What is read of an `onnx.NodeProto`."""
-
-    op_type: str
-    domain: str
-    name: str
-    input: Sequence[str]
-    output: Sequence[str]
-    attribute: Sequence[Any]
 
 
 class _Version(Protocol):
@@ -67,7 +57,7 @@ class _Model(Protocol):
 class _Graph(Protocol):
     """What is read of an `onnx.GraphProto`."""
 
-    node: Sequence[_Node]
+    node: Sequence[Node]
     input: Sequence[_Tensor]
     output: Sequence[_Tensor]
     initializer: Sequence[_Tensor]
@@ -135,7 +125,7 @@ def from_onnx(
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
-            for node in graph.node:
+            for node in integer_nodes(graph.node, [one.name for one in graph.output], known):
                 _translate(onnx, importer, node)
             found = [importer.tensor(_output(importer, one.name)) for one in graph.output]
             output = builder.emit_output(found[0] if len(found) == 1 else Tuple(tuple(found)))
@@ -193,7 +183,7 @@ def _check(onnx: ModuleType, model: object) -> None:
 _TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", "IR version")
 
 
-def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[_Node]) -> None:
+def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[Node]) -> None:
     """GraphError that lists all operators that have no row."""
     unknown = [node for node in nodes if importer.rule_of(node.domain, node.op_type) is None]
     if not unknown:
@@ -289,7 +279,7 @@ def _inputs(
     return inputs, names
 
 
-def _translate(onnx: ModuleType, importer: OnnxImporter, node: _Node) -> None:
+def _translate(onnx: ModuleType, importer: OnnxImporter, node: Node) -> None:
     """Add the values of a node."""
     attrs = {one.name: _attribute(onnx, one) for one in node.attribute}
     missing = [one for one in node.input if one and one not in importer.values]

@@ -128,6 +128,7 @@ def _spread(
     return found
 
 
+@row("QuantizeLinear", domain="com.microsoft")
 @row("QuantizeLinear")
 def _quantize(
     imp: OnnxImporter,
@@ -154,6 +155,7 @@ def _quantize(
     return arithmetic.quantized(imp.builder, tensor, factor, offset, stored, limits)
 
 
+@row("DequantizeLinear", domain="com.microsoft")
 @row("DequantizeLinear")
 def _dequantize(
     imp: OnnxImporter,
