@@ -8,44 +8,9 @@ from te_sched import relax
 from te_sched.errors import GraphError
 from te_sched.relax.testing import vm as functions
 from te_sched.relax.vm.bytecode import ShapeTuple
+from tests.relax.vm.choosing import CPU
 
-CPU = te_sched.cpu()
 assert functions is not None  # it registers test.vm.add, ...
-
-
-def choosing():
-    """A function that adds or multiplies, by its first argument."""
-    builder = relax.ExecBuilder()
-    with builder.function("main", num_inputs=3):
-        builder.emit_if(builder.r(0), 3)
-        builder.emit_call("test.vm.add", [builder.r(1), builder.r(2)], builder.r(3))
-        builder.emit_goto(2)
-        builder.emit_call("test.vm.mul", [builder.r(1), builder.r(2)], builder.r(3))
-        builder.emit_ret(builder.r(3))
-    return builder.get()
-
-
-def test_branches_run():
-    machine = relax.VirtualMachine(choosing(), CPU)
-    a, b = np.array([2.0]), np.array([5.0])
-    assert machine["main"](1, a, b).numpy() == 7
-    assert machine["main"](0, a, b).numpy() == 10
-
-
-def test_text_is_that_of_tvm():
-    assert choosing().as_text() == (
-        "@main:\n"
-        "  If    %0, 3\n"
-        "  call  test.vm.add      in: %1, %2       dst: %3\n"
-        "  goto  2\n"
-        "  call  test.vm.mul      in: %1, %2       dst: %3\n"
-        "  ret   %3\n\n"
-        "@test.vm.add packed_func;\n\n"
-        "@test.vm.mul packed_func;\n\n"
-    )
-    assert 'ib.emit_call("test.vm.add", args=[ib.r(1), ib.r(2)]' in choosing().as_python()
-    with pytest.raises(GraphError, match="no function 'main' that can be called"):
-        choosing()["main"]
 
 
 def test_constants_are_held_once():
@@ -105,22 +70,3 @@ def test_builders_reject_wrong_programs():
         pass
     with pytest.raises(GraphError, match="function f reads register %2 before it is set"):
         builder.get()
-
-
-def test_executables_without_kernels_are_saved(tmp_path):
-    builder = relax.ExecBuilder()
-    with builder.function("main", num_inputs=1):
-        constant = builder.convert_constant(te_sched.nd.array([1.0, 2.0]))
-        builder.emit_call("test.vm.add", [builder.r(0), constant], builder.r(1))
-        builder.emit_ret(builder.r(1))
-    path = tmp_path / "add.tar"
-    builder.get().export_library(path)
-    machine = relax.VirtualMachine(te_sched.runtime.load_module(path), CPU)
-    assert machine["main"](np.array([3.0, 4.0], "float32")).numpy().tolist() == [4, 6]
-
-
-def test_saving_rejects_unknown_constants(tmp_path):
-    executable = choosing()
-    executable.bytecode.constants.append(object())
-    with pytest.raises(te_sched.errors.CallError, match="cannot save a constant"):
-        executable.export_library(tmp_path / "x.tar")

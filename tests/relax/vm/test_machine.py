@@ -9,25 +9,7 @@ from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, GraphEr
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.script import ir as I
 from te_sched.script import relax as R
-from te_sched.script import tir as T
-
-CPU = te_sched.cpu()
-
-
-@I.ir_module
-class Recursive:
-    @R.function
-    def power(n: R.Tensor((1,), "float32")) -> R.Tensor:
-        cond = R.call_pure_packed("test.vm.equal_zero", n, sinfo_args=(R.Tensor((), "bool"),))
-        if cond:
-            res = R.const(1.0)
-        else:
-            less = R.call_pure_packed(
-                "test.vm.subtract_one", n, sinfo_args=(R.Tensor((1,), "float32"),)
-            )
-            tmp = Recursive.power(less)
-            res = R.call_pure_packed("test.vm.add", tmp, tmp, sinfo_args=(R.Tensor((), "float32"),))
-        return res
+from tests.relax.vm.machines import CPU, Symbolic, machine
 
 
 @I.ir_module
@@ -46,33 +28,6 @@ class Closures:
     def make(x: R.Tensor((2,), "float32")):
         clo = R.make_closure(Closures.inner, (x,))
         return clo
-
-
-@I.ir_module
-class Symbolic:
-    @R.function
-    def main(x: R.Tensor(("n", 4), "float32"), s: R.Shape(["n", "k"])):
-        n = T.int64()
-        k = T.int64()
-        with R.dataflow():
-            lv = R.add(x, x)
-            out = R.reshape(lv, R.shape([n * 4]))
-            R.output(out)
-        return (out, R.shape([n + k, 2]), R.prim_value(n * k))
-
-    @R.function
-    def nothing() -> R.Tuple():
-        return R.tuple()
-
-
-def machine(module, **options):
-    import te_sched.relax.testing.vm  # noqa: F401 - it registers functions
-
-    return relax.VirtualMachine(relax.build(module, "llvm"), CPU, **options)
-
-
-def test_recursion_runs():
-    assert machine(Recursive)["power"](np.array([5.0], "float32")).numpy() == 32.0
 
 
 def test_closures_run():
@@ -124,14 +79,6 @@ def test_symbolic_sizes_are_computed():
 def test_calls_reject_values_that_do_not_fit(x, s, error, text):
     with pytest.raises(error, match=text):
         machine(Symbolic)["main"](x, ShapeTuple(s))
-
-
-def test_calls_reject_wrong_counts():
-    vm = machine(Symbolic)
-    with pytest.raises(CallError, match=r"main\(\) takes 2 arguments, got 1"):
-        vm["main"](np.zeros((3, 4), "float32"))
-    with pytest.raises(CallError, match=r"main\(\) takes 2 arguments, got 0"):
-        vm.set_input("main")
 
 
 def test_functions_are_known_by_name():
@@ -186,30 +133,6 @@ def test_machines_reject_other_devices():
         relax.VirtualMachine(executable, "cpu")
     with pytest.raises(CallError, match="a VirtualMachine has no device"):
         relax.VirtualMachine(executable, [])
-
-
-def test_calls_are_watched_and_profiled():
-    vm = machine(Symbolic, profile=True)
-    x, s = np.zeros((3, 4), "float32"), ShapeTuple([3, 5])
-    report = vm.profile("main", x, s)
-    assert "add" in str(report)
-    assert report.calls[0]["Duration (us)"] > 0
-    seen = []
-
-    def instrument(function, name, before_run, result, *args):
-        seen.append((name, before_run))
-        if name == "add":
-            return relax.VMInstrumentReturnKind.SKIP_RUN
-        return None
-
-    vm.set_instrument(instrument)
-    vm["main"](x, s)
-    assert ("add", True) in seen
-    assert ("add", False) not in seen
-    vm.set_instrument(None)
-    count = len(seen)
-    vm["main"](x, s)
-    assert len(seen) == count
 
 
 def test_arguments_may_be_given_by_name():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched import nd
 from te_sched.errors import CallError
 from te_sched.relax.vm import ShapeTuple
-from te_sched.relax.vm.model_builtins import AttentionCache
+from te_sched.relax.vm.model_builtins import MODEL_BUILTINS, AttentionCache
 
 
 def _cache(size: int, dtype: str = "float32") -> AttentionCache:
@@ -40,3 +41,14 @@ def test_a_cache_refuses_other_elements_and_views() -> None:
         cache.append(nd.zeros((1, 2), "float64"))
     with pytest.raises(CallError, match=r"the cache is viewed as \(1, 2\)"):
         cache.view(ShapeTuple([1, 2]))
+
+
+def test_functions_are_called_with_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[object] = []
+    te_sched.register_func("tests.debug", lambda *args: calls.append(args))
+    invoke = MODEL_BUILTINS["vm.builtin.invoke_debug_func"]
+    assert invoke("effect", "tests.debug", "model.py:3", 1, 2) == "effect"
+    assert calls == [("model.py:3", 1, 2)]
+    invoke("effect", "vm.builtin.debug_print", "model.py:4", nd.array(np.float32([1])))
+    assert capsys.readouterr().out.startswith("model.py:4: shape = (1,), dtype = float32")
+    te_sched.runtime.remove_global_func("tests.debug")

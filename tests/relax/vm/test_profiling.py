@@ -8,6 +8,8 @@ import numpy as np
 
 import te_sched
 from te_sched import relax
+from te_sched.relax.vm.bytecode import ShapeTuple
+from tests.relax.vm.machines import Symbolic, machine
 
 
 def test_a_report_has_the_columns_of_tvm():
@@ -39,3 +41,36 @@ def test_a_report_has_the_columns_of_tvm():
     assert saved["calls"][0]["Name"] == {"string": report.calls[0]["Name"]}
     assert saved["device_metrics"]["cpu0"]["Duration (us)"] == {"microseconds": report.total}
     assert len(report.table(aggregate=False).splitlines()) == len(report.calls) + 9
+
+
+def test_calls_are_watched_and_profiled():
+    vm = machine(Symbolic, profile=True)
+    x, s = np.zeros((3, 4), "float32"), ShapeTuple([3, 5])
+    report = vm.profile("main", x, s)
+    assert "add" in str(report)
+    assert report.calls[0]["Duration (us)"] > 0
+    seen = []
+
+    def instrument(function, name, before_run, result, *args):
+        seen.append((name, before_run))
+        if name == "add":
+            return relax.VMInstrumentReturnKind.SKIP_RUN
+        return None
+
+    vm.set_instrument(instrument)
+    vm["main"](x, s)
+    assert ("add", True) in seen
+    assert ("add", False) not in seen
+    vm.set_instrument(None)
+    count = len(seen)
+    vm["main"](x, s)
+    assert len(seen) == count
+
+
+def test_instruments_are_removed():
+    vm = machine(Symbolic)
+    seen = []
+    vm.set_instrument(lambda function, name, *rest: seen.append(name))
+    vm.set_instrument(None)
+    vm["main"](np.zeros((3, 4), "float32"), ShapeTuple([3, 5]))
+    assert seen == []
