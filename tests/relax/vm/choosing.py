@@ -2,6 +2,9 @@
 
 import te_sched
 from te_sched import relax
+from te_sched.relax.testing import vm as functions
+
+assert functions is not None  # it registers test.vm.add, ...
 
 CPU = te_sched.cpu()
 
