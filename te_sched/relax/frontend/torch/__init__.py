@@ -5,6 +5,7 @@ import sys
 from te_sched import public_names, signatures
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError as _GraphTypeError
+from te_sched.relax.frontend.torch import complex_numbers as _complex_numbers  # noqa: F401
 from te_sched.relax.frontend.torch import creation as _creation  # noqa: F401
 from te_sched.relax.frontend.torch import distances as _distances  # noqa: F401
 from te_sched.relax.frontend.torch import elementwise as _elementwise  # noqa: F401

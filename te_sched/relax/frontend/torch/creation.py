@@ -12,7 +12,16 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.tensors import Size, as_list
 from te_sched.relax.frontend.torch.elementwise import number_dtype
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
-from te_sched.relax.frontend.torch.values import Operand, Scalar, Sizes, TorchDtype, dtype_of
+from te_sched.relax.frontend.torch.values import (
+    PART_DTYPES,
+    ComplexTensor,
+    Operand,
+    Scalar,
+    Sizes,
+    TorchDtype,
+    Value,
+    dtype_of,
+)
 
 
 def _dtype_or(dtype: TorchDtype, default: str) -> str:
@@ -139,14 +148,16 @@ def _masked_fill(imp: Importer, x: GraphExpr, mask: GraphExpr, value: Operand) -
 
 
 @row("to", "_to_copy", "type", "type_as", "astype", "convert_element_type")
-def _to(
-    imp: Importer, x: GraphExpr, *args: object, dtype: TorchDtype = None, **_: object
-) -> GraphExpr:
-    for one in args:
-        if imp.is_tensor(one):
-            dtype = imp.dtype(one)
-        elif str(one).startswith("torch.") and hasattr(one, "is_floating_point"):
-            dtype = one
+def _to(imp: Importer, x: GraphExpr, *args: object, dtype: TorchDtype = None, **_: object) -> Value:
+    for value in args:
+        if imp.is_tensor(value):
+            dtype = imp.dtype(value)
+        elif str(value).startswith("torch.") and hasattr(value, "is_floating_point"):
+            dtype = value
+    part = None if dtype is None else PART_DTYPES.get(dtype_of(dtype))
+    if part is not None:
+        real = imp.cast(x, part)
+        return ComplexTensor(real, imp.emit(R.zeros_like(real)))
     return x if dtype is None else imp.emit(R.astype(x, dtype_of(dtype)))
 
 

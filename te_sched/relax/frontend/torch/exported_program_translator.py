@@ -322,6 +322,12 @@ def info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStruc
     """The struct info of an input; None of a constant."""
     value: Any = node.meta.get("val")
     if hasattr(value, "shape"):
+        if value.dtype.is_complex:
+            raise GraphError(
+                f"input {node.name} has dtype {dtype_of(value.dtype)}",
+                "a graph has pairs of real numbers in place of complex ones",
+                "give the model torch.view_as_real of it, and call torch.view_as_complex inside",
+            )
         shape = [size_expr(one, sizes) for one in value.shape]
         return TensorStructInfo(tuple(shape), dtype_of(value.dtype))
     if hasattr(value, "node"):  # a symbolic number

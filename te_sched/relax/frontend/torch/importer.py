@@ -27,8 +27,9 @@ from te_sched.relax.frontend.common import errors_of_rules
 from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
-from te_sched.relax.frontend.torch.nodes import display_name, place_of
+from te_sched.relax.frontend.torch.nodes import base_name, display_name, place_of
 from te_sched.relax.frontend.torch.values import (
+    ComplexTensor,
     FxNode,
     TorchLayer,
     TorchTensor,
@@ -61,6 +62,7 @@ class TorchRow:
 
 END = (1 << 63) - 1  # where a slice ends that has no end
 ROWS: dict[str, TorchRow] = {}  # by name of the function: "softmax", "conv2d", "add"
+COMPLEX_ROWS: dict[str, Rule] = {}  # rules for calls with complex arguments
 MODULES: dict[str, Rule] = {}  # by class of torch.nn: rule(importer, module, *args)
 
 
@@ -207,6 +209,8 @@ class Importer:
         if kwargs:
             module = args[0] if args else None
             given, kwargs = arranged(node, rule, given, kwargs, module)
+        if _has_complex([*given, *kwargs.values()]):
+            rule = _complex_rule(node)
         found = self.refined(rule(self, *args, *given, **kwargs))
         for changed in changed_arguments(node, self.modules):
             before = self.values.get(changed)
@@ -252,8 +256,33 @@ def _name_and_place(node: FxNode) -> str:
     return f"{node.name}{place_of(node)}"
 
 
+def _has_complex(arguments: Iterable[object]) -> bool:
+    """Whether an argument is complex, or a list with a complex tensor."""
+    return any(
+        isinstance(x, ComplexTensor) or (isinstance(x, list) and _has_complex(x)) for x in arguments
+    )
+
+
+def _complex_rule(node: FxNode) -> Rule:
+    """The rule of a call with complex arguments."""
+    rule = COMPLEX_ROWS.get(base_name(node))
+    if rule is None:
+        raise GraphError(
+            f"{display_name(node)} takes no complex numbers",
+            "a graph has pairs of real numbers in place of complex ones",
+            "use products, sums and transforms of complex numbers, or torch.view_as_real",
+        )
+    return rule
+
+
 def _check_results(result: Value, path: str = "the output") -> None:
     """GraphError for a result that is not a tensor, number or tuple of them."""
+    if isinstance(result, ComplexTensor):
+        raise GraphError(
+            f"{path} of the model is complex",
+            "a graph has pairs of real numbers in place of complex ones",
+            "return torch.view_as_real of it",
+        )
     if isinstance(result, list | tuple | dict):
         parts = result.items() if isinstance(result, dict) else enumerate(result)
         for key, one in parts:

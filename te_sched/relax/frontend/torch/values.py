@@ -7,7 +7,7 @@ importers read. Must not know rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,15 @@ class TorchSizes(tuple[Size, ...]):
     """The sizes of a tensor, as `x.size()` gives them."""
 
 
+class ComplexTensor(NamedTuple):
+    """A tensor of complex numbers: its real and its imaginary part."""
+
+    real: GraphExpr
+    imag: GraphExpr
+
+
+# The dtype of the parts of complex numbers.
+PART_DTYPES = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 Tensors = tuple[GraphExpr, ...]  # what an operator of several results gives
 # Numbers, also those that are computed of sizes, and what arithmetic takes.
 Scalar = Expr | float
