@@ -158,6 +158,60 @@ def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
     return VisionTransformer(), [(1, 3, side, side)]
 
 
+def decoder(nn: Any, layers: int, width: int, heads: int, length: int) -> Any:
+    """A step of a Llama: one token, with the keys and values of the tokens before it."""
+    torch = importlib.import_module("torch")
+    size, inner = width // heads, 1376
+
+    class Norm(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(width))
+
+        def forward(self, x: Any) -> Any:
+            return x * torch.rsqrt(torch.mean(x * x, -1, keepdim=True) + 1e-6) * self.weight
+
+    class Layer(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = Norm(), Norm()
+            self.q, self.k, self.v, self.out = (
+                nn.Linear(width, width, bias=False) for _ in range(4)
+            )
+            self.gate, self.up = (nn.Linear(width, inner, bias=False) for _ in range(2))
+            self.down = nn.Linear(inner, width, bias=False)
+
+        def rotate(self, x: Any, cos: Any, sin: Any) -> Any:
+            turned = torch.cat([-x[:, :, :, size // 2 :], x[:, :, :, : size // 2]], -1)
+            return x * cos + turned * sin
+
+        def forward(self, x: Any, keys: Any, values: Any, cos: Any, sin: Any) -> Any:
+            y = self.norm1(x)
+            q, k, v = (part(y).reshape(1, heads, 1, size) for part in (self.q, self.k, self.v))
+            keys = torch.cat([keys, self.rotate(k, cos, sin)], 2)
+            y = nn.functional.scaled_dot_product_attention(
+                self.rotate(q, cos, sin), keys, torch.cat([values, v], 2)
+            )
+            x = x + self.out(y.reshape(1, width))
+            y = self.norm2(x)
+            return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+    class Step(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([Layer() for _ in range(layers)])
+            self.norm, self.head = Norm(), nn.Linear(width, 2048, bias=False)
+            angle = length * 10000.0 ** (-2 * (torch.arange(size) % (size // 2)) / size)
+            self.cos, self.sin = (nn.Parameter(value) for value in (angle.cos(), angle.sin()))
+
+        def forward(self, x: Any, cache: Any) -> Any:
+            for n, layer in enumerate(self.layers):
+                x = layer(x, cache[n, 0], cache[n, 1], self.cos, self.sin)
+            return self.head(self.norm(x))
+
+    return Step(), [(1, width), (layers, 2, 1, heads, length, size)]
+
+
 def efficient(nn: Any, side: int) -> tuple[Any, list[tuple[int, ...]]]:
     """Inverted residuals with gates, of numbers of channels that are not powers of two."""
 
@@ -241,6 +295,7 @@ MODELS: dict[str, Callable[[Any], tuple[Any, list[tuple[int, ...]]]]] = {
     "u-net-96": lambda nn: segmenting(nn, 96, 16),
     "transformer": lambda nn: transformer(nn, 128, 256, 4),
     "vit-224": lambda nn: vision_transformer(nn, 224, 192, 3),
+    "llama-step": lambda nn: decoder(nn, 8, 512, 8, 128),
     "product-128": lambda nn: product(nn, 128),
     "product-512": lambda nn: product(nn, 512),
     "softmax-1024": lambda nn: (nn.Softmax(dim=1), [(1024, 1024)]),

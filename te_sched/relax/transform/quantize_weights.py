@@ -35,6 +35,7 @@ from te_sched.relax.transform.rewriting import swaps_last_axes
 DTYPES = ("int8", "int4", "bfloat16")
 PANEL = 32  # columns that lie side by side in the memory of a quantized matrix
 _ROWS = 4  # of a product that share a group of rows of a panel
+_SUMS = 4  # of a product with one row, which hide the latency of additions
 _WORTH = 1 << 18  # multiplications for which threads pay
 
 
@@ -264,12 +265,13 @@ class _Product:
     def _vector(self) -> AbstractContextManager[Var]:
         return self.ib.for_range(0, PANEL, "c", "int64", "vectorize")
 
-    def _number(self, panel: Expr, row: Expr, column: Expr) -> Expr:
-        """An element of the matrix, before it is multiplied by its scale."""
+    def _number(self, panel: Expr, first: Expr, row: int, column: Expr) -> Expr:
+        """The element of a row after an even one, before it is multiplied by its scale."""
         if self.dtype != "int4":
-            return self.weight[panel, row, column].astype("float32")
-        byte = self.weight[panel, ops.floordiv(row, 2), column]
-        return (byte & ops.const(15, "uint8")).astype("float32") - 8.0
+            return self.weight[panel, first + row, column].astype("float32")
+        byte = self.weight[panel, ops.floordiv(first, 2) + row // 2, column]
+        number = byte >> ops.const(4, "uint8") if row % 2 else byte & ops.const(15, "uint8")
+        return number.astype("float32") - 8.0
 
     def _groups(self) -> list[tuple[int, int]]:
         """The groups that have rows of `x` alone, as a loop, and the last one with fewer rows."""
@@ -279,7 +281,7 @@ class _Product:
     def _one_row(self, panel: Expr) -> None:
         ib = self.ib
         total = ib.allocate("float32", (PANEL,), "total", scope="local")
-        part = ib.allocate("float32", (PANEL,), "part", scope="local")
+        parts = [ib.allocate("float32", (PANEL,), "part", scope="local") for _ in range(_SUMS)]
         with self._vector() as c:
             total[c] = ops.const(0, "float32")
         first = 0
@@ -288,38 +290,33 @@ class _Product:
                 continue
             with ib.for_range(0, count, "group", "int64") as g:
                 group = g + first
+                for part in parts:
+                    with self._vector() as c:
+                        part[c] = ops.const(0, "float32")
+                self._add(parts, panel, group, size)
                 with self._vector() as c:
-                    part[c] = ops.const(0, "float32")
-                self._add(part, panel, group, size)
-                with self._vector() as c:
+                    whole = reduce(operator.add, [part[c] for part in parts])
                     scale = 1.0 if self.scales is None else self.scales[panel, group, c]
-                    total[c] = total[c] + part[c] * scale
+                    total[c] = total[c] + whole * scale
             first += count
         self._store(total, 0, panel, [ops.const(0, "int64")] * len(self.lead))
 
-    def _add(self, part: BufferVar, panel: Expr, group: Expr, size: int) -> None:
-        """Add the products of the rows of a group."""
-        row = [ops.const(0, "int64")] * len(self.lead)
-        step = 2 if self.dtype == "int4" else 1
-        with self.ib.for_range(0, size // step, "k", "int64") as k:
-            depth = group * self.group + k * step
-            with self._vector() as c:
-                if step == 1:
-                    part[c] = part[c] + self.x[(*row, depth)] * self._number(panel, depth, c)
-                else:
-                    low, high = self._halves(panel, ops.floordiv(group * self.group, 2) + k, c)
-                    sums = part[c] + self.x[(*row, depth)] * low
-                    part[c] = sums + self.x[(*row, depth + 1)] * high
-        if size % step:
-            depth = group * self.group + size - 1
-            with self._vector() as c:
-                part[c] = part[c] + self.x[(*row, depth)] * self._number(panel, depth, c)
+    def _add(self, parts: list[BufferVar], panel: Expr, group: Expr, size: int) -> None:
+        """Add the products of the rows of a group, of neighbors to different sums: an addition need
+        not wait for the one before it.
+        """
+        index = [ops.const(0, "int64")] * len(self.lead)
 
-    def _halves(self, panel: Expr, byte: Expr, column: Expr) -> tuple[Expr, Expr]:
-        """The two numbers of a byte."""
-        value = self.weight[panel, byte, column]
-        low = (value & ops.const(15, "uint8")).astype("float32") - 8.0
-        return low, (value >> ops.const(4, "uint8")).astype("float32") - 8.0
+        def add(first: Expr, count: int) -> None:
+            for part, row in zip(parts, range(count), strict=False):
+                x = self.x[(*index, first + row)]
+                with self._vector() as c:
+                    part[c] = part[c] + x * self._number(panel, first, row, c)
+
+        with self.ib.for_range(0, size // _SUMS, "k", "int64") as k:
+            add(group * self.group + k * _SUMS, _SUMS)
+        if size % _SUMS:
+            add(group * self.group + size // _SUMS * _SUMS, size % _SUMS)
 
     def _rows(self, panel: Expr, block: Var) -> None:
         """A few rows, which share each group of rows of the panel."""
@@ -361,14 +358,9 @@ class _Product:
             return value if self.scales is None else value * self.scales[panel, group, c]
 
         with self.ib.for_range(0, -(-size // step), "k", "int64") as k, self._vector() as c:
-            if step == 1:
-                number = self._number(panel, group * group_size + k, c)
-                tile[k * PANEL + c] = scaled(number, c)
-            else:
-                byte = ops.floordiv(group * group_size, 2) + k
-                low, high = self._halves(panel, byte, c)
-                tile[k * (2 * PANEL) + c] = scaled(low, c)
-                tile[k * (2 * PANEL) + (PANEL + c)] = scaled(high, c)
+            for row in range(step):
+                number = self._number(panel, group * group_size + k * step, row, c)
+                tile[(k * step + row) * PANEL + c] = scaled(number, c)
 
     def _place(self, row: Expr) -> list[Expr]:
         """The indices of a row of all rows of `x`."""
