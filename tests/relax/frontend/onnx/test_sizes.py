@@ -221,10 +221,6 @@ def test_resizes_of_older_versions(kind):
     ("nodes", "shape", "constants", "x", "text"),
     [
         (
-            [node("Resize", "x _ k", mode="nearest")],
-            *(IMAGE, {"k": floats(1, 1, 1.5, 1)}, (1, 1, 3, 2), "a match_cast has shape"),
-        ),
-        (
             [node("MatMul", "x w")],
             *(NM, {"w": counting(3, 2)}, (2, 5), "summed sizes of relax.matmul differ: m = 5"),
         ),
@@ -244,10 +240,6 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
 @pytest.mark.parametrize(
     ("nodes", "shape", "constants", "text"),
     [
-        (
-            [node("Resize", "x _ k", mode="nearest")],
-            *(["n", 1, "w"], {"k": floats(1, 1, 2)}, r"dimensions \[2\] are resized"),
-        ),
         (
             [
                 *(SHAPE, node("Resize", "x _ _ s", keep_aspect_ratio_policy="not_larger")),
