@@ -10,7 +10,7 @@ from te_sched import te
 from te_sched.errors import GraphAssertionError, GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm
-from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar, as_expr
+from te_sched.ir.graph import Constant, GraphCall, GraphExpr, GraphVar, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value, Values
@@ -130,7 +130,53 @@ def _indices(batch: Any, sizes: list[Any], batches: list[Any]) -> list[Any]:
     ]
 
 
-declare("relax.matmul", _infer_matmul, mixed_precision=ALWAYS, legalize=_legalize_matmul)
+_MANY_ROWS = 16  # from which on columns of a matrix that varies are added up
+
+
+def _legalize_bytes(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+    """A product of signed bytes as one of unsigned and signed ones, for which processors have
+    instructions: (a + 128) @ b - 128 * sum(b). Other products stay as they are.
+    """
+    a, b = tensors_of(call, 2)
+    sizes = shape_of(a)
+    rows = sizes[-2] if sizes and len(sizes) > 1 else None
+    is_many = isinstance(rows, IntImm) and rows.value >= _MANY_ROWS
+    is_of_bytes = (a.dtype, b.dtype, call.attrs.out_dtype) == ("int8", "int8", "int32")
+    is_worth = is_many or isinstance(call.args[1], Constant)
+    if min(a.ndim, b.ndim) < 2 or not is_of_bytes or not is_worth:
+        return _legalize_matmul(builder, call)
+    unsigned = builder.emit(builder.call_te(_as_unsigned, call.args[0]))
+    terms = builder.emit(builder.call_te(_offsets, call.args[1]))
+    operands = (unsigned, call.args[1], "int32")
+    product = builder.emit(
+        builder.call_te(product_of_matrices, *operands, primfunc_name_hint="matmul")
+    )
+    return builder.call_te(topi.subtract, product, terms)
+
+
+def _as_unsigned(x: te.Tensor) -> te.Tensor:
+    """Signed bytes + 128."""
+
+    def element(*i: Expr) -> Expr:
+        return ops.cast("uint8", ops.bitwise_xor(x(*i), ops.const(-128, "int8")))
+
+    return te.compute(x.shape, element, name="unsigned")
+
+
+def _offsets(x: te.Tensor) -> te.Tensor:
+    """The sums of the columns of matrices of bytes, times 128."""
+    total = topi.sum(topi.cast(x, "int32"), axis=-2, keepdims=True)
+    offsets: te.Tensor = topi.multiply(total, te.const(128, "int32"))
+    return offsets
+
+
+declare(
+    "relax.matmul",
+    _infer_matmul,
+    mixed_precision=ALWAYS,
+    legalize=_legalize_matmul,
+    exact=_legalize_bytes,
+)
 
 
 def linear(
