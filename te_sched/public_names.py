@@ -25,12 +25,6 @@ def list_names(
     _set_dir(module, late)
 
 
-def list_own_names(*modules: ModuleType) -> None:
-    """Set `__all__` of modules of which the functions and classes that they define are public."""
-    for module in modules:
-        list_names(module, home=module.__name__)
-
-
 def show_names(module: ModuleType, *submodules: str) -> None:
     """Let `dir` and completion show the names of `__all__`, or those that the module defines, those
     that it loads late, and `submodules`, unless the module has listed them.

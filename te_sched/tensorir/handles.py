@@ -163,7 +163,6 @@ class RangesMap:
 
 
 ExprRV = Var  # a sampled integer
-Handle = BlockRV | LoopRV
 ROOT, INLINE = Var("root"), Var("inline")  # sampled locations other than loops
 _LETTERS: dict[type, str] = {BlockRV: "b", LoopRV: "l", Var: "v"}
 

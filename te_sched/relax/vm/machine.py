@@ -95,7 +95,6 @@ class VirtualMachine(PublicClass, PublicObject):
         self.executable = executable
         self._devices = _devices(device)
         self._check_devices()
-        self._is_profiled = profile
         self.module = self  # TVM's name of what has the functions
         self._saved: dict[str, VmFunction] = {}
         self._inputs: dict[str, tuple[object, ...]] = {}
