@@ -94,12 +94,7 @@ def tune_tir(
             config.num_trials_per_iter,
         )
         max_trials_per_task = config.max_trials_per_task
-        strategy = SearchStrategy.create(
-            str(config.strategy).replace("_", "-"), **config.search_strategy_config
-        )
-        task_scheduler = TaskScheduler.create(
-            str(config.task_scheduler).replace("_", "-"), **config.task_scheduler_config
-        )
+        strategy, task_scheduler = _parts_of(config)
     if max_trials_global is None:
         raise DeclarationError(
             "tune_tir does not know how many candidates to measure",
@@ -109,9 +104,10 @@ def tune_tir(
     target = Target(target)
     functions = _functions(mod, task_name)
     spaces = dict(special_space or {})
+    seeds = fork_seed(seed, len(functions))
     tasks = [
         TuneContext(
-            one,
+            function,
             target=target,
             space_generator=spaces.get(name, space),
             search_strategy=strategy,
@@ -119,9 +115,7 @@ def tune_tir(
             rand_state=state,
             num_threads=num_tuning_cores,
         )
-        for (name, one), state in zip(
-            functions.items(), fork_seed(seed, len(functions)), strict=True
-        )
+        for (name, function), state in zip(functions.items(), seeds, strict=True)
     ]
     found = tune_tasks(
         tasks=tasks,
@@ -139,6 +133,16 @@ def tune_tir(
         module_equality=module_equality,
     )
     return found if config is None else compile_tir(found, mod, target)
+
+
+def _parts_of(config: TuneConfig) -> tuple[SearchStrategy, TaskScheduler]:
+    """The strategy and the scheduler that a configuration names."""
+    strategy = str(config.strategy).replace("_", "-")
+    scheduler = str(config.task_scheduler).replace("_", "-")
+    return (
+        SearchStrategy.create(strategy, **config.search_strategy_config),
+        TaskScheduler.create(scheduler, **config.task_scheduler_config),
+    )
 
 
 @checked_as(DeclarationError, but=("mod", "target"))

@@ -110,39 +110,18 @@ def tune_tasks(
     left = max_trials_global - before if goes_on else max_trials_global
     if left <= 0:
         return found
-    chosen = _callbacks(measure_callbacks)
     scheduler = TaskScheduler.create(task_scheduler)
-    parts = builders.create(builder), runners.create(runner)
-    own = [one for one in parts if one is not builder and one is not runner]
-    is_interrupted = False
-    try:
-        with (
-            logging_to(folder / "tuning.log"),
-            Count(_what(tasks, left), left, is_long=True) as bar,
-        ):
-            runner = parts[1]
-            if bar.is_shown:
-                runner = Watched(runner, bar, has_one_task=len(tasks) == 1)
-                chosen = [CountUnbuilt(runner), *chosen]
-            scheduler.tune(
-                tasks,
-                task_weights,
-                max_trials_global=left,
-                max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
-                num_trials_per_iter=num_trials_per_iter,
-                builder=parts[0],
-                runner=runner,
-                measure_callbacks=chosen,
-                database=found,
-                cost_model=cost_models.create(cost_model),
-            )
-    except KeyboardInterrupt:
-        is_interrupted = True
-        for noted in _SEARCHES.get():
-            noted.append(found)
-    finally:
-        for one in own:
-            one.close()
+    options = {
+        "task_weights": task_weights,
+        "max_trials_per_task": left if max_trials_per_task is None else max_trials_per_task,
+        "num_trials_per_iter": num_trials_per_iter,
+        "measure_callbacks": _callbacks(measure_callbacks),
+        "cost_model": cost_models.create(cost_model),
+        "database": found,
+    }
+    is_interrupted = _search(
+        scheduler, tasks, left, builder, runner, folder / "tuning.log", options
+    )
     if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
         export(found, folder)
     if is_interrupted:
@@ -155,6 +134,41 @@ def tune_tasks(
             else ", which are kept in memory",
         )
     return found
+
+
+def _search(
+    scheduler: TaskScheduler,
+    tasks: Sequence[TuneContext],
+    trials: int,
+    builder: Any,
+    runner: Any,
+    log: Path,
+    options: dict[str, Any],
+) -> bool:
+    """Measure candidates of tasks, as the progress shows; whether the user interrupted it.
+
+    The processes of a builder and of a runner that are given by name end with the search.
+    """
+    parts = builders.create(builder), runners.create(runner)
+    own = [part for part in parts if part is not builder and part is not runner]
+    try:
+        with logging_to(log), Count(_what(tasks, trials), trials, is_long=True) as bar:
+            measuring = parts[1]
+            if bar.is_shown:
+                measuring = Watched(parts[1], bar, has_one_task=len(tasks) == 1)
+                watched = [CountUnbuilt(measuring), *options["measure_callbacks"]]
+                options = {**options, "measure_callbacks": watched}
+            scheduler.tune(
+                tasks, max_trials_global=trials, builder=parts[0], runner=measuring, **options
+            )
+    except KeyboardInterrupt:
+        for noted in _SEARCHES.get():
+            noted.append(options["database"])
+        return True
+    finally:
+        for part in own:
+            part.close()
+    return False
 
 
 def _what(tasks: Sequence[TuneContext], trials: int) -> str:
