@@ -71,16 +71,7 @@ def conv(
     >>> topi.nn.conv(X, W, stride=2, padding=1, dilation=1, groups=1, data_layout="NHWC").shape
     [1, 4, 4, 6]
     """
-    check_choice(data_layout, _KERNEL_LAYOUTS, "nn.conv", "data_layout")
-    weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
-    rank = len(data_layout)
-    if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
-        raise DeclarationError(
-            f"topi.nn.conv: invalid kernel_layout {weights!r}",
-            f"the kernel dimensions of data layout {data_layout} are "
-            f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
-            f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
-        )
+    weights, rank = _checked_kernel_layout(data_layout, kernel_layout), len(data_layout)
     kind = f"{'group_' if groups > 1 else ''}conv{rank - 2}d_{data_layout.lower()}"
     data, kernel = check_rank(inp, rank, f"nn.{kind}"), check_rank(filt, rank, f"nn.{kind}")
     space = _SPACES[rank - 2]
@@ -124,6 +115,20 @@ def conv(
         tag=kind,
         varargs_names=[axes[d] for d in data_layout],
     )
+
+
+def _checked_kernel_layout(data_layout: str, kernel_layout: str) -> str:
+    """The layout of a kernel, by default that of a layout of data; refuses other layouts."""
+    check_choice(data_layout, _KERNEL_LAYOUTS, "nn.conv", "data_layout")
+    usual = _KERNEL_LAYOUTS[data_layout]
+    layout = kernel_layout or usual
+    if sorted(layout) != sorted(usual):
+        raise DeclarationError(
+            f"topi.nn.conv: invalid kernel_layout {layout!r}",
+            f"the kernel dimensions of data layout {data_layout} are {', '.join(usual)}",
+            f"write them in any order, as in {usual!r}",
+        )
+    return layout
 
 
 def _windows(
