@@ -177,6 +177,17 @@ def integral(value: Number) -> tuple[Size, bool]:
     return ops.cast("int64", value), False
 
 
+def is_whole(value: Number) -> bool:
+    """Whether a number is a size, also one that is cast to float32, or a whole number.
+
+    >>> is_whole(2.0), is_whole(2.5)
+    (True, False)
+    """
+    if not isinstance(value, Expr):
+        return float(value).is_integer()
+    return not dtypes.is_float(value.dtype) or isinstance(value, Cast)
+
+
 def scaled(size: Size, ratio: Fraction) -> Size:
     """A size times a ratio, rounded down."""
     return ops.floordiv(ops.multiply(size, ratio.numerator), ratio.denominator)

@@ -144,6 +144,11 @@ CASES = {
         *(NM, {**LAST, "t": whole(3), "o": whole(1)}, lambda x: np.arange(3, len(x))),
         [(5, 1), (2, 1)],
     ),
+    "Range of floats": (
+        [*SIZE, node("Cast", "n", "r", to=1), node("Range", "t r o")],
+        *(NM, {**LAST, "t": np.float32(0), "o": np.float32(2)}),
+        *(lambda x: np.arange(0, len(x), 2, "float32"), [(5, 1), (2, 1), (0, 1)]),
+    ),
     "Tile": (
         [*SIZE, node("Concat", "n two", "r", axis=0), node("Tile", "x r")],
         *(NM, {"g": ints(0), **BOUNDS}, lambda x: np.tile(x, (len(x), 2)), [(3, 2), (1, 4)]),
@@ -263,6 +268,12 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
 def test_what_depends_on_the_sizes_of_calls_is_refused(nodes, shape, constants, text):
     with pytest.raises(GraphError, match=text):
         machine_of(nodes, shape, constants)
+
+
+def test_whole_numbers_and_sizes_as_floats_are_whole():
+    n = tir.Var("n", "int64")
+    assert [sizes.is_whole(one) for one in (3, 3.0, n, sizes.real(n))] == [True] * 4
+    assert [sizes.is_whole(one) for one in (0.5, sizes.real(n) * 0.5)] == [False] * 2
 
 
 def test_numbers_are_sizes_if_one_is_an_expression():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from te_sched.errors import GraphError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
@@ -210,9 +210,14 @@ def _range(imp: OnnxImporter, start: Value, limit: Value, delta: Value) -> Value
     dtype = imp.dtype(start)
     if not (isinstance(begin, Expr) or isinstance(end, Expr) or isinstance(step, Expr)):
         return np.arange(begin, end, step, dtype=dtype)
+    kind = dtype
+    if dtypes.is_float(dtype) and all(map(_sizes.is_whole, (begin, end, step))):
+        kind = "int64"  # the number of elements of floats is not an expression of sizes
+        begin, end, step = [_sizes.integral(number)[0] for number in (begin, end, step)]
     if not isinstance(step, Expr) and step != 0:  # a sequence against its direction is empty
         end = (ops.maximum if step > 0 else ops.minimum)(end, begin)
-    return imp.emit(R.arange(begin, end, step, dtype))
+    numbers = imp.emit(R.arange(begin, end, step, kind))
+    return numbers if kind == dtype else imp.emit(R.astype(numbers, dtype))
 
 
 @row("DepthToSpace")
