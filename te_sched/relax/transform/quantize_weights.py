@@ -14,9 +14,9 @@ import operator
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from te_sched import nd, te
 from te_sched.errors import GraphError, repr_of
@@ -152,7 +152,7 @@ class _Rewriter(PyExprMutator):
 
 
 def quantized(
-    values: np.ndarray[Any, Any], dtype: str, group_size: int
+    values: npt.NDArray[np.float32], dtype: str, group_size: int
 ) -> tuple[nd.NDArray, nd.NDArray | None]:
     """The panels of a matrix, [panels, rows, 32], and its scales, [panels, groups, 32].
 
