@@ -31,6 +31,7 @@ from te_sched.runtime import cuda_driver, cuda_streams
 from te_sched.runtime.device import Device, source_of
 from te_sched.runtime.dlpack import ArrayView, asking, place_of, read_capsule, refuse_negated
 from te_sched.runtime.ndarray import FOREIGN, NDArray, refuse_masked, view_interface
+from te_sched.runtime.torch_tensors import view_of_tensor
 
 _CUDA = 2
 _LEGACY_STREAM = 1  # DLPack's number of the default stream, whose handle is 0
@@ -59,6 +60,9 @@ def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
         return view_interface(value.__array_interface__, value.dtype)
     if isinstance(value, np.generic | type):
         return None
+    tensor = view_of_tensor(value)
+    if tensor is not None:
+        return tensor
     if hasattr(value, "__dlpack__"):
         with asking(value, "through DLPack"):
             capsule = _capsule_of(value)

@@ -19,7 +19,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import CallError, ElementError, TeSchedError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.public_members import PublicMembers
-from te_sched.runtime import cuda_driver, cuda_memory, dlpack
+from te_sched.runtime import cuda_driver, cuda_memory, dlpack, torch_tensors
 from te_sched.runtime.device import DEVICE_TYPES, Device, check_usable, cpu
 from te_sched.signatures import is_index, is_sequence
 
@@ -467,6 +467,9 @@ def from_dlpack(source: Any) -> NDArray:
         )
     if isinstance(source, np.ndarray):
         refuse_masked(source)
+    view = torch_tensors.view_of_tensor(source)
+    if view is not None:
+        return NDArray(np.asarray(torch_tensors.TensorMemory(source, view)), view.dtype, cpu(0))
     with dlpack.asking(source, "through DLPack"):
         dlpack.refuse_negated(source)
         kind, number = dlpack.place_of(*source.__dlpack_device__())
