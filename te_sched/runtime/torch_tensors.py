@@ -28,12 +28,11 @@ def view_of_tensor(value: Any) -> ArrayView | None:
     is_plain = value.layout is torch.strided and value.is_cpu and not value.requires_grad
     if not is_plain or value.is_neg() or value.is_conj() or not value.data_ptr():
         return None
-    dtype = value.dtype
-    if dtype not in _NAMES:
-        name = str(dtype).removeprefix("torch.")
-        is_known = dtypes.is_name(name) and dtypes.is_supported(name)
-        _NAMES[dtype] = name if is_known else None
-    name = _NAMES[dtype]
+    if value.dtype not in _NAMES:
+        spelled = str(value.dtype).removeprefix("torch.")
+        is_known = dtypes.is_name(spelled) and dtypes.is_supported(spelled)
+        _NAMES[value.dtype] = spelled if is_known else None
+    name = _NAMES[value.dtype]
     if name is None:
         return None
     return ArrayView(name, tuple(value.shape), value.stride(), True, 1, 0, value.data_ptr())

@@ -44,6 +44,7 @@ from te_sched.relax.vm.build import build
 from te_sched.relax.vm.executable import Executable
 
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_WITHOUT_STRICT = "leave out the option strict, so that torch runs them"
 _FALLBACKS = ("operators", "graph")
 
 
@@ -207,11 +208,11 @@ def _refuse(refused: Mapping[FxNode, str]) -> None:
     """GraphError for operators that cannot be built."""
     reasons = set(refused.values())
     if reasons == {NO_TRANSLATION}:
-        refuse_unknown([(display_name(node), node) for node in refused])
+        refuse_unknown([(display_name(node), node) for node in refused], _WITHOUT_STRICT)
     raise GraphError(
         f"{counted(len(refused), 'operator')} of the model cannot be built",
         "",
-        "leave out the option strict, so that torch runs them",
+        _WITHOUT_STRICT,
         where=[Subject("operator", line) for line in _lines(refused)],
     )
 

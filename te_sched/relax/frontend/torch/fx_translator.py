@@ -157,7 +157,9 @@ def refuse_unknown_nodes(nodes: Sequence[FxNode], modules: Mapping[str, TorchLay
             (_name_of(node, modules), node)
             for node in nodes
             if node.op.startswith("call_") and not _is_known(node, modules)
-        ]
+        ],
+        "write the model with other operators, or let torch decompose them: "
+        "from_exported_program(torch.export.export(model, inputs))",
     )
 
 

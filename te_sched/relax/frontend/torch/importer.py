@@ -295,7 +295,9 @@ def _check_results(result: Value, path: str = "the output") -> None:
         )
 
 
-def refuse_unknown(unknown: Sequence[tuple[str, FxNode]]) -> None:
+def refuse_unknown(
+    unknown: Sequence[tuple[str, FxNode]], help: str = "write the model with other operators"
+) -> None:
     """GraphError that lists all operators of a model that have no row, and where they are."""
     if not unknown:
         return
@@ -304,8 +306,7 @@ def refuse_unknown(unknown: Sequence[tuple[str, FxNode]]) -> None:
     raise GraphError(
         f"{len(counts)} {plural} not supported: {', '.join(counts)}",
         "the importer has no translation for them",
-        "write the model with other operators, or decompose them: "
-        "exported_program.run_decompositions()",
+        help,
         where=[Subject("operator", line) for line in operators_and_places(unknown)],
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched.errors import GraphError
+from te_sched.relax.frontend.torch.importer import ROWS
 from te_sched.relax.frontend.torch.subgraphs import (
     PREFIX,
     SubgraphImporter,
@@ -19,6 +20,11 @@ from te_sched.relax.frontend.torch.subgraphs import (
 )
 
 torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def _no_bessel_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(ROWS, "i0", raising=False)
 
 
 def graph_of(function: Any, *args: Any, tracing_mode: str = "fake") -> Any:
