@@ -6,30 +6,30 @@ Must not know rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import cast
 
 from te_sched.ir.graph import GraphExpr
-from te_sched.relax.frontend.torch.values import FxNode, constant_of
+from te_sched.relax.frontend.torch.values import FxNode, TorchTensor, constant_of
 
 
 def is_constant_call(node: FxNode) -> bool:
     """Whether a call has the same tensor as its result each time, whatever the model is given."""
-    schema: Any = getattr(node.target, "_schema", None)
+    schema = getattr(node.target, "_schema", None)
     if schema is None or node.all_input_nodes:
         return False
     results = [str(result.type) for result in schema.returns]
     return results == ["Tensor"] and not _is_random(node.target)
 
 
-def _is_random(target: Any) -> bool:
-    return any("nondeterministic" in str(tag) for tag in target.tags)
+def _is_random(target: object) -> bool:
+    return any("nondeterministic" in str(tag) for tag in getattr(target, "tags", ()))
 
 
 def constant_call(node: FxNode) -> GraphExpr:
     """The tensor that torch computes for a call, as a constant."""
-    target: Any = node.target
-    options: Mapping[str, object] = {
+    target = cast("Callable[..., TorchTensor]", node.target)
+    options = {
         name: value
         for name, value in node.kwargs.items()
         if name not in ("device", "pin_memory", "layout")

@@ -10,7 +10,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, GraphVar
@@ -373,13 +372,12 @@ def _invert(imp: Importer, x: GraphExpr) -> GraphExpr:
 
 @row("round")
 def _round(imp: Importer, x: GraphExpr, *, decimals: int = 0) -> GraphExpr:
-    if decimals != 0:
-        raise GraphError(
-            f"rounding to {decimals} decimals is not supported",
-            "",
-            "multiply, round to integers, and divide",
-        )
-    return imp.emit(R.round(x))
+    if decimals == 0 or dtype_kind(imp.dtype(x)) < 2:
+        return imp.emit(R.round(x))
+    scale, up, down = const(10.0 ** abs(decimals), imp.dtype(x)), R.multiply, R.divide
+    if decimals < 0:
+        up, down = down, up
+    return imp.emit(down(imp.emit(R.round(imp.emit(up(x, scale)))), scale))
 
 
 @row("trunc", "fix")

@@ -76,11 +76,12 @@ class ProgramImporter(Importer):
         """The sizes of the result of the current node, as torch knows them."""
         return self.sizes_of(self.node.meta.get("val"))
 
-    def sizes_of(self, tensor: Any) -> tuple[Expr, ...] | None:
+    def sizes_of(self, tensor: object) -> tuple[Expr, ...] | None:
         """The sizes of what torch knows of a tensor; None of other values."""
-        if tensor is None or not hasattr(tensor, "shape"):
+        shape = getattr(tensor, "shape", None)
+        if shape is None:
             return None
-        return shape_expr([size_expr(size, self.sizes) for size in tensor.shape]).values
+        return shape_expr([size_expr(size, self.sizes) for size in shape]).values
 
     def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, as torch knows it."""

@@ -83,6 +83,17 @@ def _addmm(
     return imp.emit(R.add(c, product))
 
 
+@row("addbmm")
+def _addbmm(
+    imp: Importer, c: GraphExpr, a: GraphExpr, b: GraphExpr, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> GraphExpr:
+    """The sum of the products of a batch: one product of wider matrices."""
+    (batch, rows, inner), columns = imp.shape(a), imp.shape(b)[2]
+    wide = imp.reshape(imp.emit(R.permute_dims(a, [1, 0, 2])), [rows, batch * inner])
+    high = imp.reshape(b, [batch * inner, columns])
+    return _addmm(imp, c, wide, high, beta=beta, alpha=alpha)
+
+
 @row("baddbmm")
 def _baddbmm(
     imp: Importer, c: GraphExpr, a: GraphExpr, b: GraphExpr, *, beta: Scalar = 1, alpha: Scalar = 1

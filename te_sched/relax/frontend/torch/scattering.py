@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from te_sched.relax.frontend.torch.indexing import (
 )
 from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.torch.shapes import numbered
-from te_sched.relax.frontend.torch.values import Indices, Operand
+from te_sched.relax.frontend.torch.values import Indices, Operand, Scalar
 from te_sched.relax.frontend.windows import nonnegative_indices
 
 # Along a dimension
@@ -103,7 +102,7 @@ def _scatter_reduce(
     return imp.emit((R.divide if dtypes.is_float(dtype) else R.floor_divide)(total, counts))
 
 
-def _identity(reduce: str, dtype: str) -> Any:
+def _identity(reduce: str, dtype: str) -> Scalar:
     """The number that changes no other one when they are combined."""
     if reduce in ("sum", "add", "mean"):
         return 0
@@ -114,7 +113,8 @@ def _identity(reduce: str, dtype: str) -> Any:
         return float("inf") if is_largest else -float("inf")
     if dtype == "bool":
         return is_largest
-    return getattr(np.iinfo(dtype), "max" if is_largest else "min")
+    limits = np.iinfo(dtype)
+    return int(limits.max if is_largest else limits.min)
 
 
 @row("index_reduce")
@@ -285,7 +285,7 @@ def _flat_put(
 
 
 @row("setitem")
-def _setitem(imp: Importer, x: GraphExpr, index: Any, value: Operand) -> GraphExpr:
+def _setitem(imp: Importer, x: GraphExpr, index: object, value: Operand) -> GraphExpr:
     """x after `x[index] = value`: the places are the elements that `[index]` has of numbers."""
     count = product_of(imp.shape(x))
     numbers = imp.reshape(imp.emit(R.arange(0, count, 1, "int64")), imp.shape(x))

@@ -418,7 +418,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
 @pytest.mark.parametrize(
     ("function", "shape", "message"),
     [
-        (lambda x: torch.round(x, decimals=1), (2,), "rounding to 1 decimals"),
         (lambda x: torch.norm(x, "nuc"), (2, 2), "a norm of order 'nuc'"),
         (lambda x: F.interpolate(x), (1, 1, 2), "neither size nor scale_factor"),
         (lambda x: x.reshape([2], 1), (2,), "are numbers and lists"),
@@ -567,3 +566,11 @@ def test_numbers_as_tensors() -> None:
     check(lambda i: torch.where(i > 1, 1, 0), INTS)
     pool = {"divisor_override": 2, "ceil_mode": True}
     check(lambda i: F.avg_pool2d(i[None].abs(), 2, 1, 1, **pool), INTS, importers=["exported"])
+
+
+def test_rounding_to_decimals() -> None:
+    check(lambda x: [torch.round(x * 300, decimals=n) for n in (2, -1, 0)], A)
+
+
+def test_sums_of_products() -> None:
+    check(lambda a, b: torch.addbmm(a[0, :, :3], a, b.mT, beta=2, alpha=0.5), A, B)
