@@ -250,6 +250,49 @@ def _tensor_split(imp: Importer, x: GraphExpr, parts: Ints, dim: int = 0) -> Val
     return _split(imp, x, [size + 1] * more + [size] * (parts - more), dim)
 
 
+def _split_along(name: str, dim: int) -> None:
+    """The row of a split along a dimension: of vectors, along that before it for hsplit."""
+
+    @row(name)
+    def rule(imp: Importer, x: GraphExpr, parts: Ints) -> Value:
+        return _tensor_split(imp, x, parts, min(dim, imp.info(x).ndim - 1))
+
+
+for _name, _axis in (("vsplit", 0), ("hsplit", 1), ("dsplit", 2)):
+    _split_along(_name, _axis)
+
+
+@row("atleast_1d")
+def _atleast_1d(imp: Importer, x: GraphExpr) -> GraphExpr:
+    return x if imp.info(x).ndim else imp.reshape(x, [1])
+
+
+@row("atleast_2d")
+def _atleast_2d(imp: Importer, x: GraphExpr) -> GraphExpr:
+    rank = imp.info(x).ndim
+    return x if rank > 1 else imp.reshape(x, [*[1] * (2 - rank), *imp.shape(x)])
+
+
+@row("atleast_3d")
+def _atleast_3d(imp: Importer, x: GraphExpr) -> GraphExpr:
+    """Rows and columns come first: a vector is a row of columns of one element."""
+    x = _atleast_2d(imp, x)
+    return x if imp.info(x).ndim > 2 else imp.emit(R.expand_dims(x, -1))
+
+
+@row("cartesian_prod")
+def _cartesian_prod(imp: Importer, tensors: Sequence[GraphExpr]) -> GraphExpr:
+    """All rows that take an element of each vector."""
+    if len(tensors) == 1:
+        return tensors[0]
+    rank, sizes = len(tensors), [imp.shape(x)[0] for x in tensors]
+    columns = []
+    for n, x in enumerate(tensors):
+        line = imp.reshape(x, [sizes[n] if axis == n else 1 for axis in range(rank)])
+        columns.append(imp.reshape(imp.broadcast(line, sizes), [product_of(sizes), 1]))
+    return imp.emit(R.concat(columns, 1))
+
+
 @row("unbind")
 def _unbind(imp: Importer, x: GraphExpr, dim: int = 0) -> GraphExpr:
     extent = fixed_size(imp.shape(x)[dim], "unbind")

@@ -574,3 +574,15 @@ def test_rounding_to_decimals() -> None:
 
 def test_sums_of_products() -> None:
     check(lambda a, b: torch.addbmm(a[0, :, :3], a, b.mT, beta=2, alpha=0.5), A, B)
+
+
+def test_ranks_and_splits() -> None:
+    def function(a):
+        ranks = [
+            f(x) for f in (torch.atleast_1d, torch.atleast_2d) for x in (a, a[0, 0], a[0, 0, 0])
+        ]
+        ranks += [torch.atleast_3d(x) for x in (a[0], a[0, 0], a[0, 0, 0])]
+        parts = (*a.hsplit(3), *a.vsplit([1]), *a.dsplit(2), *a[0, 0].hsplit(2))
+        return *ranks, *parts, torch.cartesian_prod(a[0, 0], a[0, :, 0])
+
+    check(function, A, importers=["exported"])
