@@ -115,12 +115,13 @@ def as_list(values: Sequence[_T | Sequence[_T]]) -> list[_T]:
 
 
 def several(given: _T | Sequence[_T], count: int) -> list[_T]:
-    """A value for each dimension, given as one or as a list.
+    """A value for each dimension, given as one, or as a list of one or of all.
 
-    >>> several(3, 2), several((3, 4), 2)
-    ([3, 3], [3, 4])
+    >>> several(3, 2), several([3], 2), several((3, 4), 2)
+    ([3, 3], [3, 3], [3, 4])
     """
-    return list(given) if isinstance(given, Sequence) else [given] * count
+    values = list(given) if isinstance(given, Sequence) else [given]
+    return values * count if len(values) == 1 else values
 
 
 def product_of(sizes: Iterable[Size]) -> Size:

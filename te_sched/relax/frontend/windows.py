@@ -1,4 +1,4 @@
-"""What importers share of layers: convolutions, pools and resizes, and places.
+"""What importers share of layers: convolutions and pools, and places.
 
 Must not know the format of a model.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from te_sched import te, topi
 from te_sched.errors import GraphError
-from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, ExprLike, IterVar
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar
 from te_sched.relax import op as R
@@ -220,132 +220,6 @@ def places_of_maxima(
         )
 
     return place
-
-
-def resampled(
-    builder: BlockBuilder,
-    x: GraphExpr,
-    axis: int,
-    extent: int,
-    coordinates: Array,
-    method: str,
-    alpha: float = -0.75,
-    keeps_inside: bool = False,
-) -> GraphExpr:
-    """A tensor with a dimension replaced by values at coordinates between its elements.
-
-    method : "nearest" (the coordinates are places), "linear" or "cubic" with `alpha`.
-    keeps_inside : whether elements beyond the ends have no weight, else that of the last ones.
-    """
-    low = np.floor(coordinates).astype("int64")
-    rest = coordinates - low
-    if method == "nearest":
-        places, weights = low[:, None], np.ones((len(low), 1))
-    elif method == "linear":
-        places, weights = low[:, None] + np.arange(2), np.stack([1 - rest, rest], 1)
-    else:
-        places = low[:, None] + np.arange(-1, 3)
-        weights = _cubic(np.abs(coordinates[:, None] - places), alpha)
-    if keeps_inside:
-        weights = np.where((places >= 0) & (places < extent), weights, 0)
-        weights = weights / weights.sum(1, keepdims=True)
-    places = np.clip(places, 0, extent - 1)
-    info = tensor_info(x)
-    total: GraphVar | None = None
-    for tap in range(places.shape[1]):
-        part = builder.emit(R.take(x, const(places[:, tap], "int64"), axis))
-        if places.shape[1] > 1:
-            column = weights[:, tap].reshape([-1 if n == axis else 1 for n in range(info.ndim)])
-            part = builder.emit(R.multiply(part, const(column, info.dtype)))
-        total = part if total is None else builder.emit(R.add(total, part))
-    assert total is not None
-    return total
-
-
-def _cubic(distance: Array, alpha: float) -> Array:
-    """The weight of an element at a distance (Keys, 1981)."""
-    near, far = _cubic_near(distance, alpha), _cubic_far(distance, alpha)
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
-
-
-def _cubic_near(distance: _Real, alpha: float) -> _Real:
-    """The weight of an element at a distance of at most 1."""
-    return distance * distance * ((alpha + 2) * distance - (alpha + 3)) + 1
-
-
-def _cubic_far(distance: _Real, alpha: float) -> _Real:
-    """The weight of an element at a distance from 1 to 2."""
-    return ((distance - 5) * distance + 8) * distance * alpha - 4 * alpha
-
-
-def resampled_by(
-    builder: BlockBuilder,
-    x: GraphExpr,
-    axis: int,
-    size: Size,
-    coordinate: Callable[[Expr, Expr, Expr], Expr],
-    method: str,
-    alpha: float = -0.75,
-    keeps_inside: bool = False,
-) -> GraphVar:
-    """A tensor with a dimension replaced by another one, where calls give one of the sizes.
-
-    Parameters
-    ----------
-    coordinate : gives the place in the tensor of an element of the result, of its index and of
-        both sizes, all in float32; for "nearest", a whole number.
-    method, alpha, keeps_inside : as those of `resampled`.
-    """
-
-    def resample(data: Tensor, new_size: Expr) -> Tensor:
-        extent = ops.cast("int64", data.shape[axis])
-
-        def element(*index: Expr) -> Expr:
-            sizes = [ops.cast("float32", number) for number in (index[axis], extent, new_size)]
-            at = coordinate(*sizes)
-            low = ops.cast("int64", intrinsics.floor(at))
-            first, weights = _weights_of(at - ops.cast("float32", low), method, alpha)
-            places = [low + (first + tap) for tap in range(len(weights))]
-            if keeps_inside:
-                weights = _inner_weights(weights, places, extent)
-            total: Expr | None = None
-            for place, weight in zip(places, weights, strict=True):
-                inside = ops.maximum(ops.minimum(place, extent - 1), 0)
-                value = data(*index[:axis], inside, *index[axis + 1 :])
-                part = value if method == "nearest" else value * ops.cast(data.dtype, weight)
-                total = part if total is None else total + part
-            assert total is not None
-            return total
-
-        shape = [*data.shape[:axis], new_size, *data.shape[axis + 1 :]]
-        return te.compute(shape, element, name="resample")
-
-    (new_size,) = shape_expr([size]).values
-    return builder.emit_te(resample, x, new_size, primfunc_name_hint="resample")
-
-
-def _weights_of(rest: Expr, method: str, alpha: float) -> tuple[int, list[Expr]]:
-    """The place of the first element beside that before a coordinate, and the weights of it and of
-    the next ones; `rest` is what the coordinate has after that element.
-    """
-    if method == "nearest":
-        return 0, [ops.const(1, "float32")]
-    if method == "linear":
-        return 0, [1 - rest, rest]
-    inner = [_cubic_near(distance, alpha) for distance in (rest, 1 - rest)]
-    return -1, [_cubic_far(rest + 1, alpha), *inner, _cubic_far(2 - rest, alpha)]
-
-
-def _inner_weights(weights: Sequence[Expr], places: Sequence[Expr], extent: Expr) -> list[Expr]:
-    """Weights that are 0 for elements beyond the ends, of which the sum is 1."""
-    inner = [
-        intrinsics.select(te.all(place >= 0, place < extent), weight, ops.const(0, "float32"))
-        for weight, place in zip(weights, places, strict=True)
-    ]
-    total = inner[0]
-    for weight in inner[1:]:
-        total = total + weight
-    return [weight / total for weight in inner]
 
 
 def nonnegative_indices(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from te_sched import te
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm
@@ -113,6 +115,26 @@ def _legalize_resize2d(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     )
 
 
+def _exact_resize2d(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+    """Cubic splines along one axis after the other, which are a tenth of the code of TVM's text."""
+    attrs = call.attrs
+    if attrs.method != "cubic" or attrs.coordinate_transformation_mode == "tf_crop_and_resize":
+        return _legalize_resize2d(builder, call)
+    places = [_axes_of(call).index(axis) for axis in "HW"]
+    options = dict(alpha=attrs.cubic_alpha, excludes_outside=bool(attrs.cubic_exclude))
+
+    def te_resize2d(data: te.Tensor, size: Sequence[Expr]) -> te.Tensor:
+        from te_sched.topi.image.resampling import ResampledAxis, Resampling, resample
+
+        axes = [ResampledAxis(*pair) for pair in zip(places, size, strict=True)]
+        resampling = Resampling(
+            "cubic", attrs.coordinate_transformation_mode, is_separable=True, **options
+        )
+        return resample(data, axes, resampling, attrs.out_dtype or None)
+
+    return builder.call_te(te_resize2d, *call.args, primfunc_name_hint="resize2d")
+
+
 def _rounding(call: GraphCall) -> str:
     """The rounding method; TVM divides indices as integers for sizes that are multiples."""
     attrs = call.attrs
@@ -138,5 +160,6 @@ declare(
     _infer_resize2d,
     mixed_precision=FOLLOWS,
     legalize=_legalize_resize2d,
+    exact=_exact_resize2d,
     layout=Layout(_layout_of_resize2d, arguments=("layout",), result="layout"),
 )

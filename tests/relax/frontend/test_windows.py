@@ -16,8 +16,6 @@ from te_sched.relax.frontend.windows import (
     depth_to_space,
     nonnegative_indices,
     padded,
-    resampled,
-    resampled_by,
     transposed_convolution,
     with_bias,
 )
@@ -74,12 +72,6 @@ def test_depth_to_space_makes_blocks(is_depth_first: bool, first: list[list[int]
     assert found[0, 0].tolist() == first
 
 
-def test_resampled_weighs_neighbors() -> None:
-    places = np.array([0.5, 1.25])
-    found = run(lambda b, x: resampled(b, x, 2, 3, places, "linear"), ROWS)
-    assert found.tolist() == [[[0.5, 1.25], [3.5, 4.25]]]
-
-
 def test_nonnegative_indices_of_constants_are_constants() -> None:
     indices = relax.const(np.array([-1, 1]), "int64")
     found = nonnegative_indices(relax.BlockBuilder(), indices, 3)
@@ -87,26 +79,6 @@ def test_nonnegative_indices_of_constants_are_constants() -> None:
 
 
 N = tir.Var("n", "int64")
-
-
-@pytest.mark.parametrize(("method", "keeps_inside"), [("linear", 0), ("cubic", 0), ("cubic", 1)])
-def test_resampled_by_a_function_equals_resampled_at_its_values(method, keeps_inside) -> None:
-    at = np.arange(4) * 0.75 - 0.25
-    fixed = run(
-        lambda b, x: resampled(b, x, 2, 3, at, method, keeps_inside=bool(keeps_inside)), ROWS
-    )
-    x = relax.Var("x", relax.TensorStructInfo([1, 2, N], "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [x]):
-        y = resampled_by(
-            *(builder, x, 2, N + 1),
-            lambda place, extent, size: place * 0.75 - 0.25,
-            method,
-            keeps_inside=bool(keeps_inside),
-        )
-        builder.emit_func_output(y)
-    machine = relax.VirtualMachine(relax.build(builder.finalize(), "llvm"), te_sched.cpu())
-    np.testing.assert_allclose(machine["main"](nd.array(ROWS)).numpy(), fixed, rtol=1e-5)
 
 
 def test_tensors_are_padded_by_sizes_of_calls() -> None:

@@ -15,6 +15,7 @@ from te_sched.relax.frontend.torch import indexing as _indexing  # noqa: F401
 from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
 from te_sched.relax.frontend.torch import ordering as _ordering  # noqa: F401
 from te_sched.relax.frontend.torch import reductions as _reductions  # noqa: F401
+from te_sched.relax.frontend.torch import resampling as _resampling  # noqa: F401
 from te_sched.relax.frontend.torch import scans as _scans  # noqa: F401
 from te_sched.relax.frontend.torch import scattering as _scattering  # noqa: F401
 from te_sched.relax.frontend.torch import searching as _searching  # noqa: F401

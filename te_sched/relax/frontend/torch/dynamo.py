@@ -12,13 +12,13 @@ from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.compile_backend import compile_graph
-from te_sched.relax.frontend.torch.exported_program_translator import size_expr
 from te_sched.relax.frontend.torch.fx_translator import (
     refuse_changed_views,
     refuse_unknown_nodes,
     translate,
 )
 from te_sched.relax.frontend.torch.importer import Importer
+from te_sched.relax.frontend.torch.sizes import size_expr
 from te_sched.relax.frontend.torch.values import (
     FxGraphModule,
     TorchTensor,

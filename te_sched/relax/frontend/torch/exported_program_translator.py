@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from te_sched import nd
 from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
-from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
@@ -26,6 +23,7 @@ from te_sched.relax.frontend.torch.importer import (
 )
 from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_view
 from te_sched.relax.frontend.torch.nodes import base_name, display_name
+from te_sched.relax.frontend.torch.sizes import size_expr
 from te_sched.relax.frontend.torch.values import (
     FxGraph,
     FxNode,
@@ -89,7 +87,14 @@ class ProgramImporter(Importer):
         return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
 
     def translated(self, node: FxNode) -> Value:
-        """The value of a call: by the row of its operator, or by torch if it takes no tensors."""
+        """The value of a call: by the row of its operator, or by torch if it takes no tensors; a
+        number that torch computes of sizes is a formula of them.
+        """
+        number: Any = node.meta.get("val")
+        if type(number).__name__ == "SymInt":
+            symbols = number.node.expr.free_symbols
+            if symbols and all(symbol.name in self.sizes for symbol in symbols):
+                return size_expr(number, self.sizes)
         row = ROWS.get(base_name(node))
         return constant_call(node) if row is None else self.call(node, row.rule)
 
@@ -335,41 +340,6 @@ def info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStruc
         (number,) = shape_expr([size_expr(value, sizes)]).values
         return PrimStructInfo(value=number)
     return None
-
-
-def size_expr(size: Any, sizes: dict[str, Var]) -> Size:
-    """A size of torch as an int, or an expression of variables of sizes."""
-    if isinstance(size, int):
-        return size
-    return _of_sympy(size.node.expr, sizes)
-
-
-def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Size:
-    """A formula of sympy as an expression."""
-    if expr.is_Integer:
-        return int(expr)
-    if expr.is_Symbol:
-        return sizes.setdefault(expr.name, Var(expr.name, "int64"))
-    args = [_of_sympy(one, sizes) for one in expr.args]
-    combine: dict[str, Callable[..., Size]] = {
-        "Add": lambda *given: reduce(operator.add, given),
-        "Mul": lambda *given: reduce(operator.mul, given),
-        "Pow": lambda base, power: reduce(operator.mul, [base] * power),
-        "FloorDiv": lambda a, b: ops.floordiv(a, b),
-        "CleanDiv": lambda a, b: ops.floordiv(a, b),
-        "Mod": lambda a, b: ops.floormod(a, b),
-        "PythonMod": lambda a, b: ops.floormod(a, b),
-        "Max": lambda *given: reduce(ops.maximum, given),
-        "Min": lambda *given: reduce(ops.minimum, given),
-    }
-    found = combine.get(type(expr).__name__)
-    if found is None:
-        raise GraphError(
-            f"size {expr} of an input has no translation",
-            f"it is computed by {type(expr).__name__}",
-            "use sums, products, quotients and remainders of dimensions",
-        )
-    return found(*args)
 
 
 def _results(

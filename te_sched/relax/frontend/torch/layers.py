@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
-from te_sched.errors import GraphError, repr_of
+from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
@@ -17,36 +16,25 @@ from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
-from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.torch.values import (
-    Factors,
     Ints,
     OutputSize,
     Scalar,
-    Sizes,
     TorchLayer,
     Value,
 )
 from te_sched.relax.frontend.windows import (
     LAYOUTS,
-    Array,
     begun_inside,
     convolution,
     depth_to_space,
     places_of_maxima,
-    resampled,
     transposed_convolution,
 )
 
 _T = TypeVar("_T")
 
 Padding = Ints | str
-
-
-def _several(given: _T | Sequence[_T], count: int) -> list[_T]:
-    """A value for each dimension, given as one or as a list."""
-    values = several(given, count)
-    return values * count if len(values) == 1 else values
 
 
 # Products
@@ -144,7 +132,7 @@ def _convolve(
     x, is_single = _unbatched(imp, x, rank)
     if isinstance(padding, str):
         padding = _padding_of(imp, padding, weight, stride, dilation, rank)
-    sizes = (_several(stride, rank), _several(padding, rank), _several(dilation, rank))
+    sizes = (several(stride, rank), several(padding, rank), several(dilation, rank))
     y = convolution(imp.builder, x, weight, bias, *sizes, groups, imp.dtype(x))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
@@ -156,7 +144,7 @@ def _padding_of(
     if mode == "valid":
         return [0] * rank
     kernel = imp.shape(weight)[2:]
-    pairs = zip(_several(dilation, rank), kernel, strict=True)
+    pairs = zip(several(dilation, rank), kernel, strict=True)
     total = [d * (fixed_size(k, "pad for windows of") - 1) for d, k in pairs]
     return [one // 2 for one in total] + [one - one // 2 for one in total]
 
@@ -237,10 +225,10 @@ def _transposed(
         x,
         weight,
         bias,
-        strides=_several(stride, rank),
-        padding=_several(padding, rank),
-        output_padding=_several(output_padding, rank),
-        dilation=_several(dilation, rank),
+        strides=several(stride, rank),
+        padding=several(padding, rank),
+        output_padding=several(output_padding, rank),
+        dilation=several(dilation, rank),
         groups=groups,
         out_dtype=imp.dtype(x),
     )
@@ -335,9 +323,9 @@ def _max_pool(
 ) -> Value:
     """The largest elements of windows; a pair of them and their places if `return_indices`."""
     x, is_single = _unbatched(imp, x, rank)
-    kernel, pads = _several(kernel_size, rank), _several(padding, rank)
-    steps = _several(stride, rank) if stride else kernel
-    gaps = _several(dilation, rank)
+    kernel, pads = several(kernel_size, rank), several(padding, rank)
+    steps = several(stride, rank) if stride else kernel
+    gaps = several(dilation, rank)
     call = getattr(R.nn, f"max_pool{rank}d")(
         x,
         pool_size=kernel,
@@ -394,9 +382,9 @@ def _avg_pool(
     divisor_override: int | None,
 ) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
-    kernel = _several(kernel_size, rank)
-    pads = _several(padding, rank)
-    steps = _several(stride, rank) if stride else kernel
+    kernel = several(kernel_size, rank)
+    pads = several(padding, rank)
+    steps = several(stride, rank) if stride else kernel
     area = int(np.prod(kernel))
     is_sum = divisor_override is not None and divisor_override != area
     if is_sum and dtypes.is_integral(imp.dtype(x)):  # whole quotients of sums
@@ -474,7 +462,7 @@ def _avg_pool3d(
 def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
     spatial = imp.shape(x)[2:]
-    given = enumerate(_several(output_size, rank))
+    given = enumerate(several(output_size, rank))
     sizes = [spatial[n] if size is None else size for n, size in given]
     pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
     y = imp.emit(pool(x, sizes, layout=LAYOUTS[rank][0]))
@@ -507,7 +495,7 @@ def _maxima(imp: Importer, m: TorchLayer) -> dict[str, object]:
 def _adaptive_max(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     """The largest element of each part of every dimension."""
     first = imp.info(x).ndim - rank
-    for n, size in enumerate(_several(output_size, rank)):
+    for n, size in enumerate(several(output_size, rank)):
         axis, extent = first + n, imp.shape(x)[first + n]
         if size is None or imp.is_equal(size, extent):
             continue
@@ -664,7 +652,7 @@ def _layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> GraphExpr:
-    shape = _several(normalized_shape, 1)
+    shape = several(normalized_shape, 1)
     dtype = imp.dtype(x)
     gamma = _or_filled(imp, weight, shape, dtype, 1)
     beta = _or_filled(imp, bias, shape, dtype, 0)
@@ -699,7 +687,7 @@ def _rms_norm(
     weight: GraphExpr | None = None,
     eps: float | None = None,
 ) -> GraphExpr:
-    shape = _several(normalized_shape, 1)
+    shape = several(normalized_shape, 1)
     gamma = _or_filled(imp, weight, shape, imp.dtype(x), 1)
     small = float(np.finfo(imp.dtype(x)).eps) if eps is None else eps
     return imp.emit(R.nn.rms_norm(x, gamma, list(range(-len(shape), 0)), small))
@@ -871,157 +859,6 @@ def _bias_of(imp: Importer, mask: GraphExpr, q: GraphExpr) -> GraphExpr:
     if len(shape) < 4:
         mask = imp.reshape(mask, [1] * (4 - len(shape)) + shape)
     return mask
-
-
-@row(
-    "interpolate",
-    Upsample=lambda imp, m: {
-        "size": m.size,
-        "scale_factor": m.scale_factor,
-        "mode": m.mode,
-        "align_corners": m.align_corners,
-    },
-)
-def _interpolate(
-    imp: Importer,
-    x: GraphExpr,
-    size: Sizes | None = None,
-    scale_factor: Factors = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> GraphExpr:
-    shape = imp.shape(x)
-    count = len(shape) - 2
-    sizes, factors = _target_sizes(shape[2:], size, scale_factor)
-    if antialias or mode not in _MODES:
-        what = "with antialias" if antialias else f"with mode {repr_of(mode)}"
-        raise GraphError(
-            f"interpolation {what} is not supported",
-            "",
-            f"use {', '.join(_MODES)} without antialias",
-        )
-    ratios = [
-        new / old if not factor or recompute_scale_factor else factor
-        for old, new, factor in zip(shape[2:], sizes, factors, strict=True)
-        if isinstance(old, int) and isinstance(new, int) and old
-    ]
-    is_whole = all(
-        one == new / old for one, old, new in zip(ratios, shape[2:], sizes, strict=False)
-    )
-    if count != 2 or not is_whole or mode == "nearest-exact":
-        if len(ratios) < count:
-            raise GraphError(
-                f"cannot interpolate a tensor of shape {shape}", "", "use images of whole factors"
-            )
-        for n, (new, ratio) in enumerate(zip(sizes, ratios, strict=True)):
-            extent, length = fixed_size(shape[n + 2], "resize"), fixed_size(new, "resize to")
-            places = _sources(extent, length, ratio, mode, bool(align_corners))
-            method = {"n": "nearest", "b": "cubic"}.get(mode[0], "linear")
-            method = "linear" if mode == "bilinear" else method
-            x = resampled(imp.builder, x, n + 2, extent, places, method)
-        return x
-    (height, width), modes = shape[2:], _MODES
-    transformation, rounding = "align_corners" if align_corners else "half_pixel", "round"
-    extents = ((height, sizes[0]), (width, sizes[1]))
-    if mode == "nearest" and not all(_is_multiple(*one) for one in extents):
-        is_exact = all(_is_multiple(new, old) for old, new in extents)
-        transformation, rounding = "asymmetric", "round" if is_exact else "floor"
-    call = R.image.resize2d(
-        x,
-        sizes,
-        layout="NCHW",
-        method=modes[mode],
-        coordinate_transformation_mode=transformation,
-        rounding_method=rounding,
-        cubic_alpha=-0.75 if mode == "bicubic" else -0.5,
-    )
-    return imp.emit(call)
-
-
-_MODES = {
-    **{"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"},
-    **{"nearest-exact": "nearest_neighbor", "linear": "linear", "trilinear": "linear"},
-}
-
-
-def _target_sizes(
-    extents: Sequence[Size], size: Sizes | None, scale_factor: Factors
-) -> tuple[list[Size], Sequence[float | None]]:
-    """The sizes of the result of an interpolation, and the factors that were given."""
-    count = len(extents)
-    if size is not None:
-        sizes: list[Size] = _several(size, count)
-        return sizes, [None] * count
-    if scale_factor is None:
-        raise GraphError("interpolation has neither size nor scale_factor", "", "give one of them")
-    factors: list[float] = _several(scale_factor, count)
-    return [_scaled(*pair) for pair in zip(extents, factors, strict=True)], factors
-
-
-def _scaled(size: Size, factor: float) -> Size:
-    """A size times a factor, rounded down."""
-    if isinstance(size, int):
-        return int(size * factor)
-    ratio = Fraction(factor).limit_denominator(1 << 16)
-    return size * ratio.numerator // ratio.denominator
-
-
-def _sources(extent: int, size: int, ratio: float, mode: str, is_aligned: bool) -> Array:
-    """The places between which the elements of a larger or smaller dimension are."""
-    places = np.arange(size, dtype=np.float64)
-    if mode == "nearest":
-        return np.floor(places / ratio)
-    if is_aligned:
-        return places * ((extent - 1) / (size - 1) if size > 1 else 0)
-    half = (places + 0.5) / ratio
-    return np.floor(half) if mode == "nearest-exact" else half - 0.5
-
-
-def _is_multiple(size: Size, new: Size) -> bool:
-    return isinstance(size, int) and isinstance(new, int) and new % size == 0
-
-
-@row("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-def _upsample_nearest_exact(
-    imp: Importer, x: GraphExpr, size: Sizes, factors: Factors = None, *rest: object
-) -> GraphExpr:
-    return _interpolate(imp, x, size, None if size is not None else factors, "nearest-exact")
-
-
-@row("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def _upsample_nearest(
-    imp: Importer, x: GraphExpr, size: Sizes, factors: Factors = None, *rest: object
-) -> GraphExpr:
-    return _interpolate(imp, x, size, None if size is not None else factors, "nearest")
-
-
-@row("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-def _upsample_bilinear(
-    imp: Importer,
-    x: GraphExpr,
-    size: Sizes,
-    align_corners: bool,
-    factors: Factors = None,
-    *rest: object,
-) -> GraphExpr:
-    scale = None if size is not None else factors
-    mode = base_name(imp.node).split("_")[1][:-2]
-    return _interpolate(imp, x, size, scale, mode, align_corners)
-
-
-@row("upsample_bicubic2d")
-def _upsample_bicubic(
-    imp: Importer,
-    x: GraphExpr,
-    size: Sizes,
-    align_corners: bool,
-    factors: Factors = None,
-    *rest: object,
-) -> GraphExpr:
-    scale = None if size is not None else factors
-    return _interpolate(imp, x, size, scale, "bicubic", align_corners)
 
 
 @row("pad", "constant_pad_nd")

@@ -246,12 +246,6 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
     ("nodes", "shape", "constants", "text"),
     [
         (
-            [
-                *(SHAPE, node("Resize", "x _ _ s", keep_aspect_ratio_policy="not_larger")),
-            ],
-            *(IMAGE, {}, "keep_aspect_ratio_policy='not_larger' of sizes"),
-        ),
-        (
             [*SIZE, node("Concat", "n n n n", "p", axis=0), node("Pad", "x p", mode="reflect")],
             *(NM, {"g": ints(0)}, "pads that calls give in mode 'reflect'"),
         ),

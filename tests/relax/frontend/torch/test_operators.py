@@ -10,8 +10,8 @@ from te_sched import nd, relax, tir
 from te_sched.errors import GraphError
 from te_sched.relax.frontend import detach_params
 from te_sched.relax.frontend.torch import dynamo_capture_subgraphs, from_exported_program, from_fx
-from te_sched.relax.frontend.torch.exported_program_translator import size_expr
 from te_sched.relax.frontend.torch.importer import Importer
+from te_sched.relax.frontend.torch.sizes import size_expr
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -419,7 +419,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
     ("function", "shape", "message"),
     [
         (lambda x: torch.norm(x, "nuc"), (2, 2), "a norm of order 'nuc'"),
-        (lambda x: F.interpolate(x), (1, 1, 2), "neither size nor scale_factor"),
         (lambda x: x.reshape([2], 1), (2,), "are numbers and lists"),
         (lambda x: x.split(2), (N,), "cannot split a dimension of size n"),
         (lambda x: torch.unbind(x), (N, 2), "cannot unbind a dimension of size n"),
@@ -436,17 +435,6 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
             lambda x: F.adaptive_max_pool1d(x, 2),
             (1, 2, N),
             "cannot divide a dimension of size n into 2 parts",
-        ),
-        (lambda x: F.interpolate(x, (3, 3), mode="area"), (1, 1, 2, 2), "with mode 'area'"),
-        (
-            lambda x: F.interpolate(x, (3,), mode="linear"),
-            (1, 1, N),
-            "cannot interpolate a tensor of",
-        ),
-        (
-            lambda x: F.interpolate(x, (3,), antialias=True),
-            (1, 1, 2),
-            "interpolation with antialias",
         ),
         (
             lambda x: torch.convolution(x, x, None, [1], [0], [1], True, [0] * 3, 1),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from te_sched.errors import GraphError
+import te_sched
+from te_sched import nd, relax
 from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.models import (
     IMAGE,
@@ -13,6 +16,7 @@ from tests.relax.frontend.onnx.models import (
     check,
     check_against_onnxruntime,
     model_of,
+    run,
 )
 
 
@@ -60,20 +64,48 @@ def test_resize(attrs, inputs) -> None:
     check(model_of([("Resize", names, ["y"], attrs)], {"x": IMAGE}, inputs, opset=19), {"x": IMAGE})
 
 
+SIZES = [
+    *[{"s": np.array([1, 2, *sizes])} for sizes in [(3, 5), (14, 18), (1, 1), (10, 31)]],
+    *[{"k": np.array([1, 1, *factors], "float32")} for factors in [(0.6, 1.7), (1.33, 0.33)]],
+]
+TRANSFORMATIONS = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
 @pytest.mark.parametrize(
-    ("nodes", "inputs", "constants", "message"),
+    "attrs",
     [
-        (
-            [("Resize", ["x", "", "", "s"], ["y"], {"antialias": 1, "mode": "linear"})],
-            {"x": X},
-            {"s": np.array([2, 2, 3])},
-            "antialias is not supported",
-        ),
+        *[{"nearest_mode": f"{kind}"} for kind in ("floor", "ceil", "round_prefer_ceil")],
+        {"mode": "linear"},
+        {"mode": "linear", "antialias": 1, "exclude_outside": 1},
+        {"mode": "cubic", "antialias": 1},
     ],
 )
-def test_rejects(nodes, inputs, constants, message: str) -> None:
-    with pytest.raises(GraphError, match=message):
-        from_onnx(model_of(nodes, inputs, constants))
+def test_resize_as_onnxruntime(transformation: str, attrs: dict[str, Any]) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    attrs = {**attrs, "coordinate_transformation_mode": transformation}
+    for inputs in SIZES:
+        names = ["x", "", *["k" if "k" in inputs else ""], *["s"][: "s" in inputs]]
+        model = model_of([("Resize", names, ["y"], attrs)], {"x": IMAGE}, inputs, opset=19)
+        session = runtime.InferenceSession(model.SerializeToString())
+        (expected,) = session.run(None, {"x": IMAGE})
+        found = run(from_onnx(model), nd.array(IMAGE))
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_of_open_sizes_keeps_the_aspect_ratio(policy: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    attrs = {"mode": "linear", "keep_aspect_ratio_policy": policy, "axes": [2, 3]}
+    nodes = [("Resize", ["x", "", "", "s"], ["y"], attrs)]
+    sizes, shapes = {"s": np.array([9, 7])}, {"x": [1, 2, "h", "w"]}
+    model = model_of(nodes, {"x": IMAGE}, sizes, opset=19, shapes=shapes)
+    session = runtime.InferenceSession(model.SerializeToString())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), te_sched.cpu())
+    for x in (IMAGE, IMAGE[:, :, :4]):
+        (expected,) = session.run(None, {"x": x})
+        found = machine["main"](nd.array(np.ascontiguousarray(x))).numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 SCALES = {"k": np.array([1, 1, 1.7, 0.6], "float32")}
@@ -119,10 +151,12 @@ def test_resize_of_open_sizes_of_another_rank() -> None:
     check_against_onnxruntime(model, [(1, 3, 5), (2, 3, 3)])
 
 
-def test_regions_of_open_sizes_are_refused() -> None:
+def test_regions_of_open_sizes() -> None:
     attrs = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
-    constants = {"r": np.zeros(8, "float32"), "s": np.array([1, 2, 4, 1])}
+    constants = {
+        "r": np.array([0, 0, 0.2, 0.1, 1, 1, 0.9, 1.2], "float32"),
+        "s": np.array([1, 2, 4, 3]),
+    }
     node = ("Resize", ["x", "r", "", "s"], ["y"], attrs)
     model = model_of([node], {"x": IMAGE}, constants, shapes={"x": [1, 2, "h", "w"]})
-    with pytest.raises(GraphError, match=r"regions of dimensions \[2, 3\]"):
-        from_onnx(model)
+    check_against_onnxruntime(model, [(1, 2, 7, 8)])
