@@ -5,8 +5,9 @@ Must not know the format of a model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,6 +221,48 @@ def places_of_maxima(
         )
 
     return place
+
+
+class Blocks(NamedTuple):
+    """Blocks of an image, of which each begins some elements behind the one before."""
+
+    sizes: Sequence[int]  # of the image
+    kernel: Sequence[int]
+    strides: Sequence[int]
+    before: Sequence[int]  # padding
+    after: Sequence[int]
+    dilations: Sequence[int]
+
+    def counts(self) -> list[int]:
+        """How many blocks there are in each dimension."""
+        rows = zip(*self, strict=True)
+        return [(n + p + q - (k - 1) * d - 1) // step + 1 for n, k, step, p, q, d in rows]
+
+
+def sum_of_blocks(columns: Tensor, blocks: Blocks) -> Tensor:
+    """Images of the sums of overlapping blocks, as a tensor expression.
+
+    columns : [batch, channels * elements of a block, blocks].
+    """
+    area, counts = math.prod(blocks.kernel), blocks.counts()
+    channels = ops.floordiv(columns.shape[1], area)
+
+    def element(batch: Expr, channel: Expr, *index: Expr) -> Expr:
+        axes = [te.reduce_axis((0, size), name="r") for size in blocks.kernel]
+        bounds, places = [], []
+        for i, axis, step, pad, gap, count in zip(
+            index, axes, blocks.strides, blocks.before, blocks.dilations, counts, strict=True
+        ):
+            offset = i + pad - axis.var * gap
+            place = ops.floordiv(offset, step)
+            bounds += [offset >= 0, ops.floormod(offset, step).equal(0), place < count]
+            places.append(place)
+        inner = ravel_index([axis.var for axis in axes], list(blocks.kernel))
+        value = columns(batch, channel * area + inner, ravel_index(places, counts))
+        zero = te.const(0, columns.dtype)
+        return te.sum(te.if_then_else(te.all(*bounds), value, zero), axis=axes)
+
+    return te.compute((columns.shape[0], channels, *blocks.sizes), element, name="blocks")
 
 
 def nonnegative_indices(

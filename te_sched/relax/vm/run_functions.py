@@ -76,6 +76,64 @@ def nonzero(data: NDArray) -> NDArray:
     return array(np.array(np.nonzero(values), "int64"))
 
 
+def non_max_suppression(
+    boxes: NDArray,
+    scores: NDArray,
+    count: NDArray,
+    overlap: NDArray,
+    least: NDArray,
+    is_centered: NDArray,
+) -> NDArray:
+    """The boxes of each class with the greatest scores that do not overlap: rows of the batch, the
+    class and the box.
+
+    Parameters
+    ----------
+    boxes : [batch, boxes, 4]: two corners (y, x), or the center, width and height.
+    scores : [batch, classes, boxes].
+    count : the greatest number of boxes of a class.
+    overlap : the greatest ratio of the intersection to the union of two boxes.
+    least : scores are greater than that.
+    """
+    corners = _corners(boxes.numpy(), bool(is_centered.numpy()))
+    limit = max(int(count.numpy().item()), 0)
+    ratio, threshold = float(overlap.numpy().item()), float(least.numpy().item())
+    rows = [
+        (batch, kind, box)
+        for batch, classes in enumerate(scores.numpy())
+        for kind, values in enumerate(classes)
+        for box in _selected(corners[batch], values, limit, ratio, threshold)
+    ]
+    return array(np.array(rows, "int64").reshape(-1, 3))
+
+
+def _corners(boxes: np.ndarray, is_centered: bool) -> np.ndarray:
+    """Boxes as their least and their greatest corner: [..., 2, 2]."""
+    first, second = boxes[..., :2].astype("float64"), boxes[..., 2:].astype("float64")
+    if is_centered:  # x, y, width, height
+        return np.stack([first - second / 2, first + second / 2], -2)
+    return np.stack([np.minimum(first, second), np.maximum(first, second)], -2)
+
+
+def _selected(
+    corners: np.ndarray, scores: np.ndarray, limit: int, ratio: float, threshold: float
+) -> list[int]:
+    """The numbers of the boxes of a class that remain, the greatest score first."""
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] > threshold]
+    chosen: list[int] = []
+    while len(order) and len(chosen) < limit:
+        best, order = order[0], order[1:]
+        chosen.append(int(best))
+        low = np.maximum(corners[best, 0], corners[order, 0])
+        high = np.minimum(corners[best, 1], corners[order, 1])
+        common = np.maximum(high - low, 0).prod(-1)
+        areas = (corners[:, 1] - corners[:, 0]).prod(-1)
+        union = areas[best] + areas[order] - common
+        order = order[~((union > 0) & (common > ratio * union))]
+    return chosen
+
+
 def tensor_stride_i(data: NDArray, axis: int) -> int:
     """The stride along an axis, in elements."""
     stride: int = data.numpy().strides[axis]
@@ -97,6 +155,7 @@ FUNCTIONS: dict[str, VmFunction] = {
     "relax.run.assert_op": assert_op,
     "relax.run.unique": unique,
     "relax.run.nonzero": nonzero,
+    "relax.run.non_max_suppression": non_max_suppression,
     "relax.run.shape_to_tensor": shape_to_tensor,
     **{f"relax.inspect.{name}": function for name, function in _FIELDS.items()},
 }

@@ -6,7 +6,9 @@ Must not know rows of operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.evaluation import evaluate
+from te_sched.relax.frontend.onnx.quantized_nodes import Node
 from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
 from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
@@ -28,6 +32,44 @@ from te_sched.relax.frontend.tensors import (
     sizes_of_tensor,
     tensor_info,
 )
+
+
+def dtype_of(number: int) -> str:
+    """The name of one of ONNX's dtypes.
+
+    >>> dtype_of(1), dtype_of(16)
+    ('float32', 'bfloat16')
+    """
+    import onnx
+
+    return str(onnx.helper.tensor_dtype_to_np_dtype(number))
+
+
+class Attribute(Protocol):
+    """What is read of an `onnx.AttributeProto`."""
+
+    name: str
+    type: int
+    ref_attr_name: str
+
+
+class Version(Protocol):
+    """What is read of an `onnx.OperatorSetIdProto`."""
+
+    domain: str
+    version: int
+
+
+class Function(Protocol):
+    """What is read of an `onnx.FunctionProto`."""
+
+    domain: str
+    name: str
+    input: Sequence[str]
+    output: Sequence[str]
+    node: Sequence[Node]
+    attribute_proto: Sequence[Attribute]
+    opset_import: Sequence[Version]
 
 
 class OnnxImporter:
@@ -44,6 +86,28 @@ class OnnxImporter:
         self.known: dict[str, Array] = {}  # the arrays of initializers, also of those that are kept
         self.inputs: list[str] = []  # names of the inputs of the current node
         self.count = 1  # of its outputs
+        self.functions: dict[tuple[str, str], Function] = {}  # of the model, by domain and name
+        self.attributes: dict[str, Attribute] = {}  # of the call of the function that is translated
+
+    @contextmanager
+    def scope(
+        self,
+        inputs: Mapping[str, str],
+        attributes: Mapping[str, Attribute],
+        versions: Mapping[str, int],
+    ) -> Iterator[None]:
+        """The names of a function: values are those of inputs alone, which have other names outside
+        (none for those that a call leaves out).
+        """
+        outside = self.values, self.known, self.attributes, self.versions
+        values, known = self.values, self.known
+        self.values = {name: values[given] for name, given in inputs.items() if given}
+        self.known = {name: known[given] for name, given in inputs.items() if given in known}
+        self.attributes, self.versions = dict(attributes), {**self.versions, **versions}
+        try:
+            yield
+        finally:
+            self.values, self.known, self.attributes, self.versions = outside
 
     def emit(self, expr: GraphExpr) -> GraphVar:
         """Bind an expression to a variable."""
@@ -134,6 +198,9 @@ class OnnxImporter:
             return list(value)
         if isinstance(value, Constant):
             value = value.data.numpy()
+        if isinstance(value, GraphVar):
+            array = evaluate(self.builder, value)
+            value = value if array is None else array
         if not isinstance(value, np.ndarray | np.generic | list | tuple):
             raise GraphError(
                 f"input {place} is computed when the model runs",

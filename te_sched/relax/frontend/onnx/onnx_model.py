@@ -14,20 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
-import numpy as np
-
 from te_sched import nd
 from te_sched.errors import GraphError, Subject, counted, did_you_mean, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
+from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS, errors_of_rules
-from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
+from te_sched.relax.frontend.onnx.nodes import has_body, translate, versions_of
 from te_sched.relax.frontend.onnx.quantized_nodes import Node, integer_nodes
-from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
-from te_sched.relax.frontend.onnx.sizes import Numbers, OnnxSizes, Value
+from te_sched.relax.frontend.onnx.registry import OWN, full_name
+from te_sched.relax.frontend.onnx.sizes import Numbers, Value
 from te_sched.relax.frontend.tensors import Size, shape_expr, sizes_of_tensor
 from te_sched.signatures import is_sequence
 
@@ -39,19 +38,6 @@ class _Tensor(Protocol):
 
     name: str
     type: Any
-
-
-class _Version(Protocol):
-    """What is read of an `onnx.OperatorSetIdProto`."""
-
-    domain: str
-    version: int
-
-
-class _Model(Protocol):
-    """What is read of an `onnx.ModelProto`."""
-
-    opset_import: Sequence[_Version]
 
 
 class _Graph(Protocol):
@@ -90,7 +76,9 @@ def from_onnx(
     onnx = _onnx()
     _check(onnx, model)
     graph: _Graph = model.graph
-    versions = _versions(model, opset)
+    versions = versions_of(model.opset_import)
+    if opset:
+        versions[OWN[0]] = opset
     version = versions.get(OWN[0], 0)
     if version < _LEAST_OPSET:
         raise GraphError(
@@ -99,6 +87,7 @@ def from_onnx(
             "convert it: onnx.version_converter.convert_version(model, 18)",
         )
     importer = OnnxImporter(versions)
+    importer.functions = {(one.domain, one.name): one for one in model.functions}
     _refuse_unknown(importer, graph.node)
     known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
     _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
@@ -126,7 +115,7 @@ def from_onnx(
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
             for node in integer_nodes(graph.node, [one.name for one in graph.output], known):
-                _translate(onnx, importer, node)
+                translate(importer, node)
             found = [importer.tensor(_output(importer, one.name)) for one in graph.output]
             output = builder.emit_output(found[0] if len(found) == 1 else Tuple(tuple(found)))
         builder.emit_func_output(output)
@@ -139,15 +128,6 @@ def _output(importer: OnnxImporter, name: str) -> Value:
             f"no node computes output {name}", "the model of ONNX is damaged", "export it again"
         )
     return importer.values[name]
-
-
-def _versions(model: _Model, opset: int | None) -> dict[str, int]:
-    """The versions of operators by domain; `opset` is that of ONNX's own ones, if it is given."""
-    versions: dict[str, int] = {}
-    for operators_of in model.opset_import:
-        domain = OWN[0] if operators_of.domain in OWN else operators_of.domain
-        versions[domain] = max(operators_of.version, versions.get(domain, 0))
-    return {**versions, OWN[0]: opset} if opset else versions
 
 
 def _onnx() -> ModuleType:
@@ -185,7 +165,11 @@ _TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", 
 
 def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[Node]) -> None:
     """GraphError that lists all operators that have no row."""
-    unknown = [node for node in nodes if importer.rule_of(node.domain, node.op_type) is None]
+    unknown = [
+        node
+        for node in nodes
+        if importer.rule_of(node.domain, node.op_type) is None and not has_body(importer, node)
+    ]
     if not unknown:
         return
     counts = Counter(full_name(node.domain, node.op_type) for node in unknown)
@@ -256,6 +240,12 @@ def _inputs(
     for one in graph.input:
         if one.name in known:
             continue
+        if one.type.WhichOneof("value") not in (None, "tensor_type"):
+            raise GraphError(
+                f"input {one.name} is not a tensor",
+                f"its type is {one.type.WhichOneof('value')}",
+                "write the model with tensors as inputs",
+            )
         kind = one.type.tensor_type
         shape: list[Size] = []
         for n, dim in enumerate(kind.shape.dim):
@@ -272,49 +262,8 @@ def _inputs(
         else:
             dtype = default_dtypes.get(one.name, "float32")
         if kind.elem_type:
-            dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
+            dtype = dtype_of(kind.elem_type)
         name = _as_name(one.name) if is_sanitized else one.name
         inputs.append(GraphVar(name, TensorStructInfo(tuple(shape), dtype)))
         names[one.name] = inputs[-1]
     return inputs, names
-
-
-def _translate(onnx: ModuleType, importer: OnnxImporter, node: Node) -> None:
-    """Add the values of a node."""
-    attrs = {one.name: _attribute(onnx, one) for one in node.attribute}
-    missing = [one for one in node.input if one and one not in importer.values]
-    if missing:
-        raise GraphError(
-            f"node {node.name or node.output[0]} uses {missing[0]}, which does not exist",
-            "the model of ONNX is damaged",
-            "export it again",
-        )
-    given = [importer.values[one] if one else None for one in node.input]
-    importer.inputs = list(node.input)
-    importer.count = len(node.output)
-    operator = full_name(node.domain, node.op_type)
-    with errors_of_rules(operator, lambda: node.name or node.output[0]):
-        rule = importer.rule_of(node.domain, node.op_type)
-        assert rule is not None  # else the model was refused
-        found = rule(importer, *given, **attrs)
-        for name, one in zip(node.output, _outputs(found), strict=False):
-            importer.values[name] = one
-
-
-def _outputs(result: Result) -> tuple[Value, ...]:
-    """The values of the outputs of a node."""
-    if isinstance(result, GraphExpr | np.ndarray | np.generic | OnnxSizes):
-        return (result,)
-    return result
-
-
-def _attribute(onnx: ModuleType, attribute: Any) -> object:
-    """The value of an attribute: bytes are strings, tensors arrays."""
-    value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, onnx.TensorProto):
-        return onnx.numpy_helper.to_array(value)
-    if attribute.type == onnx.AttributeProto.STRINGS:
-        return [one.decode() for one in value]
-    return list(value) if attribute.type in (6, 7) else value

@@ -25,13 +25,28 @@ from te_sched.relax.frontend.onnx.operators import (
     quantized as quantized,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    recurrent as recurrent,
+)
+from te_sched.relax.frontend.onnx.operators import (
     reductions as reductions,
 )
 from te_sched.relax.frontend.onnx.operators import (
     resizing as resizing,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    sampling as sampling,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    selection as selection,
+)
+from te_sched.relax.frontend.onnx.operators import (
     shapes as shapes,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    signals as signals,
+)
+from te_sched.relax.frontend.onnx.operators import (
+    unpooling as unpooling,
 )
 from te_sched.relax.frontend.onnx.operators import (
     windows as windows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.relax import op as R
@@ -125,3 +126,24 @@ def _of_rows(imp: OnnxImporter, make: Callable[..., GraphCall], x: Value, axis: 
         return imp.emit(make(x, -1))
     flat = imp.emit(R.reshape(x, [product_of(shape[:first]), product_of(shape[first:])]))
     return imp.emit(R.reshape(imp.emit(make(flat, -1)), shape))
+
+
+@row("Hardmax", since=13)
+def _hardmax(imp: OnnxImporter, x: Value, axis: int = -1) -> GraphExpr:
+    return imp.emit(_first_largest(imp, imp.tensor(x), axis))
+
+
+@row("Hardmax")
+def _hardmax_of_rows(imp: OnnxImporter, x: Value, axis: int = 1) -> GraphExpr:
+    return _of_rows(imp, partial(_first_largest, imp), x, axis)
+
+
+def _first_largest(imp: OnnxImporter, x: GraphExpr, axis: int) -> GraphCall:
+    """1 for the first of the greatest elements along an axis, 0 for others."""
+    shape = imp.shape(x)
+    places = imp.emit(R.argmax(x, axis, True))
+    sizes = [1] * len(shape)
+    sizes[axis] = -1
+    numbers = imp.emit(R.arange(0, shape[axis], 1, "int64"))
+    column = imp.emit(R.reshape(numbers, sizes))
+    return R.astype(imp.emit(R.equal(column, places)), imp.dtype(x))

@@ -17,7 +17,7 @@ from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
-from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import Rule, row
 from te_sched.relax.frontend.onnx.sizes import (
     Known,
@@ -235,9 +235,7 @@ def _cast_like(imp: OnnxImporter, x: Value, other: Value, **_: object) -> Value:
 
 @row("Cast")
 def _cast(imp: OnnxImporter, x: Value, to: int, **_: object) -> Value:
-    import onnx
-
-    dtype = str(onnx.helper.tensor_dtype_to_np_dtype(to))
+    dtype = dtype_of(to)
     if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
         if not dtypes.is_float(x.dtype):
             is_real = dtypes.is_float(dtype)
@@ -286,3 +284,9 @@ def _where(imp: OnnxImporter, condition: Value, a: Value, b: Value) -> Value:
         if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:
             return _sizes.as_sizes(chosen, not condition.ndim, imp.dtype(a))
     return imp.emit(R.where(*imp.tensors([condition, a, b])))
+
+
+@row("BitShift")
+def _bit_shift(imp: OnnxImporter, x: Value, count: Value, *, direction: str) -> GraphExpr:
+    shift = R.left_shift if direction == "LEFT" else R.right_shift
+    return imp.emit(shift(imp.tensor(x), imp.tensor(count)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from te_sched import te
 from te_sched.ir import ops
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, PrimValue
 from te_sched.relax import op as R
 from te_sched.relax.frontend.onnx import sizes as _sizes
@@ -13,6 +15,8 @@ from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, is_known
 from te_sched.relax.frontend.tensors import Size, first_elements, fixed_size
 from te_sched.relax.frontend.windows import nonnegative_indices
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import tensor_of
 
 
 @row("Slice")
@@ -121,3 +125,50 @@ def _one_hot(
     places = nonnegative_indices(imp.builder, wide, count)
     values_of = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
     return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
+
+
+@row("ReverseSequence")
+def _reverse_sequence(
+    imp: OnnxImporter, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
+) -> GraphExpr:
+    rank = imp.rank(x)
+    batch, time = batch_axis % rank, time_axis % rank
+
+    def reverse_sequence(data: Tensor, ends: Tensor) -> Tensor:
+        def element(*index: Expr) -> Expr:
+            end = ops.cast("int64", ends(index[batch]))
+            place = te.select(index[time] < end, end - 1 - index[time], index[time])
+            return data(*index[:time], place, *index[time + 1 :])
+
+        return tensor_of(data.shape, element, "T_reverse_sequence", "")
+
+    return imp.builder.emit_te(reverse_sequence, imp.tensor(x), imp.tensor(lengths))
+
+
+@row("TensorScatter")
+def _tensor_scatter(
+    imp: OnnxImporter,
+    cache: Value,
+    update: Value,
+    write_indices: Value | None = None,
+    *,
+    axis: int = -2,
+    mode: str = "linear",
+) -> GraphExpr:
+    place = axis % imp.rank(cache)
+    first = np.zeros(1, "int64") if write_indices is None else write_indices
+    is_shared = write_indices is None  # one index for all batches
+
+    def tensor_scatter(old: Tensor, new: Tensor, begins: Tensor) -> Tensor:
+        def element(*index: Expr) -> Expr:
+            offset = index[place] - ops.cast("int64", begins(0 if is_shared else index[0]))
+            if mode == "circular":
+                offset = te.select(offset < 0, offset + old.shape[place], offset)
+            is_new = te.all(offset >= 0, offset < new.shape[place])
+            written = new(*index[:place], offset, *index[place + 1 :])
+            return te.if_then_else(is_new, written, old(*index))
+
+        return tensor_of(old.shape, element, "T_tensor_scatter", "")
+
+    tensors = [imp.tensor(value) for value in (cache, update, first)]
+    return imp.builder.emit_te(tensor_scatter, *tensors)

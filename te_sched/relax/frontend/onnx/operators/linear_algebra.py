@@ -5,6 +5,7 @@ from __future__ import annotations
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.matrices import determinant
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import row
 from te_sched.relax.frontend.onnx.sizes import Value
@@ -43,3 +44,8 @@ def _gemm(
 @row("Einsum")
 def _einsum(imp: OnnxImporter, *values: Value, equation: str) -> Value:
     return imp.emit(R.einsum([imp.tensor(one) for one in values], equation))
+
+
+@row("Det")
+def _det(imp: OnnxImporter, x: Value) -> GraphExpr:
+    return imp.builder.emit_te(determinant, imp.tensor(x))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from te_sched import te
 from te_sched.errors import GraphError
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
@@ -10,6 +12,8 @@ from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
 from te_sched.relax.frontend.tensors import filled, fixed_size
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import tensor_of
 
 
 @row("BatchNormalization")
@@ -99,3 +103,46 @@ def _instance_norm(
     imp: OnnxImporter, x: Value, scale: Value, bias: Value, epsilon: float = 1e-5
 ) -> Value:
     return _group_norm(imp, x, scale, bias, fixed_size(imp.shape(x)[1], "normalize"), epsilon)
+
+
+@row("LpNormalization")
+def _lp_norm(imp: OnnxImporter, x: Value, *, axis: int = -1, p: int = 2) -> Value:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+    if p == 1:
+        size = imp.emit(R.sum(imp.emit(R.abs(x)), axis, True))
+    else:
+        size = imp.emit(R.sqrt(imp.emit(R.sum(imp.emit(R.multiply(x, x)), axis, True))))
+    is_zero = imp.emit(R.equal(size, const(0, dtype)))
+    divisor = imp.emit(R.where(is_zero, const(1, dtype), size))  # so that zeros stay zeros
+    return imp.emit(R.divide(x, divisor))
+
+
+@row("LRN")
+def _local_response_norm(
+    imp: OnnxImporter,
+    x: Value,
+    *,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    bias: float = 1.0,
+) -> Value:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+
+    def squares(data: Tensor) -> Tensor:
+        """The sums of squares of the channels around each."""
+        near = te.reduce_axis((0, size), name="r")
+        channels = data.shape[1]
+
+        def element(batch: Expr, channel: Expr, *rest: Expr) -> Expr:
+            place = channel + near.var - (size - 1) // 2
+            value = data(batch, place, *rest)
+            is_inside = te.all(place >= 0, place < channels)
+            return te.sum(te.if_then_else(is_inside, value * value, te.const(0, dtype)), axis=near)
+
+        return tensor_of(data.shape, element, "T_squares", "")
+
+    total = imp.builder.emit_te(squares, x)
+    scaled = imp.emit(R.multiply(total, const(alpha / size, dtype)))
+    divisor = imp.emit(R.power(imp.emit(R.add(scaled, const(bias, dtype))), const(beta, dtype)))
+    return imp.emit(R.divide(x, divisor))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.ir import dtypes
-from te_sched.ir.graph import GraphExpr, TupleGetItem
+from te_sched.ir.graph import GraphCall, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
@@ -105,15 +105,21 @@ row("ArgMax")(_place_of("argmax"))
 row("ArgMin")(_place_of("argmin"))
 
 
-@row("CumSum")
-def _cumsum(
-    imp: OnnxImporter, x: Value, axis: Value, exclusive: int = 0, reverse: int = 0
-) -> GraphExpr:
-    (place,) = imp.ints(axis, 1)
-    x = imp.tensor(x)
-    x = imp.emit(R.flip(x, place)) if reverse else x
-    found = imp.emit(R.cumsum(x, place, None, bool(exclusive)))
-    return imp.emit(R.flip(found, place)) if reverse else found
+def _cumulative(make: Callable[..., GraphCall]) -> Callable[..., GraphExpr]:
+    def rule(
+        imp: OnnxImporter, x: Value, axis: Value, exclusive: int = 0, reverse: int = 0
+    ) -> GraphExpr:
+        (place,) = imp.ints(axis, 1)
+        x = imp.tensor(x)
+        x = imp.emit(R.flip(x, place)) if reverse else x
+        totals = imp.emit(make(x, place, None, bool(exclusive)))
+        return imp.emit(R.flip(totals, place)) if reverse else totals
+
+    return rule
+
+
+row("CumSum")(_cumulative(R.cumsum))
+row("CumProd")(_cumulative(R.cumprod))
 
 
 @row("TopK")

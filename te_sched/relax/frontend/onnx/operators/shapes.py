@@ -11,7 +11,7 @@ from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
-from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import Size, fixed_size, product_of, reshaped
@@ -200,6 +200,13 @@ def _pad(
 def _trilu(imp: OnnxImporter, x: Value, k: Value | None = None, upper: int = 1) -> GraphExpr:
     diagonal = 0 if k is None else imp.ints(k, 1)[0]
     return imp.emit((R.triu if upper else R.tril)(imp.tensor(x), diagonal))
+
+
+@row("EyeLike")
+def _eye_like(imp: OnnxImporter, x: Value, dtype: int | None = None, k: int = 0) -> GraphExpr:
+    name = imp.dtype(x) if dtype is None else dtype_of(dtype)
+    rows, columns = imp.shape(x)
+    return imp.emit(R.eye(rows, columns, k, name))
 
 
 @row("Range")

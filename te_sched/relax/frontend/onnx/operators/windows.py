@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from te_sched.errors import GraphError
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Expr, ExprLike
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar
@@ -15,14 +14,17 @@ from te_sched.relax import op as R
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value, are_open
-from te_sched.relax.frontend.tensors import Size, as_size, fixed_size, shape_expr
+from te_sched.relax.frontend.tensors import Size, as_size, fixed_size, product_of, shape_expr
 from te_sched.relax.frontend.windows import (
     LAYOUTS,
     begun_inside,
     convolution,
     padded,
+    places_of_maxima,
     transposed_convolution,
 )
+from te_sched.te.tensor import Tensor
+from te_sched.topi.utils import tensor_of
 
 
 def padding_of(
@@ -160,11 +162,8 @@ def pool(kind: str) -> Callable[..., GraphExpr]:
         count_include_pad: int = 0,
         dilations: Ints | None = None,
         pads: Ints | None = None,
-        storage_order: int = 0,
         strides: Ints | None = None,
     ) -> GraphExpr:
-        if imp.count > 1:
-            raise GraphError("a pool gives the places of its elements", "", "use one output")
         x = imp.tensor(x)
         rank = len(kernel_shape)
         strides, dilations = strides or [1] * rank, dilations or [1] * rank
@@ -188,6 +187,39 @@ def pool(kind: str) -> Callable[..., GraphExpr]:
         return begun_inside(imp.builder, y, extents, before, strides) if ceil_mode else y
 
     return rule
+
+
+def _places(
+    imp: OnnxImporter,
+    find: Callable[[Tensor, Tensor], Tensor],
+    x: GraphExpr,
+    maxima: GraphExpr,
+    by_columns: bool,
+) -> GraphExpr:
+    """The places of maxima among all elements; `by_columns` counts the first dimension first."""
+
+    def places_in_batches(data: Tensor, best: Tensor) -> Tensor:
+        places, sizes = find(data, best), [ops.cast("int64", n) for n in data.shape]
+
+        def element(*index: Expr) -> Expr:
+            place: Expr = places(*index)
+            if by_columns:
+                place = _by_columns(place, sizes[2:])
+            first = index[0] * sizes[1] + index[1]
+            return ops.cast("int64", first) * product_of(sizes[2:]) + place
+
+        return tensor_of(best.shape, element, "T_places", "")
+
+    return imp.builder.emit_te(places_in_batches, x, maxima, primfunc_name_hint="max_places")
+
+
+def _by_columns(place: Expr, sizes: Sequence[Expr]) -> Expr:
+    """The number of an element of an image, counted with the first dimension as the fastest."""
+    total: Expr = ops.const(0, "int64")
+    for axis, size in reversed(list(enumerate(sizes))):
+        total = total + ops.floormod(place, size) * product_of(sizes[:axis])
+        place = ops.floordiv(place, size)
+    return total
 
 
 def _least(dtype: str) -> ExprLike:
@@ -214,7 +246,39 @@ def _pool_of_open_borders(
     return imp.emit(R.divide(y, part))
 
 
-row("MaxPool")(pool("max"))
+@row("MaxPool")
+def _max_pool(
+    imp: OnnxImporter,
+    x: Value,
+    *,
+    kernel_shape: Ints,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Ints | None = None,
+    pads: Ints | None = None,
+    storage_order: int = 0,
+    strides: Ints | None = None,
+) -> GraphExpr | tuple[GraphExpr, GraphExpr]:
+    x, rank = imp.tensor(x), len(kernel_shape)
+    steps, gaps = strides or [1] * rank, dilations or [1] * rank
+    borders = padding_of(auto_pad, pads, imp.shape(x)[2:], kernel_shape, steps, gaps)
+    maxima = pool("max")(
+        imp,
+        x,
+        kernel_shape=kernel_shape,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        dilations=gaps,
+        pads=pads,
+        strides=steps,
+    )
+    if imp.count == 1:
+        return maxima
+    before = [fixed_size(width, "pad") for width in borders[:rank]]
+    find = places_of_maxima(kernel_shape, steps, before, gaps)
+    return maxima, _places(imp, find, x, maxima, bool(storage_order))
+
+
 row("AveragePool")(pool("avg"))
 
 

@@ -46,12 +46,6 @@ def test_operators_of_images(kind, attrs, constants) -> None:
             {"w": np.ones((2, 1, 1, 1, 1), "float32")},
             "convolutions of 3 dimensions",
         ),
-        (
-            [("MaxPool", ["x"], ["y", "z"], {"kernel_shape": [1, 1]})],
-            {"x": IMAGE},
-            {},
-            "the places of its elements",
-        ),
     ],
 )
 def test_rejects(nodes, inputs, constants, message: str) -> None:
