@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -262,22 +262,35 @@ for _name, _axis in (("vsplit", 0), ("hsplit", 1), ("dsplit", 2)):
     _split_along(_name, _axis)
 
 
-@row("atleast_1d")
 def _atleast_1d(imp: Importer, x: GraphExpr) -> GraphExpr:
     return x if imp.info(x).ndim else imp.reshape(x, [1])
 
 
-@row("atleast_2d")
 def _atleast_2d(imp: Importer, x: GraphExpr) -> GraphExpr:
     rank = imp.info(x).ndim
     return x if rank > 1 else imp.reshape(x, [*[1] * (2 - rank), *imp.shape(x)])
 
 
-@row("atleast_3d")
 def _atleast_3d(imp: Importer, x: GraphExpr) -> GraphExpr:
     """Rows and columns come first: a vector is a row of columns of one element."""
     x = _atleast_2d(imp, x)
     return x if imp.info(x).ndim > 2 else imp.emit(R.expand_dims(x, -1))
+
+
+def _of_each(name: str, rule: Callable[[Importer, GraphExpr], GraphExpr]) -> None:
+    """The row of an operator of a tensor, or of a list of them."""
+
+    @row(name)
+    def of_each(imp: Importer, x: GraphExpr | Sequence[GraphExpr]) -> Value:
+        return rule(imp, x) if isinstance(x, GraphExpr) else [rule(imp, part) for part in x]
+
+
+for _name, _rule in (
+    ("atleast_1d", _atleast_1d),
+    ("atleast_2d", _atleast_2d),
+    ("atleast_3d", _atleast_3d),
+):
+    _of_each(_name, _rule)
 
 
 @row("cartesian_prod")
