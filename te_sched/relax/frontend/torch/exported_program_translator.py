@@ -164,8 +164,6 @@ def from_exported_program(
             "its operators are known after it is exported",
             "export it first: from_exported_program(torch.export.export(model, inputs))",
         )
-    if _changes_views(program.graph.nodes):
-        program = program.run_decompositions({})  # without operators that change their arguments
     program = _decomposed(program)
     updates = _updates(program)
     nodes = list(program.graph.nodes)
@@ -210,19 +208,25 @@ def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
 
 
 def _decomposed(program: ExportedProgram) -> ExportedProgram:
-    """The program with operators that have no row in terms of others, as far as torch has them."""
+    """The program without operators that change views, and with those that have no row in terms of
+    others, as far as torch has them. All is done in one run, which traces the whole program.
+    """
+    nodes = list(program.graph.nodes)
+    if not _unknown(nodes) and not _changes_views(nodes):
+        return program
     from torch._decomp import decomposition_table
     from torch.export import default_decompositions
 
-    tried: set[object] = set()
-    while True:
-        unknown = {node.target for node in _unknown(program.graph.nodes)} - tried
-        if not unknown:
-            return program
-        tried |= unknown
-        known = {**decomposition_table, **default_decompositions()}
-        table = {one: known[one] for one in unknown if one in known}
-        program = program.run_decompositions(table) if table else program
+    known = {**decomposition_table, **default_decompositions()}
+    return program.run_decompositions(
+        {operator: rule for operator, rule in known.items() if not _has_row(operator)}
+    )
+
+
+def _has_row(operator: object) -> bool:
+    """Whether an operator of torch has a row, also as one that changes its first argument."""
+    name = str(getattr(getattr(operator, "overloadpacket", operator), "__name__", operator))
+    return name in ROWS or name.removesuffix("_") in ROWS
 
 
 def _changes_views(nodes: Iterable[FxNode]) -> bool:

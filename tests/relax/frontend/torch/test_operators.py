@@ -500,6 +500,25 @@ def test_programs_with_graphs_inside_are_rejected() -> None:
         from_exported_program(program)
 
 
+def test_programs_are_decomposed_in_one_run(monkeypatch) -> None:
+    def function(x):
+        x = x.clone()
+        x[:, 1:] *= 2  # which changes a view
+        return F.glu(torch.logaddexp(x, x + 1).diff(dim=1), 2)
+
+    program = torch.export.export(Model(function), (A,))
+    run_all, runs = type(program).run_decompositions, []
+
+    def counted(self, table):
+        runs.append(table)
+        return run_all(self, table)
+
+    monkeypatch.setattr(type(program), "run_decompositions", counted)
+    (found,) = run(from_exported_program(program), (A,))
+    np.testing.assert_allclose(found, function(A).numpy(), rtol=1e-4, atol=1e-5)
+    assert len(runs) == 1
+
+
 def test_programs_without_values_are_rejected() -> None:
     program = torch.export.export(torch.nn.Linear(4, 3), (torch.rand(2, 4),))
     program.state_dict.clear()
