@@ -124,7 +124,8 @@ def _one_hot(
     wide = imp.emit(R.astype(imp.tensor(indices), "int64"))
     places = nonnegative_indices(imp.builder, wide, count)
     values_of = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
-    return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
+    y = imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
+    return y if imp.dtype(y) == dtype else imp.emit(R.astype(y, dtype))
 
 
 @row("ReverseSequence")
