@@ -5,23 +5,25 @@ Must not know the format of a model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.frontend.tensors import sizes_of_tensor, tensor_info
+from te_sched.relax.frontend.tensors import Size, sizes_of_tensor, tensor_info
 from te_sched.te.tensor import Tensor
 from te_sched.topi.image.resampling import (
     TOLERANCE,
+    Real,
     ResampledAxis,
     Resampling,
     resample,
 )
 
 _OF_TVM = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+
+_Fields = tuple[int, Size, Real | None, Real | None, Real, Real]  # of an axis
 
 
 def resampled(
@@ -48,11 +50,13 @@ def resampled(
 
     options = replace(resampling, is_separable=resampling.method == "cubic")
 
-    def te_resample(data: Tensor, numbers: Sequence[Mapping[str, Any]]) -> Tensor:
-        return resample(data, [ResampledAxis(**fields) for fields in numbers], options)
+    def te_resample(data: Tensor, numbers: Sequence[_Fields]) -> Tensor:
+        return resample(data, [ResampledAxis(*fields) for fields in numbers], options)
 
     # as arguments, so that the function is given the sizes that calls give
-    numbers = [vars(axis) for axis in axes]
+    numbers = [
+        (axis.axis, axis.size, axis.factor, axis.step, axis.start, axis.end) for axis in axes
+    ]
     return builder.emit_te(te_resample, x, numbers, primfunc_name_hint="resample")
 
 

@@ -124,13 +124,12 @@ def _exact_resize2d(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     options = dict(alpha=attrs.cubic_alpha, excludes_outside=bool(attrs.cubic_exclude))
 
     def te_resize2d(data: te.Tensor, size: Sequence[Expr]) -> te.Tensor:
-        from te_sched.topi.image.resampling import ResampledAxis, Resampling, resample
-
-        axes = [ResampledAxis(*pair) for pair in zip(places, size, strict=True)]
-        resampling = Resampling(
+        rules = topi.image.resampling
+        axes = [rules.ResampledAxis(*pair) for pair in zip(places, size, strict=True)]
+        resampling = rules.Resampling(
             "cubic", attrs.coordinate_transformation_mode, is_separable=True, **options
         )
-        return resample(data, axes, resampling, attrs.out_dtype or None)
+        return rules.resample(data, axes, resampling, attrs.out_dtype or None)
 
     return builder.call_te(te_resize2d, *call.args, primfunc_name_hint="resize2d")
 

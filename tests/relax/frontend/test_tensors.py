@@ -64,7 +64,7 @@ def test_fixed_size_rejects_a_size_that_a_call_gives() -> None:
 def test_lists_and_single_values() -> None:
     assert as_list((2, 3)) == as_list(([2, 3],)) == [2, 3]
     assert several(3, 2) == [3, 3]
-    assert several((3,), 2) == [3]
+    assert several((3,), 2) == [3, 3]
     assert str(prim_value(3).struct_info) == "R.Prim(value=3)"
     with pytest.raises(GraphError, match="are numbers and lists"):
         as_list((2, [3]))
