@@ -32,6 +32,7 @@ from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
+from te_sched.relax.transform.name_kernel_sizes import NameKernelSizes
 from te_sched.transform import Sequential
 
 
@@ -114,6 +115,7 @@ def processor() -> Pipeline:
             transform.DecomposeOpsForInference(),
             transform.CanonicalizeBindings(),
             *_fusing(True),
+            NameKernelSizes(),
             WidenHalves(),
             SplitConcatenations(),
             MarkConstants(),
