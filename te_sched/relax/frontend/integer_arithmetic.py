@@ -8,7 +8,6 @@ values of the graph. Must not know the format of a model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.tensors import Size, reshaped, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.windows import convolution
 
-Array = NDArray[Any]
+Array = NDArray[np.generic]
 Parameter = Array | GraphExpr  # a zero point or a scale
 _GROUP = 4  # bytes that an instruction multiplies at once
 

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Add, BinaryOp, Expr, FloorDiv, IntImm, Var
-from te_sched.ir.graph import GlobalVar, GraphCall, GraphExpr, GraphFunction
-from te_sched.ir.stmt import BaseFunc, IRModule, PrimFunc
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr
 from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import ReferenceMapper, replace
@@ -50,8 +50,8 @@ class NameKernelSizes(ModulePass):
             for name, func in mod.functions.items()
             if isinstance(func, GraphFunction) and func.body is not None
         }
-        for func in graphs.values():
-            calls.visit_expr(func)
+        for graph in graphs.values():
+            calls.visit_expr(graph)
         changed: dict[str, BaseFunc] = {}
         kept: dict[str, list[int]] = {}  # the places of the sizes that are still passed
         for name, func in mod.functions_of_loops.items():
@@ -63,7 +63,7 @@ class NameKernelSizes(ModulePass):
         if not changed:
             return mod
         rewriter = _FewerSizes(kept)
-        changed.update({name: rewriter.visit_expr(func) for name, func in graphs.items()})
+        changed.update({name: rewriter.visit_expr(graph) for name, graph in graphs.items()})
         return mod.with_functions(changed)
 
 

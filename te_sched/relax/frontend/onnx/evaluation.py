@@ -18,6 +18,8 @@ from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule
 from te_sched.ir.visitor import walk
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.onnx.sizes import Numbers
+from te_sched.relax.vm.build import build
+from te_sched.relax.vm.machine import VirtualMachine
 
 
 def evaluate(builder: BlockBuilder, var: GraphVar) -> Numbers | None:
@@ -35,9 +37,6 @@ def evaluate(builder: BlockBuilder, var: GraphVar) -> Numbers | None:
     bindings = _bindings_of(builder, var)
     if bindings is None:
         return None
-    from te_sched.relax.vm.build import build
-    from te_sched.relax.vm.machine import VirtualMachine
-
     function = GraphFunction((), SeqExpr((BindingBlock(tuple(bindings)),), var), None, True)
     function = function.with_attr("global_symbol", "value")
     called = {str(node) for node in walk(function.body) if isinstance(node, GlobalVar)}

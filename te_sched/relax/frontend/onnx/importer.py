@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.evaluation import evaluate
-from te_sched.relax.frontend.onnx.quantized_nodes import Node
+from te_sched.relax.frontend.onnx.protobufs import OnnxAttribute, OnnxFunction
 from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
 from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
@@ -45,33 +44,6 @@ def dtype_of(number: int) -> str:
     return str(onnx.helper.tensor_dtype_to_np_dtype(number))
 
 
-class Attribute(Protocol):
-    """What is read of an `onnx.AttributeProto`."""
-
-    name: str
-    type: int
-    ref_attr_name: str
-
-
-class Version(Protocol):
-    """What is read of an `onnx.OperatorSetIdProto`."""
-
-    domain: str
-    version: int
-
-
-class Function(Protocol):
-    """What is read of an `onnx.FunctionProto`."""
-
-    domain: str
-    name: str
-    input: Sequence[str]
-    output: Sequence[str]
-    node: Sequence[Node]
-    attribute_proto: Sequence[Attribute]
-    opset_import: Sequence[Version]
-
-
 class OnnxImporter:
     """The translation of a model: the builder, and the values by name.
 
@@ -86,14 +58,16 @@ class OnnxImporter:
         self.known: dict[str, Array] = {}  # the arrays of initializers, also of those that are kept
         self.inputs: list[str] = []  # names of the inputs of the current node
         self.count = 1  # of its outputs
-        self.functions: dict[tuple[str, str], Function] = {}  # of the model, by domain and name
-        self.attributes: dict[str, Attribute] = {}  # of the call of the function that is translated
+        self.functions: dict[tuple[str, str], OnnxFunction] = {}  # of the model, by domain and name
+        self.attributes: dict[
+            str, OnnxAttribute
+        ] = {}  # of the call of the function that is translated
 
     @contextmanager
     def scope(
         self,
         inputs: Mapping[str, str],
-        attributes: Mapping[str, Attribute],
+        attributes: Mapping[str, OnnxAttribute],
         versions: Mapping[str, int],
     ) -> Iterator[None]:
         """The names of a function: values are those of inputs alone, which have other names outside

@@ -14,8 +14,13 @@ import numpy as np
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax.frontend.common import errors_of_rules
-from te_sched.relax.frontend.onnx.importer import Attribute, Function, OnnxImporter, Version
-from te_sched.relax.frontend.onnx.quantized_nodes import Node
+from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.protobufs import (
+    OnnxAttribute,
+    OnnxFunction,
+    OnnxNode,
+    OnnxVersion,
+)
 from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value
 
@@ -41,10 +46,10 @@ class Schema(Protocol):
 class _Default(Protocol):
     """What is read of the definition of an attribute."""
 
-    default_value: Attribute
+    default_value: OnnxAttribute
 
 
-def versions_of(imports: Iterable[Version]) -> dict[str, int]:
+def versions_of(imports: Iterable[OnnxVersion]) -> dict[str, int]:
     """The versions of operators by domain."""
     versions: dict[str, int] = {}
     for operators_of in imports:
@@ -53,7 +58,7 @@ def versions_of(imports: Iterable[Version]) -> dict[str, int]:
     return versions
 
 
-def translate(importer: OnnxImporter, node: Node) -> None:
+def translate(importer: OnnxImporter, node: OnnxNode) -> None:
     """Add the values of a node."""
     label = node.name or next(iter(node.output), node.op_type)
     missing = [name for name in node.input if name and name not in importer.values]
@@ -70,7 +75,7 @@ def translate(importer: OnnxImporter, node: Node) -> None:
                 importer.values[name] = value
 
 
-def _results_of(importer: OnnxImporter, node: Node) -> tuple[Value | None, ...]:
+def _results_of(importer: OnnxImporter, node: OnnxNode) -> tuple[Value | None, ...]:
     """The values of the outputs of a node; None of those that it leaves out."""
     attrs = _attributes(importer, node)
     rule = importer.rule_of(node.domain, node.op_type)
@@ -89,11 +94,11 @@ def _outputs(result: Result) -> tuple[Value, ...]:
     return result
 
 
-def _attributes(importer: OnnxImporter, node: Node) -> dict[str, Attribute]:
+def _attributes(importer: OnnxImporter, node: OnnxNode) -> dict[str, OnnxAttribute]:
     """The attributes of a node; in a function some are those of its call."""
-    attrs: dict[str, Attribute] = {}
+    attrs: dict[str, OnnxAttribute] = {}
     for attribute in node.attribute:
-        value = attribute
+        value: OnnxAttribute | None = attribute
         if attribute.ref_attr_name:
             value = importer.attributes.get(attribute.ref_attr_name)
         if value is not None:
@@ -101,7 +106,7 @@ def _attributes(importer: OnnxImporter, node: Node) -> dict[str, Attribute]:
     return attrs
 
 
-def _value_of(attribute: Attribute) -> object:
+def _value_of(attribute: OnnxAttribute) -> object:
     """The value of an attribute: bytes are strings, tensors arrays."""
     import onnx
 
@@ -118,14 +123,14 @@ def _value_of(attribute: Attribute) -> object:
 # Bodies
 
 
-def has_body(importer: OnnxImporter, node: Node) -> bool:
+def has_body(importer: OnnxImporter, node: OnnxNode) -> bool:
     """Whether an operator is a function of the model, or has a body in ONNX."""
     if (node.domain, node.op_type) in importer.functions:
         return True
     return _schema_of(importer, node) is not None
 
 
-def _schema_of(importer: OnnxImporter, node: Node) -> Schema | None:
+def _schema_of(importer: OnnxImporter, node: OnnxNode) -> Schema | None:
     """The definition of an operator that has a body in ONNX; None of others."""
     import onnx
 
@@ -143,12 +148,12 @@ def _schema_of(importer: OnnxImporter, node: Node) -> Schema | None:
 
 
 def _of_body(
-    importer: OnnxImporter, node: Node, attrs: Mapping[str, Attribute]
+    importer: OnnxImporter, node: OnnxNode, attrs: Mapping[str, OnnxAttribute]
 ) -> tuple[Value | None, ...]:
     """The results of a node as those of its body, in a scope of names of its own."""
     function = importer.functions.get((node.domain, node.op_type))
     schema = _schema_of(importer, node) if function is None else None
-    defaults: Iterable[Attribute] = () if function is None else function.attribute_proto
+    defaults: Iterable[OnnxAttribute] = () if function is None else function.attribute_proto
     if schema is not None:
         function = _body_of(importer, schema, node, attrs)
         values = [attribute.default_value for attribute in schema.attributes.values()]
@@ -169,8 +174,8 @@ def _of_body(
 
 
 def _body_of(
-    importer: OnnxImporter, schema: Schema, node: Node, attrs: Mapping[str, Attribute]
-) -> Function:
+    importer: OnnxImporter, schema: Schema, node: OnnxNode, attrs: Mapping[str, OnnxAttribute]
+) -> OnnxFunction:
     """The body that ONNX defines; some depend on the types of the inputs of a node."""
     import onnx
 
@@ -195,12 +200,12 @@ def _body_of(
             node,
             schema.get_function_with_opset_version,
         )
-    body: Function = onnx.FunctionProto.FromString(data)
+    body: OnnxFunction = onnx.FunctionProto.FromString(data)
     return body
 
 
 def _latest(
-    versions: Sequence[int], importer: OnnxImporter, node: Node, get: Callable[[int], bytes]
+    versions: Sequence[int], importer: OnnxImporter, node: OnnxNode, get: Callable[[int], bytes]
 ) -> bytes:
     """The body for the greatest version that is not above that of the model."""
     limit = importer.versions.get(OWN[0] if node.domain in OWN else node.domain, 1)

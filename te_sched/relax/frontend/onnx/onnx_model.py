@@ -24,7 +24,8 @@ from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.nodes import has_body, translate, versions_of
-from te_sched.relax.frontend.onnx.quantized_nodes import Node, integer_nodes
+from te_sched.relax.frontend.onnx.protobufs import OnnxNode
+from te_sched.relax.frontend.onnx.quantized_nodes import integer_nodes
 from te_sched.relax.frontend.onnx.registry import OWN, full_name
 from te_sched.relax.frontend.onnx.sizes import Numbers, Value
 from te_sched.relax.frontend.tensors import Size, shape_expr, sizes_of_tensor
@@ -43,7 +44,7 @@ class _Tensor(Protocol):
 class _Graph(Protocol):
     """What is read of an `onnx.GraphProto`."""
 
-    node: Sequence[Node]
+    node: Sequence[OnnxNode]
     input: Sequence[_Tensor]
     output: Sequence[_Tensor]
     initializer: Sequence[_Tensor]
@@ -163,7 +164,7 @@ def _check(onnx: ModuleType, model: object) -> None:
 _TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", "IR version")
 
 
-def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[Node]) -> None:
+def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[OnnxNode]) -> None:
     """GraphError that lists all operators that have no row."""
     unknown = [
         node

@@ -9,25 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
+from te_sched.relax.frontend.onnx.protobufs import OnnxNode
 from te_sched.relax.frontend.onnx.sizes import Array
 
 _BYTES = ("int8", "uint8")
 _GRAPHS = (5, 10)  # the types of attributes that are graphs
-
-
-class Node(Protocol):
-    """What is read of an `onnx.NodeProto`."""
-
-    op_type: str
-    domain: str
-    name: str
-    input: Sequence[str]
-    output: Sequence[str]
-    attribute: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -44,13 +33,13 @@ class _Graph:
     """Nodes by the names of what they compute, how often names are used, and known arrays."""
 
     def __init__(
-        self, nodes: Sequence[Node], outputs: Sequence[str], known: Mapping[str, Array]
+        self, nodes: Sequence[OnnxNode], outputs: Sequence[str], known: Mapping[str, Array]
     ) -> None:
         self.producers = {name: node for node in nodes for name in node.output}
         self.uses = Counter([name for node in nodes for name in node.input] + list(outputs))
         self.known = known
 
-    def producer(self, name: str, *operators: str) -> Node | None:
+    def producer(self, name: str, *operators: str) -> OnnxNode | None:
         """The node that computes a value, if it is one of these operators."""
         node = self.producers.get(name)
         return node if node is not None and node.op_type in operators else None
@@ -69,14 +58,14 @@ class _Graph:
         return _Operand(tuple(node.input), scale, zero, attrs.get("axis", 1))
 
 
-def _numbers(node: Node) -> dict[str, int]:
+def _numbers(node: OnnxNode) -> dict[str, int]:
     """The attributes of a node that are integers."""
     return {attribute.name: attribute.i for attribute in node.attribute}
 
 
 def integer_nodes(
-    nodes: Sequence[Node], outputs: Sequence[str], known: Mapping[str, Array]
-) -> list[Node]:
+    nodes: Sequence[OnnxNode], outputs: Sequence[str], known: Mapping[str, Array]
+) -> list[OnnxNode]:
     """The nodes with operators of integers where reals are computed of integers, for integers.
 
     Parameters
@@ -87,7 +76,7 @@ def integer_nodes(
     if any(attribute.type in _GRAPHS for node in nodes for attribute in node.attribute):
         return list(nodes)  # which may use values of this graph
     graph, left_out = _Graph(nodes, outputs, known), set[str]()
-    replaced: dict[str, Node] = {}
+    replaced: dict[str, OnnxNode] = {}
     for node in nodes:
         if node.op_type == "QuantizeLinear" and len(node.input) == 3:
             real = _real_of(graph, node)
@@ -103,7 +92,7 @@ def integer_nodes(
     ]
 
 
-def _real_of(graph: _Graph, node: Node) -> Node | None:
+def _real_of(graph: _Graph, node: OnnxNode) -> OnnxNode | None:
     """The operator whose result is quantized, also after a Relu that the range of bytes implies."""
     scale, zero = (graph.known.get(name) for name in node.input[1:3])
     if scale is None or zero is None or scale.size != 1 or str(zero.dtype) not in _BYTES:
@@ -117,14 +106,14 @@ def _real_of(graph: _Graph, node: Node) -> Node | None:
     return graph.producer(name, "Conv", "MatMul", "Gemm") if graph.uses[name] == 1 else None
 
 
-def _names_before(graph: _Graph, node: Node) -> set[str]:
+def _names_before(graph: _Graph, node: OnnxNode) -> set[str]:
     """The names of the values between an operator and its quantization."""
     name = node.input[0]
     relu = graph.producer(name, "Relu")
     return {name} if relu is None else {name, relu.input[0]}
 
 
-def _integer_node(graph: _Graph, real: Node, node: Node) -> Node | None:
+def _integer_node(graph: _Graph, real: OnnxNode, node: OnnxNode) -> OnnxNode | None:
     """The operator of integers for one of reals; None if its operands are not dequantized bytes."""
     x = graph.operand(real.input[0], _BYTES)
     weight = graph.operand(real.input[1], _BYTES)
@@ -154,7 +143,7 @@ def _is_bias(term: _Operand, x: _Operand, weight: _Operand) -> bool:
     return bool(np.allclose(scale, expected, rtol=1e-4, atol=0))
 
 
-def _made(real: Node, node: Node, operands: list[str], bias: list[str]) -> Node | None:
+def _made(real: OnnxNode, node: OnnxNode, operands: list[str], bias: list[str]) -> OnnxNode | None:
     from onnx import helper
 
     result = list(node.input[1:3])
@@ -173,5 +162,5 @@ def _made(real: Node, node: Node, operands: list[str], bias: list[str]) -> Node 
     made.attribute.extend(
         [attribute for attribute in real.attribute if attribute.name not in ("alpha", "beta")]
     )
-    found: Node = made
+    found: OnnxNode = made
     return found

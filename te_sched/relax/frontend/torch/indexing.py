@@ -242,11 +242,11 @@ def common_shape(shapes: list[list[Size]]) -> list[Size]:
 
 
 @row("getitem")
-def getitem(imp: Importer, x: Value, index: Any) -> Value:
+def getitem(imp: Importer, x: Value, index: object) -> Value:
     """x[index], of a tensor, a tuple, or a shape."""
     if not isinstance(x, GraphExpr):
         return _result(imp, x, index)
-    if not isinstance(x.struct_info, TensorStructInfo):
+    if not isinstance(x.struct_info, TensorStructInfo) and isinstance(index, int):
         return imp.emit(TupleGetItem(x, index))
     rank = imp.info(x).ndim
     items = list(index) if isinstance(index, tuple) else [index]

@@ -73,7 +73,7 @@ def _ratio_of(expr: Any, sizes: dict[str, Var]) -> _Ratio:
     raise _unknown(expr)
 
 
-def _unknown(expr: Any) -> GraphError:
+def _unknown(expr: object) -> GraphError:
     return GraphError(
         f"size {expr} of an input has no translation",
         f"it is computed by {type(expr).__name__}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphCall, GraphExpr, TupleGetItem
@@ -61,11 +60,11 @@ for _name, _make in (
 
 @row("ReduceProd")
 def _reduce_prod(
-    imp: OnnxImporter, x: Value, *axes: Value, keepdims: int = 1, **attrs: Any
+    imp: OnnxImporter, x: Value, *inputs: Value, keepdims: int = 1, **attrs: Ints | int
 ) -> Value:
     if isinstance(x, OnnxSizes) and not x.is_scalar and not dtypes.is_float(x.dtype):
         return _sizes.as_sizes([product_of(imp.sizes(x, 0))], not keepdims, x.dtype)
-    return _plain("prod")(imp, x, *axes, keepdims=keepdims, **attrs)
+    return _plain("prod")(imp, x, *inputs, keepdims=keepdims, **attrs)
 
 
 row("ReduceL1")(
