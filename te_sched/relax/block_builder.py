@@ -26,7 +26,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
-from te_sched.ir.expr import ExprLike, IntImm, Var
+from te_sched.ir.expr import Expr, ExprLike, IntImm, Var
 from te_sched.ir.graph import (
     INFERENCES,
     Binding,
@@ -399,6 +399,36 @@ class BlockBuilder(PublicClass, PublicObject):
         """Close a scope."""
         self._scopes.pop()
 
+    def sequence(self, write: Callable[[], GraphTerm]) -> SeqExpr:
+        """The bindings that a function emits and the value that it returns, in a scope of their
+        own: a branch of a condition.
+
+        >>> from te_sched import relax
+        >>> builder = BlockBuilder()
+        >>> with builder.function("main", []):
+        ...     body = builder.sequence(lambda: builder.emit(relax.const(1)))
+        ...     name = builder.emit_func_output(relax.const(2))
+        >>> len(body.blocks[0].bindings)
+        1
+        """
+        self.begin_scope()
+        self._begin_binding_block()
+        depth = len(self._blocks)
+        try:
+            value: Any = write()
+            block = self._end_block()
+        except BaseException:
+            del self._blocks[depth - 1 :]
+            raise
+        finally:
+            self.end_scope()
+        return SeqExpr((block,) if block.bindings else (), value)
+
+    def has_value(self, size: Expr) -> bool:
+        """Whether the variables of a size have values in the scope that is open."""
+        known = self._scopes[-1] if self._scopes else None
+        return known is None or known.issuperset(variables_in(size))
+
     @contextmanager
     def subroutine_scope(
         self, params: Sequence[GraphVar], is_dataflow: bool
@@ -646,23 +676,13 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _scoped(self, expr: GraphExpr) -> SeqExpr:
         """A body in a scope of its own: a sequence in normal form."""
-        self.begin_scope()
-        self._begin_binding_block()
-        try:
-            found = self._normalized(expr)
-            block = self._end_block()
-        except BaseException:
-            self._blocks.pop()
-            raise
-        finally:
-            self.end_scope()
-        if not block.bindings:
-            if isinstance(found, SeqExpr):
-                return found
-            return self._normalized(SeqExpr((), found))
-        if isinstance(found, SeqExpr):
-            return self._normalized(SeqExpr((block, *found.blocks), found.body))
-        return self._normalized(SeqExpr((block,), found))
+        sequence = self.sequence(lambda: self._normalized(expr))
+        body = sequence.body
+        if not isinstance(body, SeqExpr):
+            return self._normalized(sequence)
+        if not sequence.blocks:
+            return body
+        return self._normalized(SeqExpr((*sequence.blocks, *body.blocks), body.body))
 
     def _normalize_sequence(self, expr: SeqExpr) -> SeqExpr:
         blocks: list[BindingBlock] = []

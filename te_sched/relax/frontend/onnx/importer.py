@@ -83,6 +83,16 @@ class OnnxImporter:
         finally:
             self.values, self.known, self.attributes, self.versions = outside
 
+    @contextmanager
+    def inner_scope(self) -> Iterator[None]:
+        """The names of a graph inside of a node, which has those around, too."""
+        outside = self.values, self.known
+        self.values, self.known = dict(self.values), dict(self.known)
+        try:
+            yield
+        finally:
+            self.values, self.known = outside
+
     def emit(self, expr: GraphExpr) -> GraphVar:
         """Bind an expression to a variable."""
         return self.builder.emit(expr)

@@ -6,7 +6,7 @@ not know rows of operators.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.protobufs import (
     OnnxAttribute,
     OnnxFunction,
+    OnnxGraph,
     OnnxNode,
     OnnxVersion,
 )
@@ -73,6 +74,27 @@ def translate(importer: OnnxImporter, node: OnnxNode) -> None:
         for name, value in zip(node.output, results, strict=False):
             if name and value is not None:
                 importer.values[name] = value
+
+
+def translate_graph(importer: OnnxImporter, graph: OnnxGraph) -> list[Value]:
+    """The values of the outputs of a graph inside of a node, which has no inputs."""
+    import onnx
+
+    with importer.inner_scope():
+        for tensor in graph.initializer:
+            array = onnx.numpy_helper.to_array(tensor)
+            importer.values[tensor.name] = importer.known[tensor.name] = array
+        for node in graph.node:
+            translate(importer, node)
+        return [importer.values[output.name] for output in graph.output]
+
+
+def all_nodes(nodes: Iterable[OnnxNode]) -> Iterator[OnnxNode]:
+    """Nodes and those of the graphs inside of them."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from all_nodes(attribute.g.node)
 
 
 def _results_of(importer: OnnxImporter, node: OnnxNode) -> tuple[Value | None, ...]:

@@ -22,8 +22,9 @@ from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
-from te_sched.relax.frontend.onnx.nodes import has_body, translate, versions_of
+from te_sched.relax.frontend.onnx.nodes import all_nodes, has_body, translate, versions_of
 from te_sched.relax.frontend.onnx.protobufs import OnnxNode
 from te_sched.relax.frontend.onnx.quantized_nodes import integer_nodes
 from te_sched.relax.frontend.onnx.registry import OWN, full_name
@@ -89,7 +90,7 @@ def from_onnx(
         )
     importer = OnnxImporter(versions)
     importer.functions = {(one.domain, one.name): one for one in model.functions}
-    _refuse_unknown(importer, graph.node)
+    _refuse_unknown(importer, all_nodes(graph.node))
     known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
     _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
     _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
@@ -113,14 +114,16 @@ def from_onnx(
     if keep_params_in_input:
         attrs[PARAMS] = values
     builder = importer.builder
+    bodies = [node for function in model.functions for node in function.node]
+    has_conditions = any(node.op_type == "If" for node in all_nodes([*graph.node, *bodies]))
     with builder.function("main", [*inputs, *params], attrs):
-        with builder.dataflow():
+        with bindings(builder, has_conditions):
             for node in integer_nodes(graph.node, [one.name for one in graph.output], known):
                 translate(importer, node)
             found = [importer.tensor(_output(importer, one.name)) for one in graph.output]
-            output = builder.emit_output(found[0] if len(found) == 1 else Tuple(tuple(found)))
+            output = bind_result(builder, found[0] if len(found) == 1 else Tuple(tuple(found)))
         builder.emit_func_output(output)
-    return builder.finalize()
+    return finished(builder, has_conditions)
 
 
 def _output(importer: OnnxImporter, name: str) -> Value:

@@ -14,6 +14,7 @@ class OnnxAttribute(Protocol):
     ref_attr_name: str
     i: int
     f: float
+    g: OnnxGraph
 
 
 class OnnxNode(Protocol):
@@ -25,6 +26,21 @@ class OnnxNode(Protocol):
     input: Sequence[str]
     output: Sequence[str]
     attribute: Sequence[OnnxAttribute]
+
+
+class OnnxNamed(Protocol):
+    """What is read of the name of an `onnx.TensorProto` or an `onnx.ValueInfoProto`."""
+
+    name: str
+
+
+class OnnxGraph(Protocol):
+    """What is read of an `onnx.GraphProto`, inside of a node."""
+
+    node: Sequence[OnnxNode]
+    input: Sequence[OnnxNamed]
+    output: Sequence[OnnxNamed]
+    initializer: Sequence[OnnxNamed]
 
 
 class OnnxVersion(Protocol):

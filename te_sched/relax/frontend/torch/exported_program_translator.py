@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from te_sched import nd
 from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.graph import GraphVar, Tuple
+from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
+from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.control_flow import bindings, conditional, finished
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.constants import constant_call, is_constant_call
 from te_sched.relax.frontend.torch.importer import (
@@ -26,6 +28,7 @@ from te_sched.relax.frontend.torch.nodes import base_name, display_name
 from te_sched.relax.frontend.torch.sizes import size_expr
 from te_sched.relax.frontend.torch.values import (
     FxGraph,
+    FxGraphModule,
     FxNode,
     TorchTensor,
     Value,
@@ -95,8 +98,39 @@ class ProgramImporter(Importer):
             symbols = number.node.expr.free_symbols
             if symbols and all(symbol.name in self.sizes for symbol in symbols):
                 return size_expr(number, self.sizes)
+        if node.op == "get_attr":
+            return self._attribute(node)
+        if _is_condition(node):
+            return self._condition(node)
         row = ROWS.get(base_name(node))
         return constant_call(node) if row is None else self.call(node, row.rule)
+
+    def _attribute(self, node: FxNode) -> Value:
+        """A graph that a condition is given, or a constant."""
+        value = getattr(node.graph.owning_module, str(node.target))
+        return value if hasattr(value, "graph") else self.param(value)
+
+    def _condition(self, node: FxNode) -> Value:
+        """The results of `torch.cond`: of one of two graphs."""
+        predicate, true, false, operands = [self.value(arg) for arg in node.args]
+        if isinstance(predicate, bool):
+            return self._inlined(true if predicate else false, operands)
+        results = conditional(
+            self.builder,
+            self.emit(R.reshape(predicate, [])) if self.info(predicate).ndim else predicate,
+            lambda: self._inlined(true, operands),
+            lambda: self._inlined(false, operands),
+        )
+        return tuple(results)
+
+    def _inlined(self, module: FxGraphModule, operands: Sequence[Value]) -> list[GraphExpr]:
+        """The results of a graph for operands."""
+        nodes, outside = list(module.graph.nodes), self.node
+        inputs = [node for node in nodes if node.op == "placeholder"]
+        self.values.update(zip(inputs, operands, strict=True))
+        results = self.run(nodes, self.translated)
+        self.node = outside
+        return list(results)
 
     def refined(self, value: Value) -> Value:
         """A value with the dynamic shapes that torch knows, where inference knows less."""
@@ -168,6 +202,7 @@ def from_exported_program(
     updates = _updates(program)
     nodes = list(program.graph.nodes)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
+    has_conditions = any(map(_is_condition, nodes))
     importer = ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input, updates)
     use = _state_use(updates)
@@ -177,7 +212,7 @@ def from_exported_program(
         attrs |= {"num_input": len(inputs), PARAMS: values}
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
-        with builder.dataflow():
+        with bindings(builder, has_conditions):
             result = importer.run(nodes, importer.translated)
             own, new = _results(program, result)
             output = importer.output(
@@ -189,7 +224,7 @@ def from_exported_program(
         builder.emit_func_output(output)
     if is_held and use.states:
         _write_first_values(builder, program, use)
-    return builder.finalize()
+    return finished(builder, has_conditions)
 
 
 def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: StateUse) -> None:
@@ -201,10 +236,25 @@ def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: St
         builder.emit_func_output(output)
 
 
+def _is_condition(node: FxNode) -> bool:
+    """Whether a node is a call of `torch.cond`."""
+    return node.op == "call_function" and str(node.target) == "cond"
+
+
 def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
-    """The calls of operators that have no row."""
-    calls = [node for node in nodes if node.op == "call_function" and base_name(node) not in ROWS]
-    return [node for node in calls if not is_constant_call(node)]
+    """The calls of operators that have no row, also in the graphs of conditions."""
+    every = list(_with_inner(nodes))
+    calls = [node for node in every if node.op == "call_function" and base_name(node) not in ROWS]
+    return [node for node in calls if not (is_constant_call(node) or _is_condition(node))]
+
+
+def _with_inner(nodes: Iterable[FxNode]) -> Iterator[FxNode]:
+    """Nodes and those of the graphs that they name."""
+    for node in nodes:
+        yield node
+        if node.op == "get_attr":
+            graph = getattr(getattr(node.graph.owning_module, str(node.target)), "graph", None)
+            yield from _with_inner(() if graph is None else graph.nodes)
 
 
 def _decomposed(program: ExportedProgram) -> ExportedProgram:

@@ -24,6 +24,7 @@ from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.common import errors_of_rules
+from te_sched.relax.frontend.control_flow import bind_result
 from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
@@ -234,7 +235,7 @@ class Importer:
     def output(
         self, result: Value, *, unwrap_unit: bool, no_bind: bool, new: Sequence[Value] = ()
     ) -> GraphExpr:
-        """Bind the result of the function in its dataflow block, in a pair with new values of
+        """Bind the result of the function, in a pair with new values of
         parameters if there are some.
         """
         _check_results(result)
@@ -246,10 +247,10 @@ class Importer:
         if unwrap_unit and isinstance(result, Tuple) and len(result.fields) == 1:
             result = result.fields[0]
         if new:
-            return self.builder.emit_output(Tuple((result, as_tuples(tuple(new)))))
+            return bind_result(self.builder, Tuple((result, as_tuples(tuple(new)))))
         if is_tuple and no_bind and isinstance(result, Tuple):
-            return Tuple(tuple([self.builder.emit_output(one) for one in result.fields]))
-        return self.builder.emit_output(result)
+            return Tuple(tuple([bind_result(self.builder, one) for one in result.fields]))
+        return bind_result(self.builder, result)
 
 
 def _name_and_place(node: FxNode) -> str:

@@ -31,6 +31,7 @@ class FxNode(Protocol):
     meta: dict[str, Any]
     users: Mapping[FxNode, object]
     all_input_nodes: Sequence[FxNode]
+    graph: FxGraph
 
     def __hash__(self) -> int: ...
 
@@ -39,6 +40,7 @@ class FxGraph(Protocol):
     """What is read of a `torch.fx.Graph`."""
 
     nodes: Iterable[FxNode]
+    owning_module: object
 
 
 class FxGraphModule(Protocol):

@@ -4,6 +4,9 @@ from te_sched.relax.frontend.onnx.operators import (
     activations as activations,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    control_flow as control_flow,
+)
+from te_sched.relax.frontend.onnx.operators import (
     elementwise as elementwise,
 )
 from te_sched.relax.frontend.onnx.operators import (
