@@ -11,7 +11,7 @@ from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.torch.elementwise import dtype_kind
+from te_sched.relax.frontend.torch.elementwise import dtype_kind, promoted
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.reductions import NARROW
 from te_sched.relax.frontend.torch.values import Tensors, TorchDtype, dtype_of
@@ -98,3 +98,25 @@ def _logcumsumexp(imp: Importer, x: GraphExpr, dim: int) -> GraphExpr:
     start = te.const(-float("inf"), imp.dtype(wide))
     sums = _scanned(imp, wide, dim, "logcumsumexp", float_functions.log_add_exp, start)
     return imp.cast(sums, dtype)
+
+
+@row("diff")
+def _diff(
+    imp: Importer,
+    x: GraphExpr,
+    n: int = 1,
+    dim: int = -1,
+    prepend: GraphExpr | None = None,
+    append: GraphExpr | None = None,
+) -> GraphExpr:
+    """The differences of neighbours, n times; of bools, whether they differ."""
+    axis = imp.axis(x, dim)
+    parts = [part for part in (prepend, x, append) if part is not None] if n else [x]
+    x = x if len(parts) == 1 else imp.emit(R.concat(promoted(imp, *parts), axis))
+    length = imp.shape(x)[axis]
+    compare = R.not_equal if imp.dtype(x) == "bool" else R.subtract
+    for k in range(min(n, length) if isinstance(length, int) else n):
+        after = imp.emit(R.strided_slice(x, [axis], [1], [length - k], [1]))
+        before = imp.emit(R.strided_slice(x, [axis], [0], [length - k - 1], [1]))
+        x = imp.emit(compare(after, before))
+    return x

@@ -36,3 +36,15 @@ def test_sums_and_products() -> None:
 def test_scans_of_one_number() -> None:
     function = lambda x: (x.cumsum(0), x.cummax(0)[1], x.logcumsumexp(0))  # noqa: E731
     check(function, torch.tensor(1.5), importer="fx")
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_differences_of_neighbours(n: int, dim: int) -> None:
+    check(lambda x: torch.diff(x, n, dim), NUMBERS)
+    check(lambda x: torch.diff(x > 1, n, dim), NUMBERS)
+    check(lambda x: torch.diff(x, n, dim, prepend=x, append=x.long()), NUMBERS)
+
+
+def test_differences_along_an_open_size() -> None:
+    check(lambda x: x.diff(dim=0), NUMBERS, importer="dynamic")
