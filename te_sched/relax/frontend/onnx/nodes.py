@@ -76,11 +76,15 @@ def translate(importer: OnnxImporter, node: OnnxNode) -> None:
                 importer.values[name] = value
 
 
-def translate_graph(importer: OnnxImporter, graph: OnnxGraph) -> list[Value]:
-    """The values of the outputs of a graph inside of a node, which has no inputs."""
+def translate_graph(
+    importer: OnnxImporter, graph: OnnxGraph, inputs: Sequence[Value] = ()
+) -> list[Value]:
+    """The values of the outputs of a graph inside of a node, for values of its inputs."""
     import onnx
 
     with importer.inner_scope():
+        names = [value.name for value in graph.input]
+        importer.values.update(zip(names, inputs, strict=True))
         for tensor in graph.initializer:
             array = onnx.numpy_helper.to_array(tensor)
             importer.values[tensor.name] = importer.known[tensor.name] = array

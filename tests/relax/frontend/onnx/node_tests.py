@@ -33,6 +33,7 @@ CONSTANT_INPUTS = {
     "Expand": (1,),
     "HammingWindow": (0,),
     "HannWindow": (0,),
+    "Loop": (0, 1),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "OneHot": (1, 2),

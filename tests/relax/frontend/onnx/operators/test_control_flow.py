@@ -85,3 +85,85 @@ def test_operators_inside_of_branches_are_refused_together() -> None:
     strange = graph([("StringNormalizer", ["x"], ["n"])], "n")
     with pytest.raises(GraphError, match="1 operator is not supported: StringNormalizer"):
         from_onnx(model_with(strange, SHIFTED, SUM))
+
+
+def typed(name: str, shape: Any, kind: int = 1) -> Any:
+    """The declaration of a value of a graph."""
+    return onnx.helper.make_tensor_value_info(name, kind, shape)
+
+
+def loop_body(condition: list[Any]) -> Any:
+    """A step that adds its number to a state, and also gives the state before it."""
+    nodes = [
+        *condition,
+        ("Cast", ["i"], ["f"]),
+        ("Add", ["a", "f"], ["a_out"]),
+        ("Identity", ["a"], ["before"]),
+    ]
+    made = graph(nodes)
+    made.node[len(condition)].attribute.append(onnx.helper.make_attribute("to", 1))
+    made.input.extend([typed("i", [], 7), typed("go", [], 9), typed("a", [2, 3])])
+    made.output.extend([typed("go_out", [], 9), typed("a_out", [2, 3]), typed("before", [2, 3])])
+    return made
+
+
+GOES_ON = [("Identity", ["go"], ["go_out"])]
+
+
+def looped(steps: int, condition: list[Any], most: str = "most") -> Any:
+    """A model of a loop."""
+    body = loop_body(condition)
+    nodes = [
+        ("Loop", [most, "", "x"], ["last", "all"], {"body": body}),
+        ("ReduceSum", ["all"], ["s"], {"keepdims": 0}),
+        ("Add", ["last", "s"], ["y"], {}),
+    ]
+    return model_of(nodes, {"x": X}, {"most": np.array(steps)}, opset=17)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_a_loop_of_a_known_number_of_steps(steps: int) -> None:
+    model = looped(steps, GOES_ON)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    result = machine["main"](nd.array(X)).numpy()
+    np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("steps", "condition", "most", "message"),
+    [
+        (2000, GOES_ON, "most", "a loop has 2000 steps, expected at most 1024"),
+        (0, GOES_ON, "most", "a loop without steps gives a tensor"),
+        (3, [("Greater", ["a", "a"], ["go_out"])], "most", "ends by a condition that is computed"),
+        (3, GOES_ON, "", "number of steps that is computed"),
+    ],
+)
+def test_loops_that_cannot_be_written_are_refused(steps, condition, most, message) -> None:
+    model = looped(steps, condition, most)
+    if not most:
+        model.graph.node[0].input[1] = "yes"
+        yes = onnx.numpy_helper.from_array(np.array(True), "yes")
+        model.graph.initializer.append(yes)
+    with pytest.raises(GraphError, match=message):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("direction", [0, 1])
+def test_scans_of_both_directions(axis: int, direction: int) -> None:
+    body = graph([("Add", ["t", "e"], ["t_out"]), ("Mul", ["t_out", "e"], ["p"])])
+    size = [X.shape[1 - axis]]
+    body.input.extend([typed("t", size), typed("e", size)])
+    body.output.extend([typed("t_out", size), typed("p", size)])
+    attrs = {"body": body, "num_scan_inputs": 1, "scan_input_axes": [axis]}
+    attrs |= {"scan_input_directions": [direction], "scan_output_axes": [axis]}
+    attrs["scan_output_directions"] = [1 - direction]
+    nodes = [("Scan", ["zeros", "x"], ["last", "all"], attrs)]
+    nodes.append(("Add", ["all", "one"], ["y"], {}))
+    known = {"zeros": np.zeros(size, "float32"), "one": np.array([1], "float32")}
+    model = model_of(nodes, {"x": X}, known, opset=17)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    result = machine["main"](nd.array(X)).numpy()
+    np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
