@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import peer_environment
 from te_sched.tools.table import table
 
 ROUNDS = 5
@@ -469,4 +470,4 @@ def rows(figures: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.models", main, sys.argv[1:]))

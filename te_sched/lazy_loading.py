@@ -5,11 +5,15 @@ A place is a text, "module" or "module:attribute". Must not know what is loaded.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
+
+_ATTEMPTS, _PAUSE = 20, 0.02  # of imports beside other threads, seconds between them
 
 
 def load(place: str) -> Any:
@@ -19,8 +23,22 @@ def load(place: str) -> Any:
     True
     """
     module, _, attribute = place.partition(":")
-    loaded = import_module(module)
+    loaded = _imported(module)
     return getattr(loaded, attribute) if attribute else loaded
+
+
+def _imported(module: str) -> ModuleType:
+    """A module. Where threads import modules of one package at the same time, Python may give one
+    of them a module that another thread has begun; it is imported again then.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return import_module(module)
+        except ImportError as error:
+            if "partially initialized" not in str(error) or threading.active_count() == 1:
+                raise
+            time.sleep(_PAUSE)
+    return import_module(module)
 
 
 def lazy_module(name: str) -> ModuleType:

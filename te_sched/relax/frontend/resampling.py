@@ -41,7 +41,7 @@ def resampled(
     >>> builder = relax.BlockBuilder()
     >>> with builder.function("main", [x]):
     ...     y = resampled(builder, x, [ResampledAxis(3, 8)], Resampling("linear"))
-    ...     builder.emit_func_output(y)
+    ...     name = builder.emit_func_output(y)
     >>> y.struct_info
     R.Tensor((1, 1, 4, 8), dtype="float32")
     """

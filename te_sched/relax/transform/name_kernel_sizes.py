@@ -3,9 +3,10 @@
     A: ((n - 1) // 2 + 1,), n: int64             A: (size,)
     for i in range((n - 1) // 2 + 3)      ->     for i in range(size + 2)
 
-A call gives each buffer its shape, so a kernel need not know of what its sizes were computed. Its
-loops and guards are those of plain variables, which schedules split and simplify fast, and sizes
-that nothing else needs are no longer passed. Must not know schedules.
+A call gives each buffer its shape, so a kernel need not know of what its sizes were computed,
+unless it uses the same variables otherwise. Its loops and guards are those of plain variables,
+which schedules split and simplify fast, and the sizes around are no longer passed. Must not know
+schedules.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Hashable
 from typing import TypeVar
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
 from te_sched.ir.expr import Add, BinaryOp, Expr, FloorDiv, IntImm, Var
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc
@@ -21,6 +23,7 @@ from te_sched.ir.struct_info import ShapeExpr
 from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import ReferenceMapper, replace
 from te_sched.passes import ModulePass
+from te_sched.relax.core.sizes import variables_in
 from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 
@@ -110,11 +113,14 @@ class _FewerSizes(PyExprMutator):
 
 def _with_named_sizes(func: PrimFunc) -> tuple[PrimFunc, list[int]]:
     """The function, and the places among its scalar parameters of those that it keeps."""
-    scalars = [param for param in func.params if param not in func.buffer_map]
-    namer = _Namer(_names(func))
-    if not namer.names:
+    names = _Names(func)
+    if not names.names or names.are_related:
         return func, []
+    namer = _Namer(names.names)
     new = namer.visit(func)
+    if namer.used & names.replaced:  # the relation of other sizes to the named ones would be lost
+        return func, []
+    scalars = [param for param in func.params if param not in func.buffer_map]
     kept = [place for place, scalar in enumerate(scalars) if id(scalar) in namer.used]
     handles = [param for param in new.params if param in new.buffer_map]
     return replace(new, params=(*handles, *(scalars[place] for place in kept))), kept
@@ -143,18 +149,43 @@ class _Namer(ReferenceMapper):
     visit_Add = visit_Sub = visit_Mul = visit_FloorMod = _sum
 
 
-def _names(func: PrimFunc) -> dict[Hashable, Expr]:
-    """What replaces the divisions in sizes of buffers, by their keys: a new variable, without the
-    number that the size adds to the division.
+class _Names:
+    """What replaces the divisions in sizes of the buffers of a function, by their keys: a new
+    variable, without the number that the size adds to the division, or that divided further.
+    `replaced` are the variables that were divided, by their ids; `are_related` says that two
+    dividends share some, so that names would lose a relation.
     """
-    names: dict[Hashable, Expr] = {}
-    for param in func.params:
-        buffer = func.buffer_map.get(param)
-        for size in () if buffer is None else buffer.shape:
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.names: dict[Hashable, Expr] = {}
+        self.replaced: set[int] = set()
+        self.are_related = False
+        divisions: dict[Hashable, list[tuple[FloorDiv, int, int]]] = {}
+        for size in _sizes_of_buffers(func):
             division, added = size, 0
             if isinstance(size, Add) and isinstance(size.b, IntImm):
                 division, added = size.a, size.b.value
-            if isinstance(division, FloorDiv) and term_key(division) not in names:
-                variable = Var("size", size.dtype)
-                names[term_key(division)] = variable - added if added else variable
-    return names
+            if isinstance(division, FloorDiv) and isinstance(division.b, IntImm):
+                parts = divisions.setdefault(term_key(division.a), [])
+                parts.append((division, division.b.value, added))
+        for parts in divisions.values():
+            self._name(sorted(parts, key=lambda part: part[1]))
+
+    def _name(self, parts: list[tuple[FloorDiv, int, int]]) -> None:
+        """Name the quotients of one dividend, the smallest divisor first."""
+        first, smallest, added = parts[0]
+        variable = Var("size", first.dtype)
+        quotient = variable - added if added else variable
+        for division, divisor, _ in parts:
+            if smallest > 0 and divisor % smallest == 0:
+                further = divisor // smallest
+                name = quotient if further == 1 else ops.floordiv(quotient, further)
+                self.names[term_key(division)] = name
+        divided = {id(var) for var in variables_in(first.a)}
+        self.are_related |= bool(divided & self.replaced)
+        self.replaced |= divided
+
+
+def _sizes_of_buffers(func: PrimFunc) -> list[Expr]:
+    buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
+    return [size for buffer in buffers for size in buffer.shape]

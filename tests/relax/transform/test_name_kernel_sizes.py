@@ -46,22 +46,32 @@ def test_functions_that_are_called_in_other_ways_or_have_a_schedule_stay() -> No
     assert NameKernelSizes()(scheduled) is scheduled
 
 
-def test_sizes_that_a_kernel_computes_with_stay_parameters() -> None:
+@pytest.mark.parametrize("make", [lambda n: n % 2, lambda n: n, lambda n: n // 3], ids=range(3))
+def test_kernels_that_compute_with_the_variables_stay(make) -> None:
     n = Var("n", "int64")
     x = relax.Var("x", relax.TensorStructInfo([n // 2], "float32"))
     given = relax.Var("s", relax.ShapeStructInfo([n]))
     builder = relax.BlockBuilder()
     with builder.function("main", [x, given]):
-        added = builder.emit_te(lambda a: topi.add(a, (n % 2).astype("float32")), x)
+        added = builder.emit_te(lambda a: topi.add(a, make(n).astype("float32")), x)
         builder.emit_func_output(added)
-    before = builder.get()
-    module = NameKernelSizes()(before)
-    (name,) = module.functions_of_loops
-    scalars = [param for param in module[name].params if param not in module[name].buffer_map]
-    assert [param.name for param in scalars] == ["n"]
-    machine = relax.VirtualMachine(relax.build(before, "llvm"), nd.cpu())
+    module = builder.get()
+    assert NameKernelSizes()(module) is module
+    machine = relax.VirtualMachine(relax.build(module, "llvm"), nd.cpu())
     result = machine["main"](nd.array(np.ones(3, "float32")), relax.vm.ShapeTuple((7,)))
-    np.testing.assert_array_equal(result.numpy(), np.full(3, 2, "float32"))
+    np.testing.assert_array_equal(result.numpy(), np.full(3, 1 + make(7), "float32"))
+
+
+def test_a_quotient_of_a_named_size_keeps_its_relation() -> None:
+    n = Var("n", "int64")
+    x = relax.Var("x", relax.TensorStructInfo([1, 1, (n - 1) // 2 + 1], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, relax.Var("s", relax.ShapeStructInfo([n]))]):
+        builder.emit_func_output(builder.emit(relax.op.nn.max_pool1d(x, 1, 2)))
+    module = NameKernelSizes()(relax.transform.LegalizeOps()(builder.get()))
+    (kernel,) = module.functions_of_loops.values()
+    sizes = [str(kernel.buffer_map[param].shape[2]) for param in kernel.params]
+    assert sizes == ["size", "(size - T.int64(1)) // T.int64(2) + T.int64(1)"]
 
 
 def test_products_of_sizes_that_parameters_give_stay() -> None:
@@ -91,8 +101,8 @@ def test_strided_windows_of_open_sizes_give_the_results_of_numpy(size: int) -> N
 
 def test_sizes_that_are_written_in_two_ways_have_values() -> None:
     n = Var("n", "int64")
-    x = relax.Var("x", relax.TensorStructInfo([(n + 3 - 1) // 3, n // 2 + 1 - 1], "float32"))
-    y = relax.Var("y", relax.TensorStructInfo([(n + 2) // 3, n // 2], "float32"))
+    x = relax.Var("x", relax.TensorStructInfo([(n + 3 - 1) // 3, 2], "float32"))
+    y = relax.Var("y", relax.TensorStructInfo([(n + 2) // 3, 2], "float32"))
     builder = relax.BlockBuilder()
     with builder.function("main", [x, y, relax.Var("s", relax.ShapeStructInfo([n]))]):
         builder.emit_func_output(builder.emit_te(topi.add, x, y))

@@ -19,7 +19,7 @@ def jit(
     module: NNModule, spec: object, device: object, pipeline: object, out_format: str, debug: bool
 ) -> TorchModule:
     """The module, compiled for a device."""
-    if out_format != "torch":
+    if not isinstance(out_format, str) or out_format != "torch":
         raise GraphError(
             f"a module cannot be compiled to format {repr_of(out_format)}", "", 'use "torch"'
         )

@@ -13,7 +13,12 @@ from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.models import model_of
 
 onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def session_of(model: Any) -> Any:
+    """What runs a model in onnxruntime."""
+    return pytest.importorskip("onnxruntime").InferenceSession(model.SerializeToString())
+
 
 X = np.arange(-3, 3, dtype="float32").reshape(2, 3)
 
@@ -59,7 +64,7 @@ SUM = [("ReduceSum", ["x"], ["s"], {"keepdims": 0}), ("Greater", ["s", "zero"], 
 def test_a_call_chooses_a_branch(branches: Any, shape: Any) -> None:
     model = model_with(*branches, SUM, shape)
     machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    session = session_of(model)
     for data in (X, -X, X + 1):
         result = machine["main"](nd.array(data)).numpy()
         np.testing.assert_allclose(result, session.run(None, {"x": data})[0], rtol=1e-6)
@@ -124,7 +129,7 @@ def looped(steps: int, condition: list[Any], most: str = "most") -> Any:
 @pytest.mark.parametrize("steps", [1, 5])
 def test_a_loop_of_a_known_number_of_steps(steps: int) -> None:
     model = looped(steps, GOES_ON)
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    session = session_of(model)
     machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
     result = machine["main"](nd.array(X)).numpy()
     np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
@@ -163,7 +168,7 @@ def test_scans_of_both_directions(axis: int, direction: int) -> None:
     nodes.append(("Add", ["all", "one"], ["y"], {}))
     known = {"zeros": np.zeros(size, "float32"), "one": np.array([1], "float32")}
     model = model_of(nodes, {"x": X}, known, opset=17)
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    session = session_of(model)
     machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
     result = machine["main"](nd.array(X)).numpy()
     np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
