@@ -109,7 +109,7 @@ def _diff(
     prepend: GraphExpr | None = None,
     append: GraphExpr | None = None,
 ) -> GraphExpr:
-    """The differences of neighbours, n times; of bools, whether they differ."""
+    """The differences of neighbors, n times; of bools, whether they differ."""
     axis = imp.axis(x, dim)
     parts = [part for part in (prepend, x, append) if part is not None] if n else [x]
     x = x if len(parts) == 1 else imp.emit(R.concat(promoted(imp, *parts), axis))

@@ -40,7 +40,7 @@ def test_scans_of_one_number() -> None:
 
 @pytest.mark.parametrize("dim", [0, -1])
 @pytest.mark.parametrize("n", [0, 1, 2, 9])
-def test_differences_of_neighbours(n: int, dim: int) -> None:
+def test_differences_of_neighbors(n: int, dim: int) -> None:
     check(lambda x: torch.diff(x, n, dim), NUMBERS)
     check(lambda x: torch.diff(x > 1, n, dim), NUMBERS)
     check(lambda x: torch.diff(x, n, dim, prepend=x, append=x.long()), NUMBERS)
