@@ -33,6 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import peer_environment
+from benchmarks.graphs import setting
+from benchmarks.lowering import markdown
 from te_sched.tools.table import table
 
 ROUNDS = 5
@@ -445,9 +447,18 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps(figures[-1]), flush=True)
     header, lines = rows(figures)
     print(table(header, lines, right=range(1, len(header))))
+    where = f"{setting(torch.get_num_threads())}; {_version('transformers')}"
+    print(where)
     if options.results is not None:
-        (options.results / "models.json").write_text(json.dumps(figures, indent=1) + "\n")
+        text = "\n".join(markdown(header, lines))
+        measured = {"setting": where, "figures": figures}
+        (options.results / "models.json").write_text(json.dumps(measured, indent=1) + "\n")
+        (options.results / "models.md").write_text(f"# Models\n\n{where}\n\n{text}\n")
     return 0
+
+
+def _version(name: str) -> str:
+    return f"{name} {importlib.import_module(name).__version__}"
 
 
 def rows(figures: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:

@@ -399,7 +399,7 @@ class BlockBuilder(PublicClass, PublicObject):
         """Close a scope."""
         self._scopes.pop()
 
-    def sequence(self, write: Callable[[], GraphTerm]) -> SeqExpr:
+    def sequence(self, write: Callable[[], GraphExpr]) -> SeqExpr:
         """The bindings that a function emits and the value that it returns, in a scope of their
         own: a branch of a condition.
 
@@ -415,7 +415,7 @@ class BlockBuilder(PublicClass, PublicObject):
         self._begin_binding_block()
         depth = len(self._blocks)
         try:
-            value: Any = write()
+            value = write()
             block = self._end_block()
         except BaseException:
             del self._blocks[depth - 1 :]
