@@ -492,11 +492,13 @@ def test_formulas_of_sizes() -> None:
 
 
 def test_programs_with_graphs_inside_are_rejected() -> None:
-    def branch(x):
-        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+    from torch._higher_order_ops.while_loop import while_loop
 
-    program = torch.export.export(Model(branch), (A,))
-    with pytest.raises(GraphError, match=r"not supported: .*cond"):
+    def repeated(x):
+        return while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))
+
+    program = torch.export.export(Model(repeated), (A,))
+    with pytest.raises(GraphError, match=r"not supported: .*while_loop"):
         from_exported_program(program)
 
 
