@@ -5,15 +5,16 @@ A place is a text, "module" or "module:attribute". Must not know what is loaded.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-_ATTEMPTS, _PAUSE = 20, 0.02  # of imports beside other threads, seconds between them
+from te_sched.locks import new_reentrant_lock
+
+_LOADING = new_reentrant_lock()
+_PATIENCE = 5.0  # seconds
 
 
 def load(place: str) -> Any:
@@ -28,17 +29,16 @@ def load(place: str) -> Any:
 
 
 def _imported(module: str) -> ModuleType:
-    """A module. Where threads import modules of one package at the same time, Python may give one
-    of them a module that another thread has begun; it is imported again then.
+    """A module, loaded by one thread at a time: threads that enter a cycle of imports at different
+    modules would get parts of them. A thread whose import statement waits for another thread may
+    keep the lock from it, so that none waits for long.
     """
-    for _ in range(_ATTEMPTS):
-        try:
-            return import_module(module)
-        except ImportError as error:
-            if "partially initialized" not in str(error) or threading.active_count() == 1:
-                raise
-            time.sleep(_PAUSE)
-    return import_module(module)
+    is_alone = _LOADING.acquire(timeout=_PATIENCE)
+    try:
+        return import_module(module)
+    finally:
+        if is_alone:
+            _LOADING.release()
 
 
 def lazy_module(name: str) -> ModuleType:

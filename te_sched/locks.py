@@ -23,6 +23,13 @@ def new_lock() -> threading.Lock:
     return lock
 
 
+def new_reentrant_lock() -> threading.RLock:
+    """A lock like that of `new_lock`, which the thread that holds it may acquire again."""
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
+
+
 def once(function: Callable[[], _T]) -> Callable[[], _T]:
     """A decorator: the function is called once, also if several threads call it at the same time.
 

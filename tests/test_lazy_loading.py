@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import lazy_loading, te
 from te_sched.lazy_loading import lazy_function, lazy_module, load, set_lazy_names
 from te_sched.notebook_display import Shown, register_methods
 
@@ -81,6 +83,29 @@ def test_threads_load_a_name_at_the_same_time():
         "print(all(value is getattr(te_sched, name) for name, value in zip(names, values)))"
     )
     assert output_of(code) == ["True"]
+
+
+def test_one_thread_at_a_time_loads(monkeypatch):
+    loading, most = [], []
+
+    def import_module(name):
+        loading.append(name)
+        most.append(len(loading))
+        time.sleep(0.01)
+        loading.remove(name)
+        return ModuleType(name)
+
+    monkeypatch.setattr(lazy_loading, "import_module", import_module)
+    names = [f"package.{number}" for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert [module.__name__ for module in pool.map(load, names)] == names
+    assert max(most) == 1
+
+
+def test_no_thread_waits_for_long_while_another_one_loads(monkeypatch):
+    monkeypatch.setattr(lazy_loading, "_PATIENCE", 0.01)
+    with lazy_loading._LOADING, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(load, "math:pi").result(timeout=30) == load("math:pi")
 
 
 def test_methods_of_the_ir_work_before_their_modules_are_loaded():

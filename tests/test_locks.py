@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
 from te_sched.codegen.cuda import nvrtc
-from te_sched.locks import new_lock, once
+from te_sched.locks import new_lock, new_reentrant_lock, once
 
 
 def test_threads_that_ask_together_get_one_result() -> None:
@@ -38,13 +40,17 @@ def test_a_call_that_fails_is_made_again() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_lock_is_free_in_a_child_process() -> None:
-    lock = new_lock()
-    with lock:
+@pytest.mark.parametrize("make", [new_lock, new_reentrant_lock])
+def test_a_lock_is_free_in_a_child_process(make: Callable[[], threading.Lock]) -> None:
+    """Which does not have the thread that held it."""
+    lock = make()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lock.acquire).result()
         child = os.fork()
         if child == 0:
             os._exit(0 if lock.acquire(blocking=False) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        assert os.waitpid(child, 0)[1] == 0
+        assert not lock.acquire(blocking=False)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
