@@ -347,6 +347,16 @@ def array_maker(shape: tuple[int, ...], dtype: str) -> Callable[[], NDArray]:
     return make_array
 
 
+def memory_of(array: NDArray) -> range:
+    """The addresses of the bytes of a compact array.
+
+    >>> len(memory_of(zeros((3, 2), "float32")))
+    24
+    """
+    size = array.size * dtypes.storage_bytes(array.dtype)
+    return range(array.address, array.address + size)
+
+
 def array_inside(memory: NDArray, offset: int, shape: tuple[int, ...], dtype: str) -> NDArray:
     """An array over bytes of a compact one, from `offset` on; the memory must suffice.
 

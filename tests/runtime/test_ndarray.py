@@ -13,6 +13,7 @@ import te_sched
 from te_sched import nd
 from te_sched.errors import CallError
 from te_sched.runtime.device import Device
+from te_sched.runtime.ndarray import memory_of
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
@@ -160,3 +161,11 @@ def test_pickled_and_copied_arrays_have_memory_of_their_own(dtype: str, device: 
         assert (b.dtype, b.device, b.key) == (a.dtype, a.device, a.key)
         assert b.address == b._array.ctypes.data != a.address
         np.testing.assert_array_equal(b._array, a._array)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "bfloat16", "float64"])
+def test_the_memory_of_an_array_has_its_bytes(dtype: str) -> None:
+    a = nd.empty((2, 3), dtype)
+    memory = memory_of(a)
+    assert (memory.start, len(memory)) == (a.address, a._array.nbytes)
+    assert len(memory_of(nd.empty((0, 3), dtype))) == 0

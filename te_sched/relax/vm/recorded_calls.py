@@ -12,12 +12,11 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from te_sched.ir import dtypes
 from te_sched.relax.vm.builtins import Storage
 from te_sched.relax.vm.bytecode import BranchInstruction, ShapeTuple, VmFunction
 from te_sched.relax.vm.interpreter import InterpretedFunction
 from te_sched.runtime.module import Function
-from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.ndarray import NDArray, memory_of
 
 # What reads or makes no elements of arrays: sizes, views and tuples of values.
 _WITHOUT_ELEMENTS = frozenset(
@@ -86,8 +85,10 @@ class _Recorder:
     """Notes the calls of one run."""
 
     def __init__(self, args: Sequence[object], constants: Sequence[object]) -> None:
-        self.params = [_memory(array) if isinstance(array, NDArray) else range(0) for array in args]
-        self.constants = [_memory(array) for array in constants if isinstance(array, NDArray)]
+        self.params = [
+            memory_of(array) if isinstance(array, NDArray) else range(0) for array in args
+        ]
+        self.constants = [memory_of(array) for array in constants if isinstance(array, NDArray)]
         self.storages: list[Storage] = []
         self.heaps: list[NDArray] = []
         self.calls: list[tuple[Function, list[object]]] = []
@@ -153,7 +154,7 @@ class _Recorder:
             return self._end, value
         if not isinstance(value, NDArray):
             return None
-        memories = [*self.params, *[_memory(storage.memory) for storage in self.storages]]
+        memories = [*self.params, *[memory_of(storage.memory) for storage in self.storages]]
         for number, memory in enumerate(memories):
             if value.address in memory:
                 return number, value.address - memory.start
@@ -168,9 +169,3 @@ class _Recorder:
             offsets.append(None if number in bases else end)
             end += 0 if number in bases else -(-size // _ALIGNMENT) * _ALIGNMENT
         return offsets, end
-
-
-def _memory(array: NDArray) -> range:
-    """The addresses of the bytes of an array."""
-    size = array.size * dtypes.storage_bytes(array.dtype)
-    return range(array.address, array.address + size)

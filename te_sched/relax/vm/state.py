@@ -27,7 +27,7 @@ from te_sched.relax.core.state import StateUse
 from te_sched.relax.vm.builtins import as_value
 from te_sched.relax.vm.bytecode import VmFunction
 from te_sched.relax.vm.interpreter import wrong_count
-from te_sched.runtime.ndarray import NDArray, array, from_dlpack
+from te_sched.runtime.ndarray import NDArray, array, from_dlpack, memory_of
 
 # What begins a call with arguments: the rest of the call, and whether they are checked by then.
 Enter = Callable[[Sequence[object]], tuple[Callable[[], object], bool]]
@@ -166,12 +166,12 @@ class StatefulFunction:
         states: Mapping[str, NDArray],
     ) -> object:
         """Store new values; the result for the caller, which shares no memory with states."""
-        memory = [_span(value) for value in states.values()]
+        memory = [memory_of(value) for value in states.values()]
         stores: list[tuple[object, NDArray]] = []
         for (name, number), value in zip(self._targets, new, strict=True):
             target = states[name] if name else args[number]
             if value is not target:
-                is_shared = any(_overlaps(_span(value), span) for span in memory)
+                is_shared = any(_overlaps(memory_of(value), span) for span in memory)
                 stores.append((target, value.copyto(value.device) if is_shared else value))
         visible = _apart(result, memory)
         for target, value in stores:
@@ -188,18 +188,14 @@ def _check_like(name: str, value: NDArray, other: NDArray) -> None:
         )
 
 
-def _span(value: NDArray) -> tuple[int, int]:
-    return value.address, value.address + int(value._array.nbytes)
+def _overlaps(memory: range, other: range) -> bool:
+    return memory.start < other.stop and other.start < memory.stop
 
 
-def _overlaps(span: tuple[int, int], other: tuple[int, int]) -> bool:
-    return span[0] < other[1] and other[0] < span[1]
-
-
-def _apart(value: object, memory: Sequence[tuple[int, int]]) -> object:
+def _apart(value: object, memory: Sequence[range]) -> object:
     """A value without memory of states."""
     if isinstance(value, NDArray):
-        span = _span(value)
+        span = memory_of(value)
         return (
             value.copyto(value.device) if any(_overlaps(span, other) for other in memory) else value
         )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from te_sched import nd
 from te_sched.errors import CallError
-from te_sched.ir import dtypes
 from te_sched.relax.frontend.torch.values import (
     FakeTensor,
     FxNode,
@@ -25,7 +24,7 @@ from te_sched.relax.vm.machine import VirtualMachine
 from te_sched.relax.vm.native import NativePlan
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.recorded_calls import RecordedCall, RecordedResult, record
-from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.ndarray import NDArray, memory_of
 
 # Of all tensors of a call its results, as a tuple or list.
 TensorFunction = Callable[..., Sequence[TorchTensor]]
@@ -175,7 +174,7 @@ class _MachineCall:
     ) -> None:
         self.function, self.constants = function, constants
         self.used = [number for number, kind in enumerate(inputs) if kind is not None]
-        self.kept = [_memory(array) for array in constants if isinstance(array, NDArray)]
+        self.kept = [memory_of(array) for array in constants if isinstance(array, NDArray)]
         self.repeated: dict[tuple[object, ...], Callable[..., list[TorchTensor]] | None] = {}
 
     def __call__(self, *args: TorchTensor) -> Sequence[TorchTensor]:
@@ -208,12 +207,12 @@ class _MachineCall:
     def _separate(self, results: object, args: Sequence[TorchTensor]) -> list[TorchTensor]:
         """Arrays as tensors that share no memory with another one."""
         arrays = [_array(arg) for arg in args if not isinstance(arg, int)]
-        taken = [*self.kept, *[_memory(value) for value in arrays if isinstance(value, NDArray)]]
+        taken = [*self.kept, *[memory_of(value) for value in arrays if isinstance(value, NDArray)]]
         tensors: list[TorchTensor] = []
         for array in results if isinstance(results, tuple) else ():
             is_taken = any(array.address in memory for memory in taken)
             tensors.append(_tensor(array).clone() if is_taken else _tensor(array))
-            taken.append(_memory(array))
+            taken.append(memory_of(array))
         return tensors
 
 
@@ -252,12 +251,6 @@ def _result_maker(result: RecordedResult) -> Callable[[], TorchTensor]:
     if own >= size:
         return lambda: empty(shape, dtype=kind)
     return lambda: empty(size, dtype=torch.uint8)[:own].view(kind).view(shape)
-
-
-def _memory(array: NDArray) -> range:
-    """The addresses of the bytes of an array."""
-    size = array.size * dtypes.storage_bytes(array.dtype)
-    return range(array.address, array.address + size)
 
 
 def _array(value: TorchTensor | int) -> NDArray | int:
