@@ -111,7 +111,9 @@ _SOUND = {
     "num_conv_pos_embeddings": 16,
     "num_conv_pos_embedding_groups": 4,
 }
-_PYRAMID = {"depths": [1, 1, 1, 1], "hidden_sizes": [8, 16, 24, 32], "embedding_size": 8}
+_LEVELS: dict[str, Any] = {"depths": [1, 1, 1, 1], "hidden_sizes": [8, 16, 24, 32]}
+_PYRAMID: dict[str, Any] = _LEVELS | {"embedding_size": 8}
+_STAGES: dict[str, Any] = _LEVELS | {"num_attention_heads": [1, 2, 3, 4]}
 
 
 def _row(
@@ -211,42 +213,25 @@ MODELS: dict[str, Model] = {
     "segformer": _row(
         "Segformer",
         image,
-        {
-            "hidden_sizes": [8, 16, 24, 32],
-            "depths": [1, 1, 1, 1],
-            "num_attention_heads": [1, 2, 3, 4],
-            "decoder_hidden_size": 16,
-            "patch_size": None,
-        },
+        _STAGES | {"decoder_hidden_size": 16, "patch_size": None},
         "SegformerForSemanticSegmentation",
     ),
     "pvt": _row(
         "Pvt",
         image,
-        {
-            "hidden_sizes": [8, 16, 24, 32],
-            "depths": [1, 1, 1, 1],
-            "num_attention_heads": [1, 2, 3, 4],
-            "patch_size": 4,
-        },
+        _STAGES | {"patch_size": 4},
     ),
     "poolformer": _row(
         "PoolFormer",
         image,
-        {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1], "patch_size": 16},
+        _LEVELS | {"patch_size": 16},
     ),
     "dinov2": _row("Dinov2", image),
     "yolos": _row("Yolos", image, {"image_size": [SIDE, SIDE]}, "YolosForObjectDetection"),
     "glpn": _row(
         "GLPN",
         image,
-        {
-            "hidden_sizes": [8, 16, 24, 32],
-            "depths": [1, 1, 1, 1],
-            "num_attention_heads": [1, 2, 3, 4],
-            "decoder_hidden_size": 16,
-            "patch_size": None,
-        },
+        _STAGES | {"decoder_hidden_size": 16, "patch_size": None},
         "GLPNForDepthEstimation",
     ),
     "dpt": _row(

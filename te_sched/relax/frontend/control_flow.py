@@ -11,8 +11,8 @@ blocks are found when it is whole. Must not know the format of a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from te_sched.errors import GraphError
 from te_sched.ir.expr import Expr, Var
@@ -28,11 +28,9 @@ from te_sched.relax.transform.convert_to_dataflow import ConvertToDataflow
 Branch = Callable[[], Sequence[GraphExpr]]
 
 
-@contextmanager
-def bindings(builder: BlockBuilder, has_conditions: bool) -> Iterator[None]:
-    """Open the block of a function: a dataflow block, unless conditions stand in it."""
-    with nullcontext() if has_conditions else builder.dataflow():
-        yield
+def bindings(builder: BlockBuilder, has_conditions: bool) -> AbstractContextManager[None]:
+    """The block of a function: a dataflow block, unless conditions stand in it."""
+    return nullcontext() if has_conditions else builder.dataflow()
 
 
 def bind_result(builder: BlockBuilder, value: GraphExpr) -> GraphVar:

@@ -47,6 +47,15 @@ class NameKernelSizes(ModulePass):
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module whose kernels have named sizes, and whose calls pass fewer."""
+        named = {
+            name: (new, places)
+            for name, func in mod.functions_of_loops.items()
+            if not func.attrs.get("tir.is_scheduled")
+            for new, places in [_with_named_sizes(func)]
+            if new is not func
+        }
+        if not named:  # as in graphs of constant shapes, which need not be walked
+            return mod
         calls = _Calls()
         graphs = {
             name: func
@@ -55,17 +64,11 @@ class NameKernelSizes(ModulePass):
         }
         for graph in graphs.values():
             calls.visit_expr(graph)
-        changed: dict[str, BaseFunc] = {}
-        kept: dict[str, list[int]] = {}  # the places of the sizes that are still passed
-        for name, func in mod.functions_of_loops.items():
-            is_free = name in calls.called and name not in calls.others
-            if is_free and not func.attrs.get("tir.is_scheduled"):
-                new, places = _with_named_sizes(func)
-                if new is not func:
-                    changed[name], kept[name] = new, places
-        if not changed:
+        free = [name for name in named if name in calls.called and name not in calls.others]
+        if not free:
             return mod
-        rewriter = _FewerSizes(kept)
+        changed: dict[str, BaseFunc] = {name: named[name][0] for name in free}
+        rewriter = _FewerSizes({name: named[name][1] for name in free})
         changed.update({name: rewriter.visit_expr(graph) for name, graph in graphs.items()})
         return mod.with_functions(changed)
 
@@ -96,7 +99,7 @@ class _FewerSizes(PyExprMutator):
 
     def __init__(self, kept: dict[str, list[int]]) -> None:
         super().__init__()
-        self._kept = kept
+        self._kept = kept  # by function, the places of the sizes that are still passed
 
     def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call with the sizes that its kernel has."""

@@ -113,7 +113,6 @@ class _Options(NamedTuple):
 
     direction: str
     layout: int
-    hidden_size: int | None
 
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -245,7 +244,7 @@ def _lstm(
     parameters = (activations, activation_alpha, activation_beta)
     cells = _cells(direction, 4, *parameters, clip=clip, couples_gates=input_forget)
     layer = _Layer(x, w, r, b, sequence_lens, initial_h, initial_c, p)
-    return _emit_layer(imp, layer, _Options(direction, layout, hidden_size), cells)
+    return _emit_layer(imp, layer, _Options(direction, layout), cells)
 
 
 @row("GRU")
@@ -271,7 +270,7 @@ def _gru(
     parameters = (activations, activation_alpha, activation_beta)
     cells = _cells(direction, 3, *parameters, clip=clip, resets_product=linear_before_reset)
     layer = _Layer(x, w, r, b, sequence_lens, initial_h)
-    return _emit_layer(imp, layer, _Options(direction, layout, hidden_size), cells)
+    return _emit_layer(imp, layer, _Options(direction, layout), cells)
 
 
 @row("RNN")
@@ -296,4 +295,4 @@ def _rnn(
     parameters = (activations, activation_alpha, activation_beta)
     cells = _cells(direction, 1, *parameters, clip=clip)
     layer = _Layer(x, w, r, b, sequence_lens, initial_h)
-    return _emit_layer(imp, layer, _Options(direction, layout, hidden_size), cells)
+    return _emit_layer(imp, layer, _Options(direction, layout), cells)

@@ -73,32 +73,9 @@ def _roi_align_of_corners(
     return imp.builder.emit_te(pool, *tensors, primfunc_name_hint="roi_align")
 
 
-@row("RoiAlign", since=16)
-def _roi_align(
-    imp: OnnxImporter,
-    x: Value,
-    rois: Value,
-    batch_indices: Value,
-    *,
-    coordinate_transformation_mode: str = "half_pixel",
-    mode: str = "avg",
-    output_height: int = 1,
-    output_width: int = 1,
-    sampling_ratio: int = 0,
-    spatial_scale: float = 1.0,
-) -> GraphExpr:
-    return _roi_align_of_corners(
-        imp,
-        x,
-        rois,
-        batch_indices,
-        coordinate_transformation_mode=coordinate_transformation_mode,
-        mode=mode,
-        output_height=output_height,
-        output_width=output_width,
-        sampling_ratio=sampling_ratio,
-        spatial_scale=spatial_scale,
-    )
+row("RoiAlign", since=16)(
+    partial(_roi_align_of_corners, coordinate_transformation_mode="half_pixel")
+)
 
 
 @row("MaxRoiPool")
