@@ -30,7 +30,7 @@ def _atomic(name: str, better: str) -> str:
   int seen = __float_as_int(*place), expected;
   do {{
     expected = seen;
-    if (!(value {better} __int_as_float(expected))) break;
+    if (!(value {better} __int_as_float(expected) || value != value)) break;
     seen = atomicCAS((int*)place, expected, __float_as_int(value));
   }} while (seen != expected);
   return __int_as_float(seen);

@@ -321,13 +321,13 @@ def _atomic(name: str, legal: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
         place, *values = (out.scalar(argument) for argument in node.args)
         dtype = node.args[-1].dtype
-        function = name
-        if dtype == "float32" and name in ("atomicMin", "atomicMax"):
-            function = out.unit.helper(f"te_atomic_{name[-3:].lower()}")
-        elif dtype not in legal.split():
+        if dtype not in legal.split():
             fault = f"atomic {name[6:].lower()} does not support {dtype}"
             why = f"the device supports {', '.join(legal.split())}"
             raise out.error(fault, why, "use one of these types")
+        function = name
+        if dtype == "float32" and name in ("atomicMin", "atomicMax"):
+            function = out.unit.helper(f"te_atomic_{name[-3:].lower()}")
         if dtype == "int64":  # signs do not matter to what the hardware has
             unsigned = "unsigned long long"
             place = converted(f"{unsigned}*", place)
@@ -374,8 +374,8 @@ CALLS: Mapping[str, Callable[[KernelText, E.Call], list[Piece]]] = {
         lambda out, node: [Piece("__activemask()", POSTFIX)],
     ),
     "atomic_add": _atomic("atomicAdd", _INTEGERS + " int64 float32 float64 float16 bfloat16"),
-    "atomic_min": _atomic("atomicMin", _INTEGERS),
-    "atomic_max": _atomic("atomicMax", _INTEGERS),
+    "atomic_min": _atomic("atomicMin", _INTEGERS + " float32"),
+    "atomic_max": _atomic("atomicMax", _INTEGERS + " float32"),
     "atomic_exch": _atomic("atomicExch", _INTEGERS + " int64 float32"),
     "atomic_cas": _atomic("atomicCAS", _INTEGERS + " int64"),
 }

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import te_sched
 from te_sched.codegen.target import as_target
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.runtime.cuda_module import CudaModule
 from tests.codegen.checker import kernels as k
-from tests.codegen.cuda.devices import agree
+from tests.codegen.cuda.devices import DEVICE, agree
 
 
 def updates(name: str, dtype: str) -> Any:
@@ -33,6 +34,23 @@ def test_updates(name: str, combine: Any, dtype: str) -> None:
     buffers = [k.array("A", values.size, dtype), k.array("C", 4, dtype)]
     program = k.program(updates(name, dtype), buffers, bx=64, tx=32)
     agree(program, [values], expected, archs=["sm_80"], initialized="C")
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extrema_with_nan_are_nan(name: str) -> None:
+    """Whether it is in memory before, comes first or comes last; as of two values."""
+    dtype = "float32"
+    values = np.array([3, np.nan, -5, 1, 2, np.nan, -4, 1] * 8, dtype)
+    values[-1] = np.nan
+    before = np.array([0, 0, np.nan, 0], dtype)
+    expected = getattr(np, f"{name}imum").reduce(np.concatenate([before, values]).reshape(-1, 4))
+    buffers = [k.array("A", values.size, dtype), k.array("C", 4, dtype)]
+    module = CudaModule(k.program(updates(name, dtype), buffers, bx=2, tx=32), as_target("cuda"))
+    checked, emulated = before.copy(), te_sched.nd.array(before, DEVICE)
+    module.check(values, checked, initialized=["C"])
+    module(te_sched.nd.array(values, DEVICE), emulated)
+    np.testing.assert_array_equal(checked, expected)
+    np.testing.assert_array_equal(emulated.numpy(), expected)
 
 
 def test_compare_and_swap() -> None:
