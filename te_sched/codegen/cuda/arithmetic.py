@@ -3,9 +3,8 @@
 Results are those of numpy and of the processor's code: narrow integers wrap, conversions of floats
 to narrow integers go through int. Signed integers of 32 and 64 bits are added and multiplied as C++
 does, which is free to assume that they do not overflow, but those from memory as unsigned ones,
-which wrap around. float16 and bfloat16 are computed with
-their own operators, which round as float32 arithmetic rounded to them does; vectors of them by
-pairs (`pairs`).
+which wrap around. float16 and bfloat16 are computed with their own operators, which round as
+float32 arithmetic rounded to them does; vectors of them by pairs (`pairs`).
 Must not know expressions.
 """
 

@@ -1,15 +1,23 @@
 """Compiling with NVRTC: what comes out, errors, and every kind of node that the printer knows."""
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from te_sched.codegen.cuda import libraries, nvrtc, print_kernels
+from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from tests.codegen.cuda.kernels import allocate, array, call, elementwise, kernel, thread
+from tests.codegen.cuda.kernels import (
+    address,
+    array,
+    call,
+    elementwise,
+    kernel,
+    mma_kernel,
+    thread,
+    wmma_kernel,
+)
 from tests.codegen.cuda.operators import operators
 
 needs_nvrtc = pytest.mark.skipif(not nvrtc.is_available(), reason="NVRTC is not installed")
@@ -85,21 +93,6 @@ def test_says_what_to_install(monkeypatch):
     assert caught.value.help == nvrtc.INSTALL
 
 
-def test_finds_wheels_of_both_layouts(tmp_path, monkeypatch):
-    for place in ("cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13"):
-        (tmp_path / place).parent.mkdir(parents=True)
-        (tmp_path / place).touch()
-    (tmp_path / "cuda_runtime" / "include").mkdir(parents=True)
-    (tmp_path / "cuda_nvrtc/lib/libnvrtc.alt.so.12").touch()
-    monkeypatch.setattr(libraries, "_package", lambda name: [tmp_path] * (name == "nvidia"))
-    found = list(itertools.islice(libraries.candidates(), 2))
-    assert [one.library.rpartition("/")[2] for one in found] == [
-        "libnvrtc.so.12",
-        "libnvrtc.so.13",
-    ]
-    assert found[0].includes == (str(tmp_path / "cuda_runtime" / "include"),)
-
-
 def everything(lanes):
     """Kernels with all operators of all types."""
     found = {}
@@ -114,65 +107,6 @@ def test_all_operators_of_all_types_compile(lanes):
     kernels = everything(lanes)
     made = nvrtc.compile(print_kernels(kernels), "sm_80")
     assert made.resource_usage.keys() == kernels.keys()
-
-
-def address(buffer):
-    return E.Call("handle", "tir.address_of", (E.BufferLoad(buffer, (E.IntImm(0),)),))
-
-
-def wmma_kernel():
-    """C = A @ B of one 16x16x16 fragment."""
-    tx = thread()
-    a, b, c = array("A", 256, "float16"), array("B", 256, "float16"), array("C", 256)
-    pairs = [(a, "matrix_a"), (b, "matrix_b"), (c, "accumulator")]
-    fa, fb, fc = (array(f"{m.name}.frag", 256, m.dtype, f"wmma.{use}") for m, use in pairs)
-    shape = (16, 16, 16)
-    steps = [call("handle", "tvm_fill_fragment", fc.data, *shape, 0, E.FloatImm(0.0))]
-    for place, matrix, layout in ((fa, a, "row_major"), (fb, b, "col_major")):
-        source = address(matrix)
-        steps.append(
-            call("handle", "tvm_load_matrix_sync", place.data, *shape, 0, source, 16, layout)
-        )
-    products = [part for one in (fc, fa, fb, fc) for part in (one.data, 0)]
-    steps.append(call("handle", "tvm_mma_sync", *products))
-    steps.append(
-        call("handle", "tvm_store_matrix_sync", fc.data, *shape, 0, address(c), 16, "row_major")
-    )
-    body = S.SeqStmt(tuple(S.Evaluate(step) for step in steps))
-    return kernel(tx, [a, b, c], allocate(fa, allocate(fb, allocate(fc, body))))
-
-
-def test_fragments_have_the_shape_and_layout_of_their_use():
-    text = print_kernels({"f": wmma_kernel()})
-    prefix = "nvcuda::wmma::"
-    assert (
-        f"{prefix}fragment<{prefix}matrix_b, 16, 16, 16, half, {prefix}col_major> B_frag[1];"
-        in text
-    )
-    assert f"{prefix}mma_sync(C_frag[0], A_frag[0], B_frag[0], C_frag[0]);" in text
-    assert "const half* __restrict__ A" in text
-
-
-def mma_kernel():
-    """mma.sync m16n8k16 with registers of the thread, A through ldmatrix."""
-    tx, c, shared = thread(), array("C", 256), array("s", 256, "float16", "shared")
-    a, b = array("a", 8, "float16", "local"), array("b", 4, "float16", "local")
-    d = array("d", 4, "float32", "local")
-    load = call("handle", "ptx_ldmatrix", 0, 4, ".b16", a.data, 0, shared.data, tx * 8)
-    types = ("fp16", "fp16", "fp32")
-    product = call(
-        *("handle", "ptx_mma", "m16n8k16", "row", "col", *types),
-        *(a.data, 0, b.data, 0, d.data, 0, E.IntImm(0, "bool")),
-    )
-    steps = (
-        S.Evaluate(load),
-        S.Evaluate(product),
-        S.BufferStore(c, E.BufferLoad(d, (E.IntImm(0),)), (tx,)),
-    )
-    body = S.SeqStmt(steps)
-    for one in (a, b, d, shared):
-        body = allocate(one, body)
-    return kernel(tx, [c], body)
 
 
 def dp4a_kernel():
