@@ -32,6 +32,7 @@ from te_sched.relax.vm.interpreter import Around, InterpretedFunction, wrong_cou
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
+from te_sched.relax.vm.repeated_calls import RepeatedFunction
 from te_sched.relax.vm.state import MachineState, StatefulFunction
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device, available_device, check_usable, cpu, source_of
@@ -102,6 +103,7 @@ class VirtualMachine(PublicClass, PublicObject):
         self._functions: dict[str, VmFunction] = {}
         self._interpreted: dict[str, InterpretedFunction] = {}
         self._native: dict[str, NativeFunction] = {}
+        self._repeated: dict[str, RepeatedFunction] = {}
         self._load()
 
     def _load(self) -> None:
@@ -132,6 +134,8 @@ class VirtualMachine(PublicClass, PublicObject):
             if isinstance(function, InterpretedFunction):
                 function.prepare(self, found, names, constants)
                 self._interpreted[function.name] = function
+                if self.device(0) == cpu(0):
+                    self._repeated[function.name] = RepeatedFunction(function, constants)
         for name, plan in plans.items():
             assert isinstance(kernels, Module)  # what has a plan is native code
             params = self._interpreted[name].code.params
@@ -197,7 +201,7 @@ class VirtualMachine(PublicClass, PublicObject):
         saved = self._saved.get(name)
         if saved is not None:
             return saved
-        function = self._function(name)
+        function = self._called(name)
         if isinstance(function, NativeFunction):  # it takes arrays of all libraries
             return function
         return _Entry(self, name, function)
@@ -230,6 +234,12 @@ class VirtualMachine(PublicClass, PublicObject):
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
         return found
+
+    def _called(self, name: str) -> VmFunction:
+        """A function, as it is called from outside."""
+        function = self._function(name)
+        is_interpreted = isinstance(function, InterpretedFunction)
+        return self._repeated.get(name, function) if is_interpreted else function
 
     def interpreted(self, name: str) -> InterpretedFunction:
         """A function, as the interpreter runs it."""
@@ -297,7 +307,7 @@ class VirtualMachine(PublicClass, PublicObject):
 
         Without `include_return` it returns None.
         """
-        function = self._function(func_name)
+        function = self._called(func_name)
         if func_name == saved_name:
             raise CallError(
                 f"function {func_name} is saved under its own name", "", "give another name"
@@ -317,7 +327,7 @@ class VirtualMachine(PublicClass, PublicObject):
 
     def invoke_stateful(self, func_name: str) -> None:
         """Call a function with the arguments that `set_input` set; `get_outputs` has the result."""
-        function = self._function(func_name)
+        function = self._called(func_name)
         if func_name not in self._inputs:
             raise ArgumentError(
                 f"function {func_name} has no inputs", "", "call machine.set_input first"

@@ -30,13 +30,13 @@ from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType
 from te_sched.ir.graph import GraphFunction, If
 from te_sched.ir.stmt import Allocate, Evaluate, IRModule, LetStmt, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.written_parameters import written_parameters
+from te_sched.relax.vm.arena import ALIGNMENT, Lifetime, offsets_in_arena
 from te_sched.relax.vm.bytecode import ShapeTuple, TypeName
 from te_sched.relax.vm.call_writer import CallWriter, graph_functions
 from te_sched.runtime.module import MOST_ARGUMENTS
 from te_sched.runtime.ndarray import NDArray
 
 WRITTEN = "te_sched.written"
-_ALIGNMENT = 64
 _MOST_CALLS = 64  # of functions of graphs inside of others
 _CHECKS = {
     f"vm.builtin.check_{name}"
@@ -330,7 +330,7 @@ class _Planner(CallWriter[object]):
         if not isinstance(storage, _Memory) or not isinstance(shape, ShapeTuple):
             raise _NotStatic
         made = _Described(storage, offset, dtype, tuple(shape))
-        if offset % _ALIGNMENT % dtypes.storage_bytes(dtype) or offset + made.size > storage.size:
+        if offset % ALIGNMENT % dtypes.storage_bytes(dtype) or offset + made.size > storage.size:
             raise _NotStatic
         return made
 
@@ -445,22 +445,17 @@ class _PlanWriter:
         self.size = self._lay_out(outputs)
 
     def _lay_out(self, outputs: list[_Memory]) -> int:
-        """Give the other storages places in the arena, large ones first; its size."""
+        """Give the other storages places in the arena; its size."""
         inner = [
             one
             for one in self.planner.storages
             if one.first >= 0 and not any(one is other for other in outputs)
         ]
-        placed: list[tuple[int, int, _Memory]] = []
-        for one in sorted(inner, key=lambda one: -one.size):
-            at = 0
-            for begin, end, other in sorted(placed, key=lambda row: row[0]):
-                is_apart = other.last < one.first or one.last < other.first
-                if not is_apart and at < end and begin < at + one.size:
-                    at = -(-end // _ALIGNMENT) * _ALIGNMENT
-            placed.append((at, at + one.size, one))
-            self.places[id(one)] = self.arena, at
-        return max([max(end, 1) for _, end, _ in placed], default=0)  # values may be empty
+        blocks = [Lifetime(one.size, one.first, one.last) for one in inner]
+        offsets, size = offsets_in_arena(blocks)
+        for one, offset in zip(inner, offsets, strict=True):
+            self.places[id(one)] = self.arena, offset
+        return max(size, 1) if inner else 0  # values may be empty
 
     def written(self) -> PrimFunc:
         """The function."""

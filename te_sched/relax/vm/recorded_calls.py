@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from te_sched.relax.vm.arena import Lifetime, offsets_in_arena
 from te_sched.relax.vm.builtins import Storage
 from te_sched.relax.vm.bytecode import BranchInstruction, ShapeTuple, VmFunction
 from te_sched.relax.vm.interpreter import InterpretedFunction
@@ -28,7 +29,6 @@ _WITHOUT_ELEMENTS = frozenset(
         *("make_tuple", "tuple_getitem", "null_value", "ensure_zero_offset", "to_device"),
     )
 )
-_ALIGNMENT = 64
 
 # The number of a base, and an offset from it: bases are parameters, then storages, then 0.
 Place = tuple[int, float]
@@ -54,14 +54,23 @@ class RecordedCall:
     multiples of 64.
     """
 
-    params: int
     results: list[RecordedResult]
     offsets: list[int | None]
     arena: int
+    is_tuple: bool  # the results, which are one array otherwise
     steps: list[tuple[Callable[..., None], list[Place]]] = field(default_factory=list)
 
-    def run(self, bases: Sequence[float]) -> None:
-        """Call the kernels. `bases` are addresses of parameters and storages, and 0."""
+    def run(self, params: Sequence[float], results: Sequence[int], arena: int) -> None:
+        """Call the kernels with the addresses of parameters, of memory for the results in their
+        order, and of the arena.
+        """
+        owners = {
+            result.base: address for result, address in zip(self.results, results, strict=True)
+        }
+        bases = [*params]
+        for offset in self.offsets:
+            bases.append(owners[len(bases)] if offset is None else arena + offset)
+        bases.append(0)
         for kernel, places in self.steps:
             kernel(*[bases[base] + offset for base, offset in places])
 
@@ -128,12 +137,11 @@ class _Recorder:
         is_whole = len(values) == len(known) == len(bases)
         if not self.is_plain or not is_whole or any(None in row for row in places):
             return None
-        sizes = [storage.memory.size for storage in self.storages]
-        offsets, arena = self._offsets(sizes, bases)
-        call = RecordedCall(len(self.params), known, offsets, arena)
-        for (function, args), row in zip(self.calls, places, strict=True):
-            kernel = function.bound(*args)
-            call.steps.append((kernel, [place for place in row if place is not None]))
+        steps = [[place for place in row if place is not None] for row in places]
+        offsets, arena = self._offsets(steps, bases)
+        call = RecordedCall(known, offsets, arena, isinstance(result, tuple))
+        for (function, args), step in zip(self.calls, steps, strict=True):
+            call.steps.append((function.bound(*args), step))
         return call
 
     def _result(self, array: NDArray) -> RecordedResult | None:
@@ -161,11 +169,20 @@ class _Recorder:
         is_fixed = any(value.address in memory for memory in self.constants)
         return (self._end, value.address) if is_fixed or not value.size else None
 
-    def _offsets(self, sizes: Sequence[int], bases: set[int]) -> tuple[list[int | None], int]:
+    def _offsets(
+        self, steps: Sequence[Sequence[Place]], bases: set[int]
+    ) -> tuple[list[int | None], int]:
         """Where in an arena the storages begin that hold no results, and its size."""
-        offsets: list[int | None] = []
-        end = 0
-        for number, size in enumerate(sizes, len(self.params)):
-            offsets.append(None if number in bases else end)
-            end += 0 if number in bases else -(-size // _ALIGNMENT) * _ALIGNMENT
-        return offsets, end
+        uses: dict[int, list[int]] = {}
+        for number, places in enumerate(steps):
+            for base, _ in places:
+                uses.setdefault(base, []).append(number)
+        blocks = {
+            base: Lifetime(storage.memory.size, uses[base][0], uses[base][-1])
+            for base, storage in enumerate(self.storages, len(self.params))
+            if base in uses and base not in bases
+        }
+        placed, arena = offsets_in_arena([*blocks.values()])
+        offsets: dict[int, int] = dict(zip(blocks, placed, strict=True))
+        order = range(len(self.params), self._end)
+        return [None if base in bases else offsets.get(base, 0) for base in order], arena

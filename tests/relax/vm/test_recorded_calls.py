@@ -30,12 +30,9 @@ def recorded(machine: relax.VirtualMachine, *args: Any) -> RecordedCall | None:
 def repeat(call: RecordedCall, *args: nd.NDArray) -> list[np.ndarray]:
     """The results of a recorded call with other arrays."""
     results = [nd.empty((result.size,), "uint8") for result in call.results]
-    owners = {result.base: array for result, array in zip(call.results, results, strict=True)}
     arena = nd.empty((call.arena,), "uint8")
-    bases = [array.address for array in args]
-    for base, offset in enumerate(call.offsets, call.params):
-        bases.append(owners[base].address if offset is None else arena.address + offset)
-    call.run([*bases, 0])
+    addresses = [array.address for array in results]
+    call.run([array.address for array in args], addresses, arena.address)
     return [
         array.numpy()[: np.prod(result.shape, dtype=int) * np.dtype(result.dtype).itemsize]
         .view(result.dtype)
@@ -60,7 +57,7 @@ def test_a_call_is_repeated_with_other_arrays() -> None:
     machine = machine_of(build, info, info)
     call = recorded(machine, _rows(3), nd.array(np.ones((3, 4), "float32")))
     assert call is not None
-    assert call.params == 2
+    assert call.is_tuple
     x, y = nd.array(_rows(3).numpy() + 1), nd.array(np.full((3, 4), 2, "float32"))
     for own, expected in zip(repeat(call, x, y), machine["main"](x, y), strict=True):
         np.testing.assert_array_equal(own, expected.numpy())

@@ -221,21 +221,13 @@ def _repeating(recorded: RecordedCall) -> Callable[..., list[TorchTensor]]:
     import torch
 
     makers = [_result_maker(result) for result in recorded.results]
-    owners = {result.base: number for number, result in enumerate(recorded.results)}
-    sources = [
-        (-1, offset) if offset is not None else (owners[base], 0)
-        for base, offset in enumerate(recorded.offsets, recorded.params)
-    ]
     empty, byte, size = torch.empty, torch.uint8, recorded.arena
 
     def run(values: Sequence[TorchTensor]) -> list[TorchTensor]:
         arena = empty(size, dtype=byte)
         results = [make() for make in makers]
-        starts = [*[tensor.data_ptr() for tensor in results], arena.data_ptr()]
-        addresses = [value if isinstance(value, int) else value.data_ptr() for value in values]
-        addresses += [starts[number] + offset for number, offset in sources]
-        addresses.append(0)
-        recorded.run(addresses)
+        params = [value if isinstance(value, int) else value.data_ptr() for value in values]
+        recorded.run(params, [tensor.data_ptr() for tensor in results], arena.data_ptr())
         return results
 
     return run
