@@ -16,7 +16,7 @@ PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
     *("tensorir/facts", "tuning", "autotvm", "dlight", "runtime", "codegen/cuda"),
     *("relax/core", "relax/dpl", "relax/transform", "relax/vm", "relax/analysis", "relax/backend"),
-    *("trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
+    *("codegen/llvm", "trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )
 MODULES = [
     path.relative_to(PACKAGE)

@@ -21,38 +21,6 @@ def test_scope_is_what_build_uses():
         Target.current(allow_none=False)
 
 
-def test_scopes_nest_also_of_one_target():
-    outer, inner = Target("llvm"), Target("cuda")
-    with outer:
-        with inner, outer:
-            assert Target.current() is outer
-        assert Target.current() is outer
-    assert Target.current() is None
-
-
-def test_spellings():
-    of_mapping = Target({"kind": "llvm", "mcpu": "znver4", "libs": ["cblas", "mkl"]}, host="llvm")
-    assert (of_mapping.kind.name, of_mapping.mcpu, of_mapping.libs) == (
-        "llvm",
-        "znver4",
-        ["cblas", "mkl"],
-    )
-    assert of_mapping.host == Target("llvm")
-    assert Target(of_mapping).host == Target("llvm")
-    assert Target("opencl -device=mali").keys == ("mali", "gpu")
-    assert Target("nvidia/geforce-rtx-3090").kind == "cuda"
-    assert Target("nvidia/geforce-rtx-3090").arch == "sm_86"
-    assert Target("nvidia/nvidia-a100 -arch=sm_90").arch == "sm_90"
-    assert Target("apple/m1-gpu-restricted").kind == "metal"
-    assert Target("apple/m2-gpu").max_threads_per_block == 1024
-    assert Target("metal").max_threads_per_block == Target("rocm").max_num_threads == 256
-    assert Target("opencl").max_shared_memory_per_block == 16384
-    assert Target("aws/cpu/c5.9xlarge").export()["num-cores"] == 18
-    assert Target("cuda").max_threads_per_block == 1024
-    assert Target(Target("cuda -arch=sm_80").export()).arch == "sm_80"
-    assert target.cuda(arch="sm_90").max_num_threads == 1024
-
-
 def test_devices_of_targets():
     assert str(device("llvm -mcpu=generic")) == "cpu(0)"
     assert device("cuda", 1).exist is False
@@ -78,12 +46,6 @@ def test_generic_functions_follow_the_target():
         assert which(1) == "gpu 1"
     with pytest.raises(DeclarationError, match="which has a body for 'gpu' already"):
         which.register("gpu", lambda x: x)
-
-
-@pytest.mark.parametrize("text", ["llvm -keys=a\0b", "cuda -arch=\ud800", {"kind": "llvm\0"}])
-def test_target_rejects_zeros_and_halves_of_characters(text):
-    with pytest.raises(BuildError, match="a null character or a lone surrogate"):
-        Target(text)
 
 
 def test_targets_of_devices():

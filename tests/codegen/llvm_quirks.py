@@ -26,7 +26,7 @@ import te_sched
 from te_sched import te
 from te_sched.codegen.llvm import machine, quirks
 from te_sched.codegen.target import Target
-from tests.codegen import test_llvm_options as options
+from tests.codegen.llvm import test_machine as options
 from tests.codegen.llvm import test_outline as outlines
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,13 +24,6 @@ def program(body: str, arguments: str = TWO, dtype: str = "int32") -> Any:
     return from_source(f"@T.prim_func\ndef main({arguments.format(dtype)}):\n{lines}\n")
 
 
-def in_order(body: str, names: str, arrays: tuple[np.ndarray, ...]) -> None:
-    """Run a body with its loops as those of Python."""
-    for words in ("T.vectorized", "T.parallel", "T.unroll", "T.serial"):
-        body = body.replace(words, "range")
-    exec(body, {name: array for name, array in zip(names, arrays, strict=False)})
-
-
 def views(offset: int, dtype: str) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     memory = np.arange(1, 61).astype(dtype)
     return memory, (memory[20:36], memory[20 + offset : 36 + offset])
@@ -59,77 +52,11 @@ SAME = {"vectorized", "vectorized in a loop", "parallel", "parallel rows"}
 ANYHOW = {"serial", "unrolled", "two loops", "serial after parallel"}
 
 
-@pytest.mark.parametrize("name", BODIES)
-@pytest.mark.parametrize("dtype", ["int32", "float32", "int8"])
-def test_calls_with_overlapping_arrays(name: str, dtype: str) -> None:
-    body = BODIES[name]
-    if name == "gather" and dtype == "float32":
-        return
-    module = te_sched.build(program(body, dtype=dtype))
-    for offset in (-16, -15, -1, 0, 1, 3, 15, 16):
-        (memory, arrays), (expected, others) = views(offset, dtype), views(offset, dtype)
-        allowed = abs(offset) >= N or name in ANYHOW or (offset == 0 and name in SAME)
-        if allowed:
-            module(*arrays[:2])
-            in_order(body, "AB", others)
-        else:
-            with pytest.raises(CallError, match="B, which is written, shares memory with argu"):
-                module(*arrays[:2])
-        np.testing.assert_array_equal(memory, expected)
-
-
 def test_arguments_that_are_only_read_may_overlap() -> None:
     module = te_sched.build(program("for i in T.vectorized(16):\n    C[i] = A[i] + B[i]", THREE))
     a, c = np.arange(20, dtype="int32"), np.zeros(16, "int32")
     module(a[:16], a[3:19], c)
     np.testing.assert_array_equal(c, a[:16] + a[3:19])
-
-
-def test_promise_of_noalias_refuses_one_array_twice() -> None:
-    func = program("for i in range(16):\n    B[i] = A[i] + 1").with_attr("tir.noalias", True)
-    a = np.zeros(16, "int32")
-    with pytest.raises(CallError, match="shares memory"):
-        te_sched.build(func)(a, a)
-    te_sched.build(func.with_attr("tir.noalias", False))(a, a)
-    np.testing.assert_array_equal(a, 1)
-
-
-def test_other_shapes_are_not_the_same_array() -> None:
-    arguments = 'A: T.Buffer((4, 4), "int32"), B: T.Buffer((2, 8), "int32")'
-    body = "for i in T.parallel(2):\n    for j in range(4):\n        B[i, j] = A[i, j]"
-    a = np.zeros(16, "int32")
-    with pytest.raises(CallError, match="shares memory"):
-        te_sched.build(program(body, arguments))(a.reshape(4, 4), a.reshape(2, 8))
-
-
-HALVES = """
-@T.prim_func
-def main(a: T.handle, b: T.handle):
-    s = T.int32()
-    A = T.match_buffer(a, (4, 8), "int32", strides=[s, 1])
-    B = T.match_buffer(b, (4, 8), "int32", strides=[s, 1])
-    for i in T.parallel(4):
-        for j in T.vectorized(8):
-            B[i, j] = A[i, 7 - j] + 1
-"""
-
-
-@pytest.mark.parametrize("noalias", [True, False])
-def test_halves_of_a_matrix_are_apart(noalias: bool) -> None:
-    """The rows of one lie between those of the other."""
-    module = te_sched.build(from_source(HALVES).with_attr("tir.noalias", noalias))
-    memory = np.arange(80, dtype="int32").reshape(4, 20)
-    for first, second in [(0, 8), (8, 0), (0, 12), (12, 1)]:
-        a, b = memory[:, first : first + 8], memory[:, second : second + 8]
-        module(a, b)
-        np.testing.assert_array_equal(b, a[:, ::-1] + 1)
-    for first, second in [(0, 7), (7, 0), (5, 12), (12, 5)]:
-        with pytest.raises(CallError, match="shares memory"):
-            module(memory[:, first : first + 8], memory[:, second : second + 8])
-    wide = np.arange(40, dtype="int32")  # rows that go on behind the next one's begin
-    rows = np.lib.stride_tricks.as_strided(wide[1:], (4, 8), (32, 4))
-    with pytest.raises(CallError, match="shares memory"):
-        module(np.lib.stride_tricks.as_strided(wide, (4, 8), (32, 4)), rows)
 
 
 @pytest.mark.parametrize(

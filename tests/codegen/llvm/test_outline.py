@@ -10,7 +10,7 @@ import pytest
 import te_sched
 from te_sched.codegen.llvm import outline
 from te_sched.errors import TeSchedError
-from tests.codegen.test_llvm_options import limit
+from tests.codegen.llvm.test_machine import limit
 
 HEAD = """# from tvm.script import tir as T
 @T.prim_func

@@ -66,31 +66,6 @@ def test_bools_take_a_byte() -> None:
         np.testing.assert_array_equal(b, ~a)
 
 
-def test_if_then_else_leaves_the_other_side_alone() -> None:
-    source, target = buffer("A", [1]), buffer("B", [N])
-
-    def body(i: E.Var) -> S.Stmt:
-        far = load(source, ops.mul(i, 1 << 26))  # beyond any array for i > 0
-        value = E.Call("float32", "tir.if_then_else", (E.LT(i, E.IntImm(1)), far, E.FloatImm(2.0)))
-        return S.BufferStore(target, value, (i,))
-
-    a, b = np.ones(1, "float32"), np.zeros(N, "float32")
-    build(function([source, target], loop(N, body)))(a, b)
-    np.testing.assert_array_equal(b, [1.0] + [2.0] * (N - 1))
-
-
-def test_and_decides_before_its_second_operand() -> None:
-    source, target = buffer("A", [1]), buffer("B", [N])
-
-    def body(i: E.Var) -> S.Stmt:
-        good = E.And(E.LT(i, E.IntImm(1)), E.GT(load(source, ops.mul(i, 1 << 26)), E.FloatImm(0.0)))
-        return S.IfThenElse(good, S.BufferStore(target, E.FloatImm(1.0), (i,)))
-
-    a, b = np.ones(1, "float32"), np.zeros(N, "float32")
-    build(function([source, target], loop(N, body)))(a, b)
-    np.testing.assert_array_equal(b, [1.0] + [0.0] * (N - 1))
-
-
 @pytest.mark.parametrize("size", [4, 1 << 20])
 @pytest.mark.parametrize("kind", ["serial", "parallel"])
 def test_allocations_on_stack_and_heap(size: int, kind: str) -> None:
@@ -194,3 +169,9 @@ def test_condition_for_each_lane_chooses_values_but_not_what_is_computed(is_read
     b = np.full(N, 7, "float32")
     build(func)(np.zeros(N, "float32"), b)
     assert list(b[:5]) == [1, 1, 0, 0, 7]
+
+
+def test_a_value_has_the_lanes_of_its_place():
+    func = elementwise(lambda a: E.Call("float32", "tir.exp", (a,)), ["float32"], 80, lanes=40)
+    with pytest.raises(BuildError, match=r"has 40 lanes, and its index 32"):
+        build(func)

@@ -1,4 +1,4 @@
-"""Instructions of a processor by tensorize: products of bytes (VNNI) and of bfloat16."""
+"""Processors, features and intrinsics that LLVM does not know; instructions by tensorize."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 import te_sched
 from te_sched import te, tir
+from te_sched.codegen.llvm import processors
 from te_sched.codegen.llvm.machine import host_features
+from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
 M, N, K = 6, 32, 64
@@ -160,3 +162,64 @@ def test_vectors_of_byte_products_are_multiplied_in_pairs() -> None:
     s[args[2]].vectorize(axis)
     source = te_sched.build(s, args, "llvm -mcpu=cascadelake").get_source("asm")
     assert re.search("vpdpwssd|vpmaddwd", source)
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "operands", "is_tried"),
+    [
+        *[("llvm.exp", "float", ("float",), False), ("llvm.exp.f32", "float", ("float",), False)],
+        *[("llvm.exp", "float", (), True), ("llvm.fma", "half", ("half", "float", "half"), True)],
+        *[("llvm.ctlz", "i32", ("i32",), True), ("llvm.x86.avx.dp", "float", ("float",), True)],
+    ],
+)
+def test_intrinsics_that_are_tried(
+    name: str, result: str, operands: tuple[str, ...], is_tried: bool
+) -> None:
+    assert processors.needs_trial(name, result, operands) == is_tried
+
+
+VPDPBUSD = "llvm.x86.avx512.vpdpbusd.512"
+OPERANDS = ("<16 x i32>", *[("<16 x i32>", "")] * 3)
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "fault"),
+    [
+        ("x86_64-linux-gnu", "+avx512vnni,+avx512vl", None),
+        ("x86_64-linux-gnu", "+avx512vnni,+avx512vl,-avx512vnni", "(avx512vnni, avx512vl)"),
+        ("aarch64-linux-gnu", "+neon", "(avx512vnni, avx512vl)"),
+    ],
+)
+def test_features_of_intrinsics(triple: str, features: str, fault: str | None) -> None:
+    def check() -> None:
+        call = [(VPDPBUSD, OPERANDS)]
+        processors.check_intrinsics(Target("llvm"), triple, "x86-64", features, call)
+
+    if fault is None:
+        check()
+        return
+    with pytest.raises(
+        BuildError, match=f"no instruction for the intrinsic {VPDPBUSD} {re.escape(fault)}"
+    ):
+        check()
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ("-mcpu=skylke", "unknown processor -mcpu=skylke in target(?s:.*)use one like skylake"),
+        ("-mattr=+avx222", "unknown feature avx222 in target(?s:.*)use one like avx2"),
+        ("-mattr=avx2", r"'avx2' in -mattr of target .* must begin with \+ or -"),
+    ],
+)
+def test_unknown_names_are_refused(options: str, fault: str) -> None:
+    target = Target(f"llvm {options}")
+    cpu = target.mcpu or "x86-64"
+    with pytest.raises(BuildError, match=fault):
+        processors.check_target(target, "x86_64-linux-gnu", cpu, target.mattr or "")
+
+
+def test_nothing_is_asked_about_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processors, "compile_apart", None)
+    for text in ("llvm", "llvm -mcpu=native", "llvm -mcpu=generic -opt-level=0"):
+        processors.check_target(Target(text), "x86_64-linux-gnu", "", "")

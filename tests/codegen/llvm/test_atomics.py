@@ -1,4 +1,4 @@
-"""Atomic operations of many blocks on one element, emulated, checked and compiled."""
+"""Atomic operations: their instructions, and those of many blocks on one element on all devices."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 import te_sched
+from te_sched.codegen.llvm.atomics import CALLS
+from te_sched.codegen.llvm.types import Value
 from te_sched.codegen.target import as_target
+from te_sched.errors import BuildError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.runtime.cuda_module import CudaModule
 from tests.codegen.checker import kernels as k
 from tests.codegen.cuda.devices import DEVICE, agree
+from tests.codegen.llvm.instructions import new_function, text_of
+from tests.codegen.programs import buffer
 
 
 def updates(name: str, dtype: str) -> Any:
@@ -85,3 +90,40 @@ def test_arrays_that_must_not_be_written_are_refused() -> None:
         k.program(updates("add", "float32"), buffers, bx=2, tx=32), as_target("cuda")
     )
     assert [one.written for one in module.host(None)["main"].signature.parameters] == [False, True]
+
+
+def atomic(name: str, dtype: str, *values: float) -> str:
+    """The instructions of an atomic operation on an element of A."""
+    out, place = new_function(), buffer("A", [4], dtype)
+    out.environment[place.data] = Value("%a", "handle")
+    pointer = E.Call("handle", "tir.address_of", (E.BufferLoad(place, (E.IntImm(0),)),))
+    operands = [ops.const(value, dtype) for value in values]
+    CALLS[name](out, E.Call(dtype, f"tir.{name}", (pointer, *operands)))
+    return text_of(out)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "instruction"),
+    [
+        *[
+            ("atomic_add", "float16", "fadd ptr %a, half"),
+            ("atomic_add", "uint64", "add ptr %a, i64"),
+        ],
+        *[("atomic_max", "int32", "max ptr %a, i32"), ("atomic_max", "uint32", "umax ptr %a, i32")],
+        *[
+            ("atomic_min", "uint32", "umin ptr %a, i32"),
+            ("atomic_add", "float64", "fadd ptr %a, double"),
+        ],
+        ("atomic_exch", "float32", "xchg ptr %a, float"),
+    ],
+)
+def test_operations_are_those_of_the_type(name: str, dtype: str, instruction: str) -> None:
+    assert f"atomicrmw {instruction}" in atomic(name, dtype, 3)
+
+
+def test_values_are_compared_as_integers() -> None:
+    assert "cmpxchg ptr %a, i64 5, i64 9" in atomic("atomic_cas", "int64", 5, 9)
+    with pytest.raises(BuildError, match=r"tir.atomic_cas does not support float32\n"):
+        atomic("atomic_cas", "float32", 5, 9)
+    with pytest.raises(BuildError, match=r"tir.atomic_add does not support int8\n(?s:.*)float64"):
+        atomic("atomic_add", "int8", 1)

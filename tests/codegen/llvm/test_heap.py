@@ -117,7 +117,7 @@ import resource
 import numpy as np
 from te_sched import te
 from te_sched.errors import CallError
-from tests.runtime.test_temporaries import in_two_steps, run
+from tests.codegen.llvm.test_heap import in_two_steps, run
 module = in_two_steps(te.var("n"))
 run(module, 100_000)
 a, c = np.zeros(100_000_000, "float32"), np.zeros(100_000_000, "float32")

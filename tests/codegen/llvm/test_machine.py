@@ -1,4 +1,4 @@
-"""What the options of a target do to the code: fast-math and vector-width."""
+"""LLVM: machines and options of targets, passes and their quirks, texts that it refuses."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.codegen.llvm import machine, quirks
+from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
-from te_sched.target import Target
+from te_sched.ir import ops
+from tests.codegen.programs import build, elementwise
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
@@ -74,19 +76,6 @@ def test_fast_sum_is_nearly_right() -> None:
 def test_vector_width_of_loops(width: int, register: str) -> None:
     text = assembly(scaled(), f"-vector-width={width}")
     assert set(re.findall(r"vdivps\s+.*%([xyz]mm)\d+\n", text)) == {register}
-
-
-@pytest.mark.parametrize("option", ["-vector-width=100", "-vector-width=x", "-fast-math=maybe"])
-def test_meaningless_options_are_refused(option: str) -> None:
-    with pytest.raises(BuildError, match=option.partition("=")[0].strip("-")):
-        Target(f"llvm {option}")
-
-
-def test_flag_is_no_other_options_value() -> None:
-    target = Target("llvm -fast-math -opt-level=2")
-    assert target.fast_math
-    assert target.opt_level == 2
-    assert not Target("llvm").fast_math
 
 
 def test_many_maxima_one_after_the_other_take_no_time() -> None:
@@ -301,3 +290,116 @@ def test_quotients_under_a_condition_are_those_of_each_lane() -> None:
     d = np.zeros((2, 6), "float32")
     te_sched.build(s, [A, B, index, D])(a, b, np.array([2, 5], "int32"), d)
     np.testing.assert_array_equal(d, np.outer(a, b)[[2, 5]])
+
+
+def test_target_chooses_the_processor() -> None:
+    program = elementwise(lambda x: ops.add(x, 1.0), ["float32"], 64)
+    assert "zmm" in build(program, "llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit").get_source(
+        "asm"
+    )
+    assert "ymm" not in build(program, "llvm -mcpu=x86-64").get_source("asm")
+    assert "ymm" in build(program, "llvm -mcpu=x86-64 -mattr=+avx2").get_source("asm")
+
+
+@pytest.mark.parametrize(
+    ("options", "has_masks", "has_halves", "width"),
+    [
+        *[("-mcpu=x86-64", False, False, 16), ("-mcpu=haswell", True, True, 32)],
+        *[
+            ("-mcpu=skylake-avx512", True, True, 64),
+            ("-mcpu=haswell -mattr=-f16c", True, False, 32),
+        ],
+    ],
+)
+def test_what_a_processor_has(options: str, has_masks: bool, has_halves: bool, width: int) -> None:
+    processor = machine.machine_of(Target(f"llvm -mtriple=x86_64-linux-gnu {options}"))
+    assert machine.has_masks(processor) == has_masks
+    assert machine.converts_halves(processor) == has_halves
+    assert machine.vector_bytes(processor) == width
+    assert processor.triple == "x86_64-linux-gnu"
+
+
+def test_machines_are_made_once() -> None:
+    host = machine.host_machine()
+    assert machine.machine_of(Target("llvm -fast-math")) is host
+    assert machine.machine_of(Target("llvm -opt-level=1")) is not host
+    assert set(host.describe()["features"].split(",")) <= set(machine.host_features().split(","))
+    assert all(name.startswith("+") for name in host.describe()["features"].split(","))
+    with pytest.raises(BuildError, match="LLVM does not support target 'llvm -mtriple=pdp11'"):
+        machine.machine_of(Target("llvm -mtriple=pdp11"))
+
+
+def defining(*names: str, body: str = "ret void", more: str = "") -> str:
+    """LLVM IR that defines functions."""
+    return more + "".join(f"define void @{name}() {{\n  {body}\n}}\n" for name in names)
+
+
+H = "declare void @h()\ndeclare void @unused()\ndeclare void @llvm.trap()\n"
+ASSEMBLY = 'module asm ".globl a"\nmodule asm "a:"\n'
+
+
+def test_symbols_of_a_text() -> None:
+    text = defining("f", "g", body="call void @h()\n ret void", more=ASSEMBLY + H)
+    assert machine.defined_symbols(text) == {"f", "g", "a"}
+    assert machine.missing_symbols(text) == {"h"}
+    assert machine.process_symbol("malloc")
+    assert machine.process_symbol("no_such_function") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        *[([("f",)], [0]), ([("f",), ("f",)], [1]), ([("f", "g"), ("f",)], [0, 1])],
+        *[([("f",), ("g",), ("f", "g")], [2]), ([("f",), ("f", "g"), ("g",)], [1, 2])],
+    ],
+)
+def test_later_definitions_count(texts: list[tuple[str, ...]], kept: list[int]) -> None:
+    linked = tuple(f"; {number}\n{defining(*names)}" for number, names in enumerate(texts))
+    assert machine.without_superseded(linked) == [linked[number] for number in kept]
+
+
+def test_definitions_in_assembly_cannot_be_replaced() -> None:
+    for linked in ((ASSEMBLY + defining("g"), defining("a")), (defining("a", "g"), ASSEMBLY)):
+        with pytest.raises(
+            BuildError, match="pragma import_llvm defines a, which another one defin"
+        ):
+            machine.without_superseded(linked)
+
+
+@pytest.mark.parametrize(
+    ("text", "linked", "fault"),
+    [
+        ("define", (), "^the generated code is not valid LLVM IR\n(?s:.*)LLVM says: "),
+        (defining("f"), ("define",), "^the LLVM IR of a pragma import_llvm is not valid"),
+        (defining("f"), (defining("f", body="ret i32 0"),), "pragma import_llvm is not valid"),
+        (
+            defining(
+                "f",
+                body="call void @llvm.nonsense()\n ret void",
+                more="declare void @llvm.nonsense()\n",
+            ),
+            (),
+            "^unknown LLVM intrinsic llvm.nonsense in the generated code\n",
+        ),
+        (
+            defining("f"),
+            ("@f = global i32 0",),
+            "cannot combine the LLVM IR of a pragma import_llvm",
+        ),
+    ],
+)
+def test_text_that_llvm_refuses(text: str, linked: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(BuildError, match=fault):
+        machine.compile_object(text, linked, machine.host_machine())
+
+
+def test_imported_functions_take_the_place_of_generated_ones() -> None:
+    generated = "define i32 @f() {\n  ret i32 1\n}\n"
+    imported = generated.replace("1", "2")
+    processor = machine.host_machine()
+    assert "ret i32 2" in machine.show_source(generated, (imported,), processor, "ll")
+    ll, asm = machine.show_sources(generated, (), processor)
+    assert "ret i32 1" in ll
+    assert "f:" in asm
+    shown = f"@te_sched_metadata = constant i32 0\n{generated}"
+    assert "te_sched_metadata" not in machine.show_source(shown, (), processor, "asm")

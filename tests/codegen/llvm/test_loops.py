@@ -1,22 +1,27 @@
-"""Vector accesses that are not contiguous: strided, reversed, gathered, masked."""
+"""Loops: what they say to the optimizer, and vectors with masks that LLVM makes of them."""
 
 from __future__ import annotations
 
 import platform
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 import te_sched
 from te_sched import te, tir, topi
-from te_sched.errors import BuildError
+from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.module import ModuleText
+from te_sched.codegen.llvm.statements import execute
+from te_sched.codegen.llvm.types import Value, integer
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.lowering.vectorize_loops import vectorize_loops
 from te_sched.script import tir as T
-from tests.codegen.programs import buffer, build, elementwise, function, loop
+from tests.codegen.llvm.instructions import new_function, text_of
+from tests.codegen.programs import buffer, build, function, loop
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="the assembly is x86-64's"
@@ -39,67 +44,6 @@ def vectorized(tensor: te.Tensor, lanes: int = 16) -> te_sched.te.Schedule:
     _, inner = schedule[tensor].split(tensor.op.axis[-1], lanes)
     schedule[tensor].vectorize(inner)
     return schedule
-
-
-@pytest.mark.parametrize("lanes", [2, 3, 8, 16])
-@pytest.mark.parametrize("stride", [-3, -1, 0, 1, 2, 3, 4, 5])
-@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "float64"])
-def test_strided_load_reads_its_elements_alone(lanes: int, stride: int, dtype: str) -> None:
-    first = max(0, -stride * (lanes - 1))
-    a = np.random.default_rng(0).integers(0, 2, first + max(stride, 0) * (lanes - 1) + 1)
-    a = a.astype(dtype)
-    A, C = buffer("A", [len(a)], dtype), buffer("C", [lanes], dtype)
-    load = E.BufferLoad(A, (ramp(first, stride, lanes),))
-    c = np.zeros(lanes, dtype)
-    build(function([A, C], S.BufferStore(C, load, (ramp(0, 1, lanes),))))(a, c)
-    np.testing.assert_array_equal(c, a[first + stride * np.arange(lanes)])
-
-
-@pytest.mark.parametrize("stride", [-2, -1, 1, 2, 3])
-def test_strided_store_writes_its_elements_alone(stride: int) -> None:
-    lanes, size = 8, 32
-    first = max(0, -stride * (lanes - 1))
-    A, C = buffer("A", [lanes]), buffer("C", [size])
-    value = E.BufferLoad(A, (ramp(0, 1, lanes),))
-    a, c = np.arange(1, lanes + 1, dtype="float32"), np.zeros(size, "float32")
-    build(function([A, C], S.BufferStore(C, value, (ramp(first, stride, lanes),))))(a, c)
-    expected = np.zeros(size, "float32")
-    expected[first + stride * np.arange(lanes)] = a
-    np.testing.assert_array_equal(c, expected)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "float16", "bool"])
-def test_vector_index_gathers(dtype: str) -> None:
-    A, K, C = buffer("A", [N], dtype), buffer("K", [N], "int32"), buffer("C", [N], dtype)
-
-    def body(i: E.Var) -> S.Stmt:
-        lanes = ramp(ops.mul(i, 16), 1, 16)
-        load = E.BufferLoad(A, (E.BufferLoad(K, (lanes,)),))
-        return S.BufferStore(C, load, (lanes,))
-
-    random = np.random.default_rng(1)
-    a, k = random.integers(0, 2, N).astype(dtype), random.integers(0, N, N, dtype="int32")
-    for target in ("llvm", "llvm -mcpu=x86-64"):
-        c = np.zeros(N, dtype)
-        build(function([A, K, C], loop(N // 16, body)), target)(a, k, c)
-        np.testing.assert_array_equal(c, a[k])
-
-
-def test_lanes_that_store_to_one_element_do_so_in_their_order() -> None:
-    C = buffer("C", [4])
-    values = E.Cast("float32x4", ramp(1, 1, 4))
-    zeros = E.Broadcast(E.IntImm(2), 4)
-    c = np.zeros(4, "float32")
-    build(function([C], S.BufferStore(C, values, (zeros,))))(c)
-    np.testing.assert_array_equal(c, [0, 0, 4, 0])
-
-
-def test_small_strides_are_shuffled() -> None:
-    A = te.placeholder((2 * N,), name="A")
-    B = te.compute((N,), lambda i: A[2 * i] + A[2 * i + 1], name="B")
-    text = assembly(vectorized(B), [A, B])
-    assert "vpermt2ps" in text
-    assert "vinsertps" not in text
 
 
 def guarded(width: int, lanes: int = 16) -> S.PrimFunc:
@@ -186,46 +130,6 @@ def test_guarded_vectors_of_two_are_made_without_a_word_of_llvm(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("lanes", [3, 6, 7, 12, 20, 24, 28, 48, 96, 100])
-def test_lanes_that_are_no_power_of_two(lanes: int) -> None:
-    A, B = te.placeholder((40, lanes), name="A"), te.placeholder((40,), "int32", name="B")
-    k = te.reduce_axis((0, 40), "k")
-    C = te.compute(
-        (5, lanes), lambda i, j: te.sum(te.exp(A[k, j]) * B[k].astype("float32"), axis=k), name="C"
-    )
-    s = te.create_schedule(C.op)
-    i, j = C.op.axis
-    s[C].reorder(i, k, j)
-    s[C].vectorize(j)
-    module = te_sched.build(s, [A, B, C])
-    assert f"<{lanes} x float>" not in module.get_source() or lanes < 12
-    a = np.random.default_rng(5).random((40, lanes)).astype("float32")
-    b, c = np.arange(40, dtype="int32"), np.zeros((5, lanes), "float32")
-    module(a, b, c)
-    np.testing.assert_allclose(c, np.broadcast_to((np.exp(a) * b[:, None]).sum(0), c.shape), 1e-5)
-
-
-@pytest.mark.parametrize("shift", [-1, 1, 16])
-def test_a_vector_that_moves_along_its_buffer_is_loaded_first(shift: int) -> None:
-    A = buffer("A", [100])
-
-    def at(start: int) -> E.Expr:
-        return E.Ramp(E.IntImm(start), E.IntImm(1), 48)
-
-    store = S.BufferStore(A, E.BufferLoad(A, (at(20),)), (at(20 + shift),))
-    a = np.arange(100, dtype="float32")
-    expected = a.copy()
-    expected[20 + shift : 68 + shift] = a[20:68]
-    build(function([A], store))(a)
-    np.testing.assert_array_equal(a, expected)
-
-
-def test_a_value_has_the_lanes_of_its_place():
-    func = elementwise(lambda a: E.Call("float32", "tir.exp", (a,)), ["float32"], 80, lanes=40)
-    with pytest.raises(BuildError, match=r"has 40 lanes, and its index 32"):
-        build(func)
-
-
 def test_lanes_that_lie_apart_make_llvm_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     A = te.placeholder((64, 32), name="A")
     padded = topi.nn.pad(A, [1, 1], [1, 1])
@@ -280,11 +184,83 @@ def test_lanes_of_parameters_that_may_overlap_make_llvm_say_nothing(
     np.testing.assert_array_equal(b, a + 1)
 
 
-@pytest.mark.parametrize("lanes", [8193, 9000, 10000, 16384, 100000])
-def test_long_vectors_are_refused_for_all_numbers_of_lanes(lanes: int) -> None:
-    A = te.placeholder((lanes,), name="A")
-    B = te.compute((lanes,), lambda i: A[i] + 1.0, name="B")
-    schedule = te.create_schedule(B.op)
-    schedule[B].vectorize(B.op.axis[0])
-    with pytest.raises(BuildError, match=f"vectors of {lanes} lanes exceed the limit of 8192"):
-        te_sched.build(schedule, [A, B], "llvm")
+def written(
+    extent: Any,
+    body: Any,
+    kind: str = "serial",
+    *,
+    has_masks: bool = False,
+    is_scalarized: bool = False,
+) -> str:
+    """The text of a loop over the arrays A and C, and of its metadata."""
+    out = new_function(ModuleText(has_masks=lambda: has_masks))
+    for source in (A, C):
+        out.environment[source.data] = Value(f"%{source.name}", "handle")
+    var = E.Var("i")
+    node = S.For(var, E.IntImm(0), E.IntImm(extent), kind, body(var), is_scalarized=is_scalarized)
+    serial_loop(out, node, integer(0, "int32"), integer(extent, "int32"), execute)
+    return out.module.render({}) + "\n" + text_of(out)
+
+
+A, C = buffer("A", [64]), buffer("C", [64])
+
+
+def copied(i: E.Var) -> S.Stmt:
+    return S.BufferStore(C, E.BufferLoad(A, (i,)), (i,))
+
+
+@pytest.mark.parametrize(
+    ("extent", "kind", "words"),
+    [
+        *[(9, "serial", []), (9, "unrolled", ["llvm.loop.unroll.full"])],
+        *[(257, "unrolled", ["llvm.loop.unroll.enable"]), (9, "vectorized", ["vectorize.enable"])],
+    ],
+)
+def test_loops_say_how_they_are_optimized(extent: int, kind: str, words: list[str]) -> None:
+    text = written(extent, copied, kind)
+    assert "llvm.loop.mustprogress" in text
+    hints = [word for word in ("unroll.full", "unroll.enable", "vectorize.enable") if word in text]
+    assert hints == [word.removeprefix("llvm.loop.") for word in words]
+    assert f"icmp slt i32 %head.1.i, {extent}" in text
+
+
+def scattered(i: E.Var) -> S.Stmt:
+    return S.BufferStore(C, E.BufferLoad(A, (i * 2,)), (i,))
+
+
+def neighbors(i: E.Var) -> S.Stmt:
+    return S.BufferStore(C, E.BufferLoad(C, (i + 1,)), (i,))
+
+
+def same_element(i: E.Var) -> S.Stmt:
+    return S.BufferStore(C, E.BufferLoad(A, (i,)), (E.IntImm(0),))
+
+
+def twice(i: E.Var) -> S.Stmt:
+    return S.SeqStmt((copied(i), copied(i)))
+
+
+def calling(name: str) -> Any:
+    def body(i: E.Var) -> S.Stmt:
+        value = E.Call("float32", name, (E.BufferLoad(A, (i,)),))
+        return S.IfThenElse(i < 5, S.BufferStore(C, value, (i,)))
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "lanes", "width"),
+    [
+        *[(copied, 8, 8), (copied, 64, 16), (copied, 12, None), (copied, 1, None)],
+        *[(scattered, 8, None), (neighbors, 8, None), (same_element, 8, None), (twice, 8, None)],
+        *[(calling("tir.exp"), 8, 8), (calling("tir.sqrt"), 8, 8), (calling("tir.acosh"), 8, None)],
+    ],
+)
+def test_scalarized_loops_that_have_vectors_with_masks(
+    body: Any, lanes: int, width: int | None
+) -> None:
+    text = written(lanes, body, has_masks=True, is_scalarized=True)
+    assert f'!"llvm.loop.vectorize.width", i32 {width}' in text or width is None
+    assert ("vectorize.width" in text) == (width is not None)
+    assert "vectorize.width" not in written(lanes, body, has_masks=False, is_scalarized=True)
+    assert "vectorize.width" not in written(lanes, body, has_masks=True)
