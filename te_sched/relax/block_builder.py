@@ -105,15 +105,8 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
     def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         builder = args[0]
         assert isinstance(builder, BlockBuilder)
-        blocks = builder._blocks
-        block = blocks[-1] if blocks else None
-        count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
-        try:
+        with builder.undone_by_errors():
             return method(*args, **kwargs)
-        except BaseException:
-            if block is not None:
-                block.cut(*count)
-            raise
 
     return write
 
@@ -134,7 +127,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     _internal_members = (
         *("analyzer", "begin_inner_scope", "call_te", "normalize_argument", "relations"),
-        *("require", "settings", "subroutine_scope"),
+        *("require", "settings", "subroutine_scope", "undone_by_errors"),
     )
 
     def __init__(self, mod: IRModule | None = None) -> None:
@@ -172,8 +165,9 @@ class BlockBuilder(PublicClass, PublicObject):
         attrs: Attributes | None = None,
         private: bool = False,
         pure: bool = True,
-    ) -> Iterator[None]:
-        """Open a function; `emit_func_output` closes it, and continues the one around it.
+    ) -> Iterator[GlobalVar]:
+        """Open a function, whose name is given; `emit_func_output` closes it, and continues the one
+        around it.
 
         Parameters
         ----------
@@ -198,7 +192,7 @@ class BlockBuilder(PublicClass, PublicObject):
         self.begin_scope(opened.params)
         self._begin_binding_block()
         try:
-            yield
+            yield GlobalVar(opened.name)
             if not opened.is_finished:
                 raise GraphError(
                     f"function {name} has no result",
@@ -301,6 +295,18 @@ class BlockBuilder(PublicClass, PublicObject):
         value = self._bound_argument(value) or self._normalized(value)
         return self._emit(value, name_hint, is_output=False)
 
+    @contextmanager
+    def undone_by_errors(self) -> Iterator[None]:
+        """Bindings of the open block: none of those inside with an error."""
+        block = self._blocks[-1] if self._blocks else None
+        count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
+        try:
+            yield
+        except BaseException:
+            if block is not None:
+                block.cut(*count)
+            raise
+
     def _emit(self, expr: GraphValue, name_hint: str, is_output: bool) -> GraphVar:
         block = self._block()
         is_inside = block.is_dataflow and not is_output
@@ -399,9 +405,9 @@ class BlockBuilder(PublicClass, PublicObject):
         """Close a scope."""
         self._scopes.pop()
 
-    def sequence(self, write: Callable[[], GraphExpr]) -> SeqExpr:
+    def sequence(self, write: Callable[[], GraphExpr], params: Sequence[GraphVar] = ()) -> SeqExpr:
         """The bindings that a function emits and the value that it returns, in a scope of their
-        own: a branch of a condition.
+        own: a branch of a condition, or the body of a function of parameters.
 
         >>> from te_sched import relax
         >>> builder = BlockBuilder()
@@ -412,6 +418,7 @@ class BlockBuilder(PublicClass, PublicObject):
         1
         """
         self.begin_scope()
+        self._define(_sizes_in(params))
         self._begin_binding_block()
         depth = len(self._blocks)
         try:

@@ -338,3 +338,39 @@ def test_a_function_of_emit_te_takes_the_arguments() -> None:
 
 def scaled(t: te.Tensor, factor: float) -> te.Tensor:
     return te.compute(t.shape, lambda i: t[i] * factor)
+
+
+def test_bindings_are_undone_with_an_error() -> None:
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    builder = relax.BlockBuilder()
+
+    def write() -> None:
+        with builder.undone_by_errors():
+            wide = builder.emit(relax.op.concat([x, x], 0))
+            builder.emit(relax.op.add(wide, x))
+
+    with builder.function("main", [x]):
+        first = builder.emit(relax.op.exp(x))
+        with pytest.raises(GraphError, match=r"relax\.add"):
+            write()
+        builder.emit_func_output(first)
+    ((binding,),) = [block.bindings for block in builder.get()["main"].body.blocks]
+    assert binding.var is first
+
+
+def test_sizes_of_parameters_have_values_in_a_sequence() -> None:
+    n = tir.Var("n", "int64")
+    param = relax.Var("p", relax.TensorStructInfo((n,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        known: list[bool] = []
+
+        def write() -> relax.Expr:
+            known.append(builder.has_value(n))
+            return param
+
+        builder.sequence(write)
+        builder.sequence(write, [param])
+        known.append(builder.has_value(n))
+        builder.emit_func_output(relax.const(1))
+    assert known == [False, True, False]

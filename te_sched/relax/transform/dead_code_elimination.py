@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from te_sched.ir.calls import called_functions
 from te_sched.ir.graph import GraphFunction
@@ -42,29 +42,14 @@ class DeadCodeElimination(ModulePass, opt_level=1):
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module without unused functions and bindings."""
-        mod = self._without_unused_functions(mod)
+        mod = without_unused_functions(mod, self._is_entry)
         changed = {}
         for name, func in mod.functions.items():
             is_graph = isinstance(func, GraphFunction)
             new = remove_all_unused(func, self.to_run) if is_graph else func
             if new is not func:
                 changed[name] = new
-        return self._without_unused_functions(mod.with_functions(changed))
-
-    def _without_unused_functions(self, mod: IRModule) -> IRModule:
-        callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
-        if any(name not in callees for names in callees.values() for name in names):
-            return mod  # other modules may call the private functions
-        used: set[str] = set()
-        open_names = [
-            str(name) for name, func in mod.functions.items() if self._is_entry(str(name), func)
-        ]
-        while open_names:
-            name = open_names.pop()
-            if name not in used:
-                used.add(name)
-                open_names += callees[name]
-        return mod.with_exactly({k: func for k, func in mod.functions.items() if k in used})
+        return without_unused_functions(mod.with_functions(changed), self._is_entry)
 
     def _is_entry(self, name: str, func: BaseFunc) -> bool:
         if name in self.entry_functions or "global_symbol" in func.attrs:
@@ -72,6 +57,28 @@ class DeadCodeElimination(ModulePass, opt_level=1):
         if isinstance(func, GraphFunction):
             return self.to_run and not func.attrs.get("Primitive")
         return not isinstance(func, PrimFunc)
+
+
+def without_unused_functions(mod: IRModule, is_entry: Callable[[str, BaseFunc], bool]) -> IRModule:
+    """A module without functions that no entry refers to; all of it if a function is missing.
+
+    >>> from te_sched import IRModule, relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> module = IRModule({"main": relax.Function([x], x), "other": relax.Function([x], x)})
+    >>> list(without_unused_functions(module, lambda name, func: name == "main").functions)
+    ['main']
+    """
+    callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
+    if any(name not in callees for names in callees.values() for name in names):
+        return mod  # other modules may call the private functions
+    used: set[str] = set()
+    open_names = [str(name) for name, func in mod.functions.items() if is_entry(str(name), func)]
+    while open_names:
+        name = open_names.pop()
+        if name not in used:
+            used.add(name)
+            open_names += callees[name]
+    return mod.with_exactly({k: func for k, func in mod.functions.items() if k in used})
 
 
 def callees_of(func: BaseFunc) -> set[str]:

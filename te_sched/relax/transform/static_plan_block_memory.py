@@ -54,8 +54,11 @@ _BOUNDS = "tir_var_upper_bound"
 _NOT_NEGATIVE = "tir_non_negative_var"
 _PLAN_OUTPUTS = "relax.memory_plan_dynamic_func_output"
 _RANGE = 16  # a free storage is taken for sizes up to this factor apart
-# Operators of which the result has the memory of the first argument.
-_PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
+# Registered functions whose result has the memory of an argument.
+_PACKED_ALIASES = (
+    *("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy"),
+    "relax.run.append",
+)
 
 
 class StaticPlanBlockMemory(ModulePass):

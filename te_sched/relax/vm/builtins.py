@@ -7,8 +7,9 @@ machine first. Must not know instructions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -339,6 +340,12 @@ def shape_to_tensor(value: ShapeTuple) -> NDArray:
 # Memory
 
 
+@lru_cache(256)
+def _maker(size: int) -> Callable[[], NDArray]:
+    """A function that makes new bytes on the processor: the steps of a loop ask for the same."""
+    return array_maker((size,), "uint8")
+
+
 class Storage:
     """Memory for tensors."""
 
@@ -346,9 +353,7 @@ class Storage:
 
     def __init__(self, size: int, device: Device) -> None:
         is_here = device.memory == 1
-        self.memory = (
-            array_maker((size,), "uint8")() if is_here else empty((size,), "uint8", device)
-        )
+        self.memory = _maker(size)() if is_here else empty((size,), "uint8", device)
         self.device = device
 
 

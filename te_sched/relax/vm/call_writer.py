@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.ir.graph import (
+    Binding,
     Constant,
     DataflowVar,
     DataTypeImm,
@@ -24,12 +25,10 @@ from te_sched.ir.graph import (
     GraphString,
     GraphVar,
     If,
-    MatchCast,
     PrimValue,
     SeqExpr,
     Tuple,
     TupleGetItem,
-    VarBinding,
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
@@ -142,13 +141,15 @@ class CallWriter(ABC, Generic[V]):
     def _sequence(self, expr: SeqExpr) -> V:
         for block in expr.blocks:
             for binding in block.bindings:
-                if not isinstance(binding, VarBinding | MatchCast):
-                    continue
-                value = self.expr(binding.value)
-                if isinstance(binding.value, GraphVar):  # the lives of both end apart
-                    value = self.call("vm.builtin.copy", [value])
-                self.values[binding.var] = value
+                self.bind(binding)
         return self.expr(expr.body)
+
+    def bind(self, binding: Binding) -> None:
+        """Compute the value of a variable."""
+        value = self.expr(binding.value)
+        if isinstance(binding.value, GraphVar):  # the lives of both end apart
+            value = self.call("vm.builtin.copy", [value])
+        self.values[binding.var] = value
 
     def _all(self, exprs: Sequence[Any]) -> list[V]:
         return [self.expr(one) for one in exprs]

@@ -130,9 +130,10 @@ class VirtualMachine(PublicClass, PublicObject):
         constants = [self._on_device(one) for one in bytecode.constants]
         names = [one.name for one in bytecode.functions]
         plans = self.executable.plans
+        callees = [one.call if isinstance(one, InterpretedFunction) else one for one in found]
         for function in found:
             if isinstance(function, InterpretedFunction):
-                function.prepare(self, found, names, constants)
+                function.prepare(self, callees, names, constants)
                 self._interpreted[function.name] = function
                 if self.device(0) == cpu(0):
                     self._repeated[function.name] = RepeatedFunction(function, constants)
@@ -142,7 +143,7 @@ class VirtualMachine(PublicClass, PublicObject):
             native = NativeFunction(plan, kernels[name], params, constants)
             native.before_error = self.refuse_set_inputs
             native.arguments_of = self.arguments_of
-            self._native[name] = native
+            self._native[name] = self._interpreted[name].native = native
         self._functions = {**self._interpreted, **self._native}
         uses = bytecode.states
         self._check_states(uses)

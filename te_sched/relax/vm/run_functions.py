@@ -6,16 +6,17 @@ Those of tensors read arrays; the ones of `relax.op.inspect` read what an array 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from te_sched.errors import GraphAssertionError
+from te_sched.errors import CallError, GraphAssertionError
 from te_sched.ir import dtypes
 from te_sched.relax.message_formats import fill
 from te_sched.relax.vm.builtins import shape_to_tensor
 from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.runtime import registry
-from te_sched.runtime.ndarray import NDArray, array
+from te_sched.runtime.ndarray import NDArray, array, empty
 
 
 def _filled(message: str, values: Sequence[object]) -> str:
@@ -134,6 +135,47 @@ def _selected(
     return chosen
 
 
+# A list: the elements before the last one, which is a list or None, and the last one.
+_Chain = tuple[Any, NDArray]
+
+
+def append(elements: _Chain | None, element: NDArray) -> _Chain:
+    """A list with one more element; the list itself stays as it is."""
+    return elements, element
+
+
+def stack(elements: _Chain | None, like: NDArray, shape: ShapeTuple, dtype: str) -> NDArray:
+    """The elements of a list along a new first axis.
+
+    Parameters
+    ----------
+    like : a tensor on the device of the result.
+    shape : that of an element, for a list without elements.
+
+    >>> from te_sched import nd
+    >>> one, two = nd.array(np.array([1, 2])), nd.array(np.array([3, 4]))
+    >>> stack(append(append(None, one), two), one, ShapeTuple([2]), "int64").numpy().tolist()
+    [[1, 2], [3, 4]]
+    """
+    arrays: list[NDArray] = []
+    while elements is not None:
+        elements, element = elements
+        arrays.append(element)
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1:
+        first, other = sorted(shapes)[:2]
+        raise CallError(
+            f"the steps of a loop give elements of different shapes, {first} and {other}",
+            "the elements of all steps are stacked in one tensor",
+            "pad them to one shape in the loop",
+        )
+    sizes = next(iter(shapes), tuple(shape))
+    result = empty((len(arrays), *sizes), dtype, like.device)
+    for number, element in enumerate(reversed(arrays)):
+        result._array[number] = element._array
+    return result
+
+
 def tensor_stride_i(data: NDArray, axis: int) -> int:
     """The stride along an axis, in elements."""
     stride: int = data.numpy().strides[axis]
@@ -157,6 +199,8 @@ FUNCTIONS: dict[str, VmFunction] = {
     "relax.run.nonzero": nonzero,
     "relax.run.non_max_suppression": non_max_suppression,
     "relax.run.shape_to_tensor": shape_to_tensor,
+    "relax.run.append": append,
+    "relax.run.stack": stack,
     **{f"relax.inspect.{name}": function for name, function in _FIELDS.items()},
 }
 registry.bring(FUNCTIONS)

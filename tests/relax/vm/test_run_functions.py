@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from te_sched import nd, relax, tir
-from te_sched.errors import GraphAssertionError
+from te_sched.errors import CallError, GraphAssertionError
 from te_sched.relax import op
 from te_sched.relax.vm import run_functions
 
@@ -65,3 +65,26 @@ def test_fields_of_tensors() -> None:
     lanes = ran(lambda x: relax.Tuple([x.dtype.type_code, x.dtype.lanes, x.byte_offset]))
     assert tuple(lanes) == (0, 1, 0)
     assert ran(lambda x: x.elem_offset) == 0
+
+
+def test_a_list_that_grows_twice_has_both_elements() -> None:
+    """A list stays as it is, and its elements are those of its dtype, also of bfloat16."""
+    first, *others = [nd.array(np.full((2, 1), number, "float32")) for number in range(3)]
+    begin = run_functions.append(None, first)
+    for other in others:
+        whole = run_functions.append(begin, other)
+        result = run_functions.stack(whole, first, relax.vm.ShapeTuple([9]), "float32")
+        assert result.numpy().tolist() == [[[0], [0]], other.numpy().tolist()]
+
+
+def test_a_list_without_elements_has_the_shape_that_is_given() -> None:
+    like = nd.array(np.array(True))
+    result = run_functions.stack(None, like, relax.vm.ShapeTuple([2, 0]), "bfloat16")
+    assert (result.shape, str(result.dtype)) == ((0, 2, 0), "bfloat16")
+
+
+def test_elements_of_other_shapes_are_refused() -> None:
+    arrays = [nd.array(np.zeros(size, "float32")) for size in (2, 3)]
+    elements = run_functions.append(run_functions.append(None, arrays[0]), arrays[1])
+    with pytest.raises(CallError, match=r"elements of different shapes, \(2,\) and \(3,\)"):
+        run_functions.stack(elements, arrays[0], relax.vm.ShapeTuple([2]), "float32")
