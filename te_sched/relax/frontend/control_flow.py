@@ -5,8 +5,8 @@
                                     else:
                                         y = ...
 
-A function with a condition is written without dataflow blocks, which have no control flow; its
-blocks are found when it is whole. Must not know the format of a model.
+A function with a condition, or with a loop (`loops`), is written without dataflow blocks, which
+have no control flow; its blocks are found when it is whole. Must not know the format of a model.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.sizes import tensor_sizes
 from te_sched.relax.frontend.tensors import tensor_info
 from te_sched.relax.transform.convert_to_dataflow import ConvertToDataflow
+from te_sched.relax.transform.dead_code_elimination import without_unused_functions
 
 # What a branch computes: it emits its bindings and returns its results.
 Branch = Callable[[], Sequence[GraphExpr]]
@@ -42,7 +43,10 @@ def bind_result(builder: BlockBuilder, value: GraphExpr) -> GraphVar:
 def finished(builder: BlockBuilder, has_conditions: bool) -> IRModule:
     """The module of a builder, with dataflow blocks around conditions."""
     module = builder.finalize()
-    return ConvertToDataflow()(module) if has_conditions else module
+    if not has_conditions:
+        return module
+    called = without_unused_functions(module, lambda name, func: "global_symbol" in func.attrs)
+    return ConvertToDataflow()(called)
 
 
 def conditional(

@@ -16,6 +16,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.control_flow import bindings, conditional, finished
+from te_sched.relax.frontend.loops import Step, loop
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.constants import constant_call, is_constant_call
 from te_sched.relax.frontend.torch.importer import (
@@ -100,8 +101,10 @@ class ProgramImporter(Importer):
                 return size_expr(number, self.sizes)
         if node.op == "get_attr":
             return self._attribute(node)
-        if _is_condition(node):
+        if _is_call_of("cond", node):
             return self._condition(node)
+        if _is_call_of("while_loop", node):
+            return self._loop(node)
         row = ROWS.get(base_name(node))
         return constant_call(node) if row is None else self.call(node, row.rule)
 
@@ -123,6 +126,27 @@ class ProgramImporter(Importer):
         )
         return tuple(results)
 
+    def _loop(self, node: FxNode) -> Value:
+        """The results of `while_loop`: the state for which the condition does not hold."""
+        condition, body, initial, more = [self.value(arg) for arg in node.args]
+        if not all(map(self.is_tensor, initial)):
+            numbers = [value for value in initial if not self.is_tensor(value)]
+            raise GraphError(
+                f"the state of a loop has the number {numbers[0]}",
+                "the state of a loop is of tensors",
+                f"give while_loop a tensor: torch.tensor({numbers[0]})",
+            )
+
+        def goes_on(state: Sequence[GraphExpr]) -> GraphExpr:
+            (value,) = self._inlined(condition, (*state, *more))
+            return self.emit(R.reshape(value, [])) if self.info(value).ndim else value
+
+        def step(state: Sequence[GraphVar]) -> Step:
+            results = self._inlined(body, (*state, *more))
+            return Step(goes_on(results), results)
+
+        return tuple(loop(self.builder, goes_on(initial), step, initial, keeps_sizes=True)[0])
+
     def _inlined(self, module: FxGraphModule, operands: Sequence[Value]) -> list[GraphExpr]:
         """The results of a graph for operands."""
         nodes, outside = list(module.graph.nodes), self.node
@@ -130,7 +154,7 @@ class ProgramImporter(Importer):
         self.values.update(zip(inputs, operands, strict=True))
         results = self.run(nodes, self.translated)
         self.node = outside
-        return list(results)
+        return list(results) if isinstance(results, tuple | list) else [results]
 
     def refined(self, value: Value) -> Value:
         """A value with the dynamic shapes that torch knows, where inference knows less."""
@@ -202,7 +226,7 @@ def from_exported_program(
     updates = _updates(program)
     nodes = list(program.graph.nodes)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
-    has_conditions = any(map(_is_condition, nodes))
+    has_conditions = any(map(_has_graphs, nodes))
     importer = ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input, updates)
     use = _state_use(updates)
@@ -236,16 +260,21 @@ def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: St
         builder.emit_func_output(output)
 
 
-def _is_condition(node: FxNode) -> bool:
-    """Whether a node is a call of `torch.cond`."""
-    return node.op == "call_function" and str(node.target) == "cond"
+def _is_call_of(name: str, node: FxNode) -> bool:
+    """Whether a node is a call of an operator of graphs, such as `torch.cond`."""
+    return node.op == "call_function" and getattr(node.target, "__name__", "") == name
+
+
+def _has_graphs(node: FxNode) -> bool:
+    """Whether a node is a condition or a loop."""
+    return any(_is_call_of(name, node) for name in ("cond", "while_loop"))
 
 
 def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:
     """The calls of operators that have no row, also in the graphs of conditions."""
     every = list(_with_inner(nodes))
     calls = [node for node in every if node.op == "call_function" and base_name(node) not in ROWS]
-    return [node for node in calls if not (is_constant_call(node) or _is_condition(node))]
+    return [node for node in calls if not (is_constant_call(node) or _has_graphs(node))]
 
 
 def _with_inner(nodes: Iterable[FxNode]) -> Iterator[FxNode]:

@@ -1,0 +1,198 @@
+"""Loops of models: states, elements, and sizes that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched import nd, relax, script, tir
+from te_sched.errors import GraphError
+from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
+from te_sched.relax.frontend.loops import Body, Step, loop
+
+ONE = relax.const(1, "int64")
+N = tir.Var("n", "int64")
+
+
+def counted(
+    make: Callable[[relax.BlockBuilder, Sequence[GraphVar]], Body],
+    shape: Sequence[object],
+    state: Callable[[relax.BlockBuilder, GraphVar], list[GraphExpr]] = lambda builder, x: [x],
+) -> IRModule:
+    """A function (x, count) of a loop of `count` steps, whose state is counted and made of x."""
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorStructInfo(shape, "float32"))
+    count = relax.Var("count", relax.TensorStructInfo((), "int64"))
+    with builder.function("main", [x, count]), bindings(builder, True):
+        body = make(builder, [x, count])
+
+        def step(values: Sequence[GraphVar]) -> Step:
+            number = builder.emit(relax.op.add(values[0], ONE))
+            inner = body(values[1:])
+            goes_on = builder.emit(relax.op.less(number, count))
+            return Step(goes_on, [number, *inner.state], inner.elements)
+
+        zero = relax.const(0, "int64")
+        first = builder.emit(relax.op.less(zero, count))
+        start = [zero, *state(builder, x)]
+        (_, *values), elements = loop(builder, first, step, start)
+        builder.emit_func_output(bind_result(builder, relax.Tuple([*values, *elements])))
+    module = finished(builder, True)
+    relax.analysis.well_formed(module)
+    return module
+
+
+def check(module: IRModule, reference: Callable[..., object], *shapes: tuple[int, ...]) -> None:
+    """Compare what a loop computes with a function of numpy, for several numbers of steps; also
+    after its text was read back.
+    """
+    text = module.script(show_meta=True)
+    for source in (module, script.from_source(text)):
+        machine = relax.VirtualMachine(relax.build(source, "llvm"), nd.cpu())
+        for shape in shapes:
+            for count in (0, 1, 6):
+                x = np.arange(1, 1 + np.prod(shape), dtype="float32").reshape(shape) / 8
+                results = machine["main"](nd.array(x), nd.array(np.int64(count)))
+                expected = reference(x, count)
+                assert len(results) == len(expected)
+                for result, array in zip(results, expected, strict=True):
+                    assert result.shape == array.shape
+                    np.testing.assert_allclose(result.numpy(), array, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3,), (N,)], ids=str)
+def test_a_state_keeps_its_sizes_and_elements_are_stacked(shape: tuple[object, ...]) -> None:
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def body(state: Sequence[GraphVar]) -> Step:
+            y = builder.emit(relax.op.multiply(state[0], relax.const(1.5, "float32")))
+            y = builder.emit(relax.op.add(y, around[0]))
+            return Step(relax.const(True), [y], [builder.emit(relax.op.sum(y)), y])
+
+        return body
+
+    def reference(x: np.ndarray, count: int) -> list[np.ndarray]:
+        y, rows = x, [np.zeros((0, *x.shape), "float32")]
+        for _ in range(count):
+            y = y * np.float32(1.5) + x
+            rows.append(y[None])
+        stacked = np.concatenate(rows)
+        return [y, stacked.sum(1), stacked]
+
+    check(counted(make, shape), reference, (3,), *([(5,)] if shape[0] is N else []))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (N, 3)], ids=str)
+def test_sizes_that_change_alike_are_one_variable(shape: tuple[object, ...]) -> None:
+    """Two tensors grow, and are added in the step; one shrinks by what the step knows."""
+
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def body(state: Sequence[GraphVar]) -> Step:
+            both = builder.emit(relax.op.add(state[0], state[1]))
+            longer = [
+                builder.emit(relax.op.concat([one, around[0]], 0)) for one in (both, state[1])
+            ]
+            return Step(relax.const(True), longer)
+
+        return body
+
+    def reference(x: np.ndarray, count: int) -> list[np.ndarray]:
+        a, b = x, x
+        for _ in range(count):
+            a, b = np.concatenate([a + b, x]), np.concatenate([b, x])
+        return [a, b]
+
+    module = counted(make, shape, lambda builder, x: [x, x])
+    params = module["loop"].params
+    sizes = [param.struct_info.shape.values[0] for param in params[2:4]]
+    assert sizes[0] is sizes[1]
+    check(module, reference, (2, 3))
+
+
+def test_sizes_that_change_apart_are_two_variables() -> None:
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def body(state: Sequence[GraphVar]) -> Step:
+            a = builder.emit(relax.op.concat([state[0], around[0]], 0))
+            b = builder.emit(relax.op.concat([state[1], around[0], around[0]], 0))
+            return Step(relax.const(True), [a, b])
+
+        return body
+
+    def reference(x: np.ndarray, count: int) -> list[np.ndarray]:
+        return [np.tile(x, 1 + count), np.tile(x, 1 + 2 * count)]
+
+    check(counted(make, (2,), lambda builder, x: [x, x]), reference, (2,))
+
+
+def test_loops_in_one_another_capture_values_and_sizes() -> None:
+    """The inner loop has as many steps as a size, and uses a state of the outer one."""
+
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def outer(state: Sequence[GraphVar]) -> Step:
+            limit = builder.emit(relax.op.shape_to_tensor(relax.ShapeExpr([N])))
+            limit = builder.emit(relax.op.reshape(limit, []))
+
+            def inner(values: Sequence[GraphVar]) -> Step:
+                number = builder.emit(relax.op.add(values[0], ONE))
+                y = builder.emit(relax.op.add(values[1], state[0]))
+                return Step(builder.emit(relax.op.less(number, limit)), [number, y])
+
+            zero = relax.const(0, "int64")
+            first = builder.emit(relax.op.less(zero, limit))
+            (_, y), _ = loop(builder, first, inner, [zero, around[0]])
+            half = relax.const(0.5, "float32")
+            return Step(relax.const(True), [builder.emit(relax.op.multiply(y, half))])
+
+        return outer
+
+    def reference(x: np.ndarray, count: int) -> list[np.ndarray]:
+        y = x
+        for _ in range(count):
+            y = (x + len(x) * y) / 2
+        return [y]
+
+    check(counted(make, (N,)), reference, (3,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda builder, y: [builder.emit(relax.op.astype(y, "int32"))], "the rank and dtype of"),
+        (lambda builder, y: [builder.emit(relax.op.sum(y))], "changes the rank and dtype of ten"),
+        (lambda builder, y: [y, y], "a step of a loop gives another state"),
+    ],
+)
+def test_steps_with_another_state_are_refused(make: Any, message: str) -> None:
+    def body(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        return lambda state: Step(relax.const(True), make(builder, state[0]))
+
+    with pytest.raises(GraphError, match=message):
+        counted(body, (4,))
+
+
+@pytest.mark.parametrize("condition", [relax.const([True, False]), relax.const(1)], ids=str)
+def test_conditions_that_are_not_a_bool_are_refused(condition: GraphExpr) -> None:
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    message = "the condition of a loop is R.Tensor"
+    with builder.function("main", [x]):
+        with pytest.raises(GraphError, match=message):
+            loop(builder, condition, lambda state: Step(relax.const(True), state), [x])
+        with pytest.raises(GraphError, match=message):
+            loop(builder, relax.const(True), lambda state: Step(condition, state), [x])
+        builder.emit_func_output(x)
+
+
+def test_functions_of_steps_that_were_written_again_are_removed() -> None:
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def outer(state: Sequence[GraphVar]) -> Step:
+            inner: Body = lambda values: Step(relax.const(False), values)  # noqa: E731
+            (y,), _ = loop(builder, relax.const(True), inner, [state[0]])
+            return Step(relax.const(True), [builder.emit(relax.op.concat([y, around[0]], 0))])
+
+        return outer
+
+    names = list(counted(make, (2,)).functions)
+    assert len([name for name in names if name.startswith("loop")]) == 2
