@@ -50,7 +50,7 @@ from te_sched.relax.frontend.tensors import shape_expr, tensor_info
 from te_sched.relax.operators.calls import call_pure_packed, null_value
 
 
-class Step(NamedTuple):
+class LoopStep(NamedTuple):
     """What a step of a loop computes: whether there is another one (a tensor of one bool), the
     state for it, and elements, which are stacked.
     """
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 
 
 # What a loop repeats: it emits the bindings of a step for variables of the state.
-Body = Callable[[Sequence[GraphVar]], Step]
+Body = Callable[[Sequence[GraphVar]], LoopStep]
 
 
 def loop(
@@ -93,7 +93,7 @@ def loop(
     >>> def double(state):
     ...     y = builder.emit(relax.op.add(state[0], state[0]))
     ...     is_small = builder.emit(relax.op.less(relax.op.sum(y), relax.const(9.0, "float32")))
-    ...     return Step(is_small, [y])
+    ...     return LoopStep(is_small, [y])
     >>> with builder.function("main", [x]):
     ...     (y,), _ = loop(builder, relax.const(True), double, [x])
     ...     name = builder.emit_func_output(y)
@@ -123,7 +123,7 @@ class _WrittenStep:
 
     builder: BlockBuilder
     params: list[GraphVar]
-    step: Step
+    step: LoopStep
     body: SeqExpr
     changing: set[Var]
 
@@ -157,7 +157,7 @@ class _WrittenStep:
         changing: set[Var],
     ) -> _WrittenStep:
         params = [GraphVar(f"state{n}", info) for n, info in enumerate(infos)]
-        steps: list[Step] = []
+        steps: list[LoopStep] = []
 
         def write() -> GraphExpr:
             step = body(params)

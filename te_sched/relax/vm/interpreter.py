@@ -57,7 +57,7 @@ class InterpretedFunction:
 
     def __init__(self, code: ExecutableFunction, around: Around | None = None) -> None:
         self.code, self.name, self.around = code, code.name, around
-        self.native: VmFunction | None = None  # the function as one native one, if it can be that
+        self.fast: VmFunction | None = None  # what computes the same in other ways than by steps
         self.steps: list[Step] = []
         self.frame: Frame = []
         self.device = cpu(0)  # of the machine
@@ -101,9 +101,9 @@ class InterpretedFunction:
         return self._explained(args, self._frame_of(args), 0, None)
 
     def call(self, *args: object) -> object:
-        """Run it as other functions call it: as native code, unless calls are watched."""
-        native = self.native
-        return self(*args) if native is None or self.around is not None else native(*args)
+        """Run it as other functions call it: in the fastest way, unless calls are watched."""
+        fast = self.fast
+        return self(*args) if fast is None or self.around is not None else fast(*args)
 
     def entered(self, args: Sequence[object]) -> Callable[[], object]:
         """Check the arguments of a call, before anything is computed; the rest of the call."""

@@ -136,14 +136,15 @@ class VirtualMachine(PublicClass, PublicObject):
                 function.prepare(self, callees, names, constants)
                 self._interpreted[function.name] = function
                 if self.device(0) == cpu(0):
-                    self._repeated[function.name] = RepeatedFunction(function, constants)
+                    function.fast = RepeatedFunction(function, constants)
+                    self._repeated[function.name] = function.fast
         for name, plan in plans.items():
             assert isinstance(kernels, Module)  # what has a plan is native code
             params = self._interpreted[name].code.params
             native = NativeFunction(plan, kernels[name], params, constants)
             native.before_error = self.refuse_set_inputs
             native.arguments_of = self.arguments_of
-            self._native[name] = self._interpreted[name].native = native
+            self._native[name] = self._interpreted[name].fast = native
         self._functions = {**self._interpreted, **self._native}
         uses = bytecode.states
         self._check_states(uses)

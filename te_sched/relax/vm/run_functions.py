@@ -6,7 +6,7 @@ Those of tensors read arrays; the ones of `relax.op.inspect` read what an array 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def _selected(
 
 
 # A list: the elements before the last one, which is a list or None, and the last one.
-_Chain = tuple[Any, NDArray]
+_Chain: TypeAlias = "tuple[_Chain | None, NDArray]"
 
 
 def append(elements: _Chain | None, element: NDArray) -> _Chain:

@@ -13,7 +13,7 @@ from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
-from te_sched.relax.frontend.loops import Body, Step, loop
+from te_sched.relax.frontend.loops import Body, LoopStep, loop
 
 ONE = relax.const(1, "int64")
 N = tir.Var("n", "int64")
@@ -30,11 +30,11 @@ def counted(
     with builder.function("main", [x, count]), bindings(builder, True):
         body = make(builder, [x, count])
 
-        def step(values: Sequence[GraphVar]) -> Step:
+        def step(values: Sequence[GraphVar]) -> LoopStep:
             number = builder.emit(relax.op.add(values[0], ONE))
             inner = body(values[1:])
             goes_on = builder.emit(relax.op.less(number, count))
-            return Step(goes_on, [number, *inner.state], inner.elements)
+            return LoopStep(goes_on, [number, *inner.state], inner.elements)
 
         zero = relax.const(0, "int64")
         first = builder.emit(relax.op.less(zero, count))
@@ -67,10 +67,10 @@ def check(module: IRModule, reference: Callable[..., object], *shapes: tuple[int
 @pytest.mark.parametrize("shape", [(3,), (N,)], ids=str)
 def test_a_state_keeps_its_sizes_and_elements_are_stacked(shape: tuple[object, ...]) -> None:
     def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        def body(state: Sequence[GraphVar]) -> Step:
+        def body(state: Sequence[GraphVar]) -> LoopStep:
             y = builder.emit(relax.op.multiply(state[0], relax.const(1.5, "float32")))
             y = builder.emit(relax.op.add(y, around[0]))
-            return Step(relax.const(True), [y], [builder.emit(relax.op.sum(y)), y])
+            return LoopStep(relax.const(True), [y], [builder.emit(relax.op.sum(y)), y])
 
         return body
 
@@ -90,12 +90,12 @@ def test_sizes_that_change_alike_are_one_variable(shape: tuple[object, ...]) -> 
     """Two tensors grow, and are added in the step; one shrinks by what the step knows."""
 
     def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        def body(state: Sequence[GraphVar]) -> Step:
+        def body(state: Sequence[GraphVar]) -> LoopStep:
             both = builder.emit(relax.op.add(state[0], state[1]))
             longer = [
                 builder.emit(relax.op.concat([one, around[0]], 0)) for one in (both, state[1])
             ]
-            return Step(relax.const(True), longer)
+            return LoopStep(relax.const(True), longer)
 
         return body
 
@@ -114,10 +114,10 @@ def test_sizes_that_change_alike_are_one_variable(shape: tuple[object, ...]) -> 
 
 def test_sizes_that_change_apart_are_two_variables() -> None:
     def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        def body(state: Sequence[GraphVar]) -> Step:
+        def body(state: Sequence[GraphVar]) -> LoopStep:
             a = builder.emit(relax.op.concat([state[0], around[0]], 0))
             b = builder.emit(relax.op.concat([state[1], around[0], around[0]], 0))
-            return Step(relax.const(True), [a, b])
+            return LoopStep(relax.const(True), [a, b])
 
         return body
 
@@ -131,20 +131,20 @@ def test_loops_in_one_another_capture_values_and_sizes() -> None:
     """The inner loop has as many steps as a size, and uses a state of the outer one."""
 
     def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        def outer(state: Sequence[GraphVar]) -> Step:
+        def outer(state: Sequence[GraphVar]) -> LoopStep:
             limit = builder.emit(relax.op.shape_to_tensor(relax.ShapeExpr([N])))
             limit = builder.emit(relax.op.reshape(limit, []))
 
-            def inner(values: Sequence[GraphVar]) -> Step:
+            def inner(values: Sequence[GraphVar]) -> LoopStep:
                 number = builder.emit(relax.op.add(values[0], ONE))
                 y = builder.emit(relax.op.add(values[1], state[0]))
-                return Step(builder.emit(relax.op.less(number, limit)), [number, y])
+                return LoopStep(builder.emit(relax.op.less(number, limit)), [number, y])
 
             zero = relax.const(0, "int64")
             first = builder.emit(relax.op.less(zero, limit))
             (_, y), _ = loop(builder, first, inner, [zero, around[0]])
             half = relax.const(0.5, "float32")
-            return Step(relax.const(True), [builder.emit(relax.op.multiply(y, half))])
+            return LoopStep(relax.const(True), [builder.emit(relax.op.multiply(y, half))])
 
         return outer
 
@@ -167,7 +167,7 @@ def test_loops_in_one_another_capture_values_and_sizes() -> None:
 )
 def test_steps_with_another_state_are_refused(make: Any, message: str) -> None:
     def body(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        return lambda state: Step(relax.const(True), make(builder, state[0]))
+        return lambda state: LoopStep(relax.const(True), make(builder, state[0]))
 
     with pytest.raises(GraphError, match=message):
         counted(body, (4,))
@@ -179,18 +179,18 @@ def test_conditions_that_are_not_a_bool_are_refused(condition: GraphExpr) -> Non
     message = "the condition of a loop is R.Tensor"
     with builder.function("main", [x]):
         with pytest.raises(GraphError, match=message):
-            loop(builder, condition, lambda state: Step(relax.const(True), state), [x])
+            loop(builder, condition, lambda state: LoopStep(relax.const(True), state), [x])
         with pytest.raises(GraphError, match=message):
-            loop(builder, relax.const(True), lambda state: Step(condition, state), [x])
+            loop(builder, relax.const(True), lambda state: LoopStep(condition, state), [x])
         builder.emit_func_output(x)
 
 
 def test_functions_of_steps_that_were_written_again_are_removed() -> None:
     def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
-        def outer(state: Sequence[GraphVar]) -> Step:
-            inner: Body = lambda values: Step(relax.const(False), values)  # noqa: E731
+        def outer(state: Sequence[GraphVar]) -> LoopStep:
+            inner: Body = lambda values: LoopStep(relax.const(False), values)  # noqa: E731
             (y,), _ = loop(builder, relax.const(True), inner, [state[0]])
-            return Step(relax.const(True), [builder.emit(relax.op.concat([y, around[0]], 0))])
+            return LoopStep(relax.const(True), [builder.emit(relax.op.concat([y, around[0]], 0))])
 
         return outer
 

@@ -16,7 +16,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.control_flow import bindings, conditional, finished
-from te_sched.relax.frontend.loops import Step, loop
+from te_sched.relax.frontend.loops import LoopStep, loop
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.constants import constant_call, is_constant_call
 from te_sched.relax.frontend.torch.importer import (
@@ -141,9 +141,9 @@ class ProgramImporter(Importer):
             (value,) = self._inlined(condition, (*state, *more))
             return self.emit(R.reshape(value, [])) if self.info(value).ndim else value
 
-        def step(state: Sequence[GraphVar]) -> Step:
+        def step(state: Sequence[GraphVar]) -> LoopStep:
             results = self._inlined(body, (*state, *more))
-            return Step(goes_on(results), results)
+            return LoopStep(goes_on(results), results)
 
         return tuple(loop(self.builder, goes_on(initial), step, initial, keeps_sizes=True)[0])
 
