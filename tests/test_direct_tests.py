@@ -15,6 +15,7 @@ PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
     *("tensorir/facts", "tuning", "autotvm", "dlight", "runtime", "codegen/cuda"),
+    *("codegen/checker", "codegen/emulator"),
     *("relax/core", "relax/dpl", "relax/transform", "relax/vm", "relax/analysis", "relax/backend"),
     *("codegen/llvm", "trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )

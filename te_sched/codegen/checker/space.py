@@ -1,9 +1,8 @@
 """The threads that run together: some blocks of a launch.
 
 Values of threads are arrays of the shape (z, y, x, blocks); an extent of 1 means that the value is
-uniform along this axis, so that most arrays are
-small. Vectors have one axis more, in front. Must not know
-what threads do.
+uniform along this axis, so that most arrays are small. Vectors have one axis more, in front. Must
+not know what threads do.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Extents = tuple[int, int, int]  # x, y, z
 
 
 class Space:
-    """Blocks numbers `first` ... `last` - 1 of a launch, with all their threads."""
+    """Some blocks of a launch, by their numbers, with all their threads."""
 
     def __init__(self, grid: Extents, block: Extents, blocks: np.ndarray) -> None:
         self.grid, self.block = grid, block

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from te_sched.codegen.checker import accesses, intrinsics
+from te_sched.codegen.checker.expressions import Compiler
+from te_sched.codegen.checker.machine import KernelState
+from te_sched.codegen.checker.report import Report
+from te_sched.codegen.checker.space import Space
 from te_sched.ir import builder, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -41,6 +46,24 @@ def program(build: Callable[..., None], buffers: Sequence[E.Buffer], **extents: 
     buffer_map = dict(zip(handles, buffers, strict=True))
     host = S.PrimFunc(tuple(handles), S.Evaluate(launch), buffer_map, {"global_symbol": "main"})
     return S.IRModule({"main": host, "main_kernel": kernel})
+
+
+def state(block: tuple[int, int, int] = (32, 1, 1), blocks: int = 1) -> KernelState:
+    """The state of a kernel before its first statement."""
+    space = Space((blocks, 1, 1), block, np.arange(blocks))
+    return KernelState("main_kernel", Report(), 1000, space, epoch=np.ones(blocks, np.int64))
+
+
+def evaluate(expression: E.Expr, values: Mapping[E.Var, Any]) -> Any:
+    """The value for all threads of a warp, with the values of variables."""
+    machine = state()
+    compiler = Compiler(machine, {**intrinsics.CALLS, **accesses.CALLS})
+    for var, value in values.items():
+        machine.assign(machine.slot(var), value)
+        if isinstance(value, np.ndarray):
+            compiler.threads.add(machine.slot(var))
+    with np.errstate(all="ignore"):
+        return compiler.expression(expression).run()
 
 
 def wait(ib: Any) -> None:

@@ -12,7 +12,7 @@ from te_sched import config, te, tir
 from te_sched.codegen.checker import Report, ViolationKind, check_program
 from te_sched.errors import BuildError, CallError
 from tests.codegen.checker import kernels as k
-from tests.codegen.emulator.test_emulate import WORDS, address, gathered, written
+from tests.codegen.emulator.kernels import gathered, written
 
 
 def check(module: Any, index: int, rank: int = 1) -> Report:
@@ -57,51 +57,6 @@ def test_index_that_a_loop_changes() -> None:
     arrays = np.ones(256, "float32"), np.arange(256, dtype="int32"), np.zeros(256, "float32")
     report = written(body).check(*arrays)
     assert {one.kind for one in report.findings} == {ViolationKind.OUT_OF_BOUNDS}
-
-
-@pytest.mark.parametrize("place", ["fill", "load", "store", "multiply"])
-def test_fragments_that_do_not_exist(place: str) -> None:
-    def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        scopes = ("matrix_a", "matrix_b", "accumulator")
-        a, b, c = (
-            ib.allocate(dtype, (256,), scope, scope=f"wmma.{scope}").asobject().data
-            for dtype, scope in zip(("float16", "float16", "float32"), scopes, strict=True)
-        )
-        fill, load, store, multiply = (
-            I[0] if place == one else 0 for one in ("fill", "load", "store", "multiply")
-        )
-        source = WORDS("handle", "tir.tvm_access_ptr", WORDS("float16", "tir.type_annotation"),
-                       A.asobject().data, 0, 256, 1)  # fmt: skip
-        ib.emit(WORDS("handle", "tir.tvm_fill_fragment", c, 16, 16, 16, fill, 1.0))
-        for number, one in ((load, a), (0, b)):
-            there = (one, 16, 16, 16, number, source, 16, "row_major")
-            ib.emit(WORDS("handle", "tir.tvm_load_matrix_sync", *there))
-        ib.emit(WORDS("handle", "tir.tvm_mma_sync", c, 0, a, multiply, b, 0, c, 0))
-        there = (c, 16, 16, 16, store, address(B[0]), 16, "row_major")
-        ib.emit(WORDS("handle", "tir.tvm_store_matrix_sync", *there))
-
-    module = written(body, ("float16", "int32", "float32"))
-    for index, kinds in (
-        (0, set()),
-        (7, {ViolationKind.OUT_OF_BOUNDS}),
-        (-1, {ViolationKind.OUT_OF_BOUNDS}),
-    ):
-        arrays = np.ones(256, "float16"), np.full(256, index, "int32"), np.zeros(256, "float32")
-        report = module.check(*arrays)
-        assert {one.kind for one in report.findings} - {ViolationKind.UNINITIALIZED_READ} == kinds
-
-
-def test_negative_lanes_of_shuffles() -> None:
-    def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        every = tir.const(2**32 - 1, "uint32")
-        for how in ("up", "down"):
-            B[tx] = WORDS("float32", f"tir.tvm_warp_shuffle_{how}", every, A[tx], I[tx], 32, 32)
-
-    values = np.arange(256, dtype="float32")
-    for index in (-5, -(2**31), 2**31 - 1):
-        result = np.zeros(256, "float32")
-        assert written(body).check(values, np.full(256, index, "int32"), result).ok
-        np.testing.assert_array_equal(result[:32], values[:32])
 
 
 @pytest.mark.parametrize("sizes", [(-1, 32), (2, -1), (-(2**31), -(2**31))])

@@ -10,7 +10,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te
-from te_sched.errors import BuildError, CallError
+from te_sched.errors import CallError
 
 DEVICE = te_sched.emulated_cuda(0)
 
@@ -101,18 +101,3 @@ def test_time_evaluator_runs_there() -> None:
     function = te_sched.build(*doubled(), target="cuda")
     a, b = (te_sched.nd.empty((64,), "float32", DEVICE) for _ in range(2))
     assert function.time_evaluator("main", DEVICE, number=2)(a, b).mean > 0
-
-
-def test_barriers_that_not_all_threads_come_by_are_refused() -> None:
-    ib = te_sched.tir.ir_builder.create()
-    tx = te.thread_axis("threadIdx.x")
-    A = te_sched.tir.decl_buffer((16,), name="A")
-    out = ib.buffer_ptr(A)
-    ib.scope_attr(tx, "thread_extent", 16)
-    with ib.if_scope(tx < 8):
-        ib.emit(te_sched.tir.Call("handle", "tir.tvm_storage_sync", ["shared"]))
-        out[tx] = 1.0
-    func = te_sched.tir.PrimFunc([A.data], ib.get(), {A.data: A}, {"global_symbol": "main"})
-    array = te_sched.nd.empty((16,), "float32", DEVICE)
-    with pytest.raises(BuildError, match="differs between threads"):
-        te_sched.build(func, target="cuda")(array)

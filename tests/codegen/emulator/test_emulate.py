@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,32 +11,10 @@ import pytest
 
 import te_sched
 from te_sched import config, te, tir
-from te_sched.codegen.emulator.serialize_threads import serialize_threads
-from te_sched.errors import AccessError, BuildError
-from te_sched.ir import expr as E
-from tests.codegen.checker import kernels as k
+from te_sched.errors import AccessError
+from tests.codegen.emulator.kernels import DEVICE, address, gathered, run, written
 
-DEVICE = te_sched.emulated_cuda(0)
 OUTSIDE = [64, -1, 10**9, -(2**31)]
-WORDS = tir.call_intrin
-
-
-def gathered(rank: int = 1, cache: tuple[str, str] | None = None) -> tuple[Any, list[Any]]:
-    """B[i] = A[I[i]], or B[i, j] = A[i, I[j]], in threads, perhaps through a cache."""
-    A = te.placeholder((64,) * rank, name="A")
-    indices = te.placeholder((64,), "int32", name="I")
-    if rank == 1:
-        B = te.compute((64,), lambda i: A[indices[i]], name="B")
-    else:
-        B = te.compute((64, 64), lambda i, j: A[i, indices[j]], name="B")
-    s = te.create_schedule(B.op)
-    outer, inner = s[B].split(B.op.axis[-1], factor=32)
-    s[B].bind(outer, te.thread_axis("blockIdx.x"))
-    s[B].bind(inner, te.thread_axis("threadIdx.x"))
-    if cache is not None:
-        cached = s.cache_read({"A": A, "I": indices}[cache[0]], cache[1], [B])
-        s[cached].compute_at(s[B], inner if cache[1] == "local" else outer)
-    return s, [A, indices, B]
 
 
 def call(module: Any, index: int, rank: int = 1) -> np.ndarray:
@@ -100,33 +78,6 @@ def test_what_is_proved_or_not_verified_has_no_checks() -> None:
     assert "report" not in texts(te_sched.build(s, [A, B], target="cuda"))
 
 
-def written(
-    body: Callable[..., None], dtypes: Sequence[str] = ("float32", "int32", "float32")
-) -> Any:
-    """A kernel by hand of a warp over A, I and B."""
-    buffers = [
-        tir.decl_buffer((256,), dtype, name) for dtype, name in zip(dtypes, "AIB", strict=True)
-    ]
-    ib = tir.ir_builder.create()
-    tx = te.thread_axis("threadIdx.x")
-    ib.scope_attr(tx, "thread_extent", 32)
-    body(ib, *[ib.buffer_ptr(buffer) for buffer in buffers], tx.var)
-    handles = [tir.Var(buffer.name, "handle") for buffer in buffers]
-    func = tir.PrimFunc(handles, ib.get(), dict(zip(handles, buffers, strict=True)))
-    return te_sched.build(func.with_attr("global_symbol", "main"), target="cuda")
-
-
-def run(module: Any, index: int, dtypes: Sequence[str] = ("float32", "int32", "float32")) -> Any:
-    arrays = [te_sched.nd.array(np.zeros(256, dtype), DEVICE) for dtype in dtypes]
-    arrays[1] = te_sched.nd.array(np.full(256, index, "int32"), DEVICE)
-    module(*arrays)
-    return arrays[2].numpy()
-
-
-def address(load: Any) -> Any:
-    return WORDS("handle", "tir.address_of", load)
-
-
 def scatter(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
     B[I[tx] + tx] = A[tx]
 
@@ -153,61 +104,3 @@ def test_kernels_by_hand(body: Callable[..., None], index: int) -> None:
     run(module, 0)
     with pytest.raises(AccessError, match=r"(read|write) \w+ at -?\d+ in dimension 0"):
         run(module, index)
-
-
-@pytest.mark.parametrize("what", ["number", "place", "stride"])
-def test_fragments(what: str) -> None:
-    def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        c = ib.allocate("float32", (256,), "c", scope="wmma.accumulator").asobject().data
-        number, start, stride = (
-            I[0] if what == one else usual
-            for one, usual in (("number", 0), ("place", 0), ("stride", 16))
-        )
-        ib.emit(WORDS("handle", "tir.tvm_fill_fragment", c, 16, 16, 16, number, 1.0))
-        there = address(B[start]), stride, "row_major"
-        ib.emit(WORDS("handle", "tir.tvm_store_matrix_sync", c, 16, 16, 16, 0, *there))
-
-    module = written(body)
-    if what != "stride":
-        assert (run(module, 0) == 1).all()
-    with pytest.raises(AccessError, match=r"write [cB] at"):
-        run(module, 17)
-
-
-@pytest.mark.parametrize("index", [0, 31, -1, 33, 2**31 - 1, -(2**31)])
-@pytest.mark.parametrize("how", ["", "_up", "_down"])
-def test_lanes_from_memory(how: str, index: int) -> None:
-    """A lane that does not exist gives what the thread has itself."""
-
-    def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        every = E.IntImm(2**32 - 1, "uint32")
-        value = tx.astype("float32")
-        B[tx] = WORDS("float32", f"tir.tvm_warp_shuffle{how}", every, value, I[tx], 32, 32)
-
-    lanes = np.arange(32)
-    source = {"": index % 32, "_up": lanes - index, "_down": lanes + index}[how]
-    is_there = how == "" or ((index >= 0) & (source >= 0) & (source < 32))
-    expected = np.where(is_there, source, lanes)
-    np.testing.assert_array_equal(run(written(body), index)[:32], expected)
-
-
-def test_shuffle_of_a_width_from_memory_is_refused() -> None:
-    def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        every = E.IntImm(2**32 - 1, "uint32")
-        B[tx] = WORDS("float32", "tir.tvm_warp_shuffle", every, A[tx], 0, I[tx], 32)
-
-    with pytest.raises(BuildError, match=r"shuffle width .* must be 1, 2, 4, 8, 16 or 32"):
-        run(written(body), 32)
-
-
-def test_more_blocks_than_int32_counts() -> None:
-    def build(ib: Any, C: Any, bx: Any, by: Any) -> None:
-        C[0] = 1.0
-
-    tags = {**k.TAGS, "by": "blockIdx.y"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(k, "TAGS", tags)
-        module = k.program(build, [k.array("C", 1)], bx=2**31 - 1, by=65535)
-    loop = serialize_threads(module["main_kernel"]).body
-    assert loop.extent.value == (2**31 - 1) * 65535
-    assert loop.loop_var.dtype == "int64"
