@@ -98,6 +98,10 @@ _LATE = {
 _registry.bring_late(
     {
         **dict.fromkeys(("vm.builtin.", "runtime.TVM"), "te_sched.relax.vm.builtins"),
+        **dict.fromkeys(
+            ("vm.builtin.kv_state_", "vm.builtin.attention_kv_", "vm.builtin.paged_attention_"),
+            "te_sched.relax.vm.paged_builtins",
+        ),
         **dict.fromkeys(("relax.run.", "relax.inspect."), "te_sched.relax.vm.run_functions"),
     }
 )

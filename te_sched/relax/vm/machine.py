@@ -31,6 +31,7 @@ from te_sched.relax.vm.executable import Executable, Kernels
 from te_sched.relax.vm.interpreter import Around, InterpretedFunction, wrong_count
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
+from te_sched.relax.vm.paged_builtins import PAGED_BUILTINS
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
 from te_sched.relax.vm.repeated_calls import RepeatedFunction
 from te_sched.relax.vm.state import MachineState, StatefulFunction
@@ -527,5 +528,5 @@ def _devices(given: object) -> list[Device]:
 def _find(name: str, kernels: Kernels | None) -> VmFunction | None:
     if kernels is not None and name in kernels.function_names:
         return kernels[name]
-    builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name)
+    builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name) or PAGED_BUILTINS.get(name)
     return builtin or registry.get_global_func(name, allow_missing=True)
