@@ -28,8 +28,8 @@ ABSENT: dict[str, str] = {
     "relax.transform.AttachExternModules": "register a Python function, and call it with "
     "relax.call_dps_packed",
     "relax.nn": "operators of neural networks are in relax.op.nn, modules in relax.frontend.nn",
-    "relax.frontend.nn.llm": "te_sched has no paged caches of keys and values; "
-    "te_sched.relax.frontend.nn.KVCache keeps those of one sequence (append, view)",
+    "relax.frontend.nn.llm": "te_sched has kernels of its own for kv_cache.TIRPagedKVCache, and "
+    "position_embedding.rotary_frequencies for its angles",
     "auto_scheduler": "te_sched registers its workloads, and searches for schedules with "
     "te_sched.tune(function, arguments) or te_sched.meta_schedule",
     "dlight": "te_sched.dlight has rules for processors and GPUs (dlight.cpu, dlight.gpu)",

@@ -72,8 +72,8 @@ def test_a_function_wins_over_its_module():
         ("from tvm import tirx", "has no tvm.tirx\n.*TVM 0.24 renamed"),
         ("from tvm.contrib import tedd", "has no tvm.contrib.tedd\n.*dataflow_svg"),
         (
-            "from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache",
-            "has no tvm.relax.frontend.nn.llm\n.*no paged caches.*nn.KVCache",
+            "import tvm.relax.frontend.nn.llm.tree_attn",
+            "has no tvm.relax.frontend.nn.llm.tree_attn\n.*kernels of its own.*TIRPagedKVCache",
         ),
     ],
 )
@@ -103,6 +103,12 @@ def test_missing_import_says_what_there_is(source, message):
 def test_missing_attribute_says_what_there_is(source, message):
     with pytest.raises(AttributeError, match=message):
         run(source)
+
+
+def test_paged_caches():
+    names = run("from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache, TIRPagedKVCache")
+    assert issubclass(names["TIRPagedKVCache"], names["PagedKVCache"])
+    assert names["PagedKVCache"] is te_sched.relax.frontend.nn.llm.kv_cache.PagedKVCache
 
 
 def test_star_imports():

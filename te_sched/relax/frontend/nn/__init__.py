@@ -17,6 +17,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.errors import GraphTypeError as _GraphTypeError
 from te_sched.relax.frontend.nn import compiled_module as compiled_module
 from te_sched.relax.frontend.nn import core as core
+from te_sched.relax.frontend.nn import llm as llm
 from te_sched.relax.frontend.nn import modules as modules
 from te_sched.relax.frontend.nn import op as op
 from te_sched.relax.frontend.nn import spec as spec
@@ -115,8 +116,9 @@ from te_sched.relax.frontend.nn.op import zeros as zeros
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin as SubroutineMixin
 from te_sched.relax.frontend.nn.visitor import Mutator as Mutator
 
-public_names.list_names(sys.modules[__name__], "core", "modules", "op", "spec")
-for _part in (sys.modules[__name__], core, modules, op, spec):
+public_names.list_names(sys.modules[__name__], "core", "llm", "modules", "op", "spec")
+_PARTS = (core, llm.kv_cache, llm.position_embedding, modules, op, spec)
+for _part in (sys.modules[__name__], *_PARTS):
     signatures.check_arguments(_part, error=_GraphTypeError, again=False)  # they emit
 
 _tell_of_absent_names(__name__)
