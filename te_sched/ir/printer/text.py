@@ -26,10 +26,13 @@ from te_sched.ir.printer.script import ScriptPrinter
 from te_sched.ir.printer.script_expr import Metadata
 from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
 from te_sched.ir.reals import as_reals
-from te_sched.ir.struct_info import ShapeExpr, StructInfo
+from te_sched.ir.struct_info import DummyGlobalInfo, ShapeExpr, StructInfo, VDevice
 from te_sched.lazy_loading import load
 
-_OF_GRAPHS = (G.GraphExpr, G.Binding, G.BindingBlock, StructInfo, ShapeExpr)
+_OF_GRAPHS = (
+    *(G.GraphExpr, G.Binding, G.BindingBlock),
+    *(StructInfo, ShapeExpr, VDevice, DummyGlobalInfo),
+)
 
 
 def script(node: object, **options: object) -> str:

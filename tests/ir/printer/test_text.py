@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from te_sched import IRModule, relax, te, tir, topi
+from te_sched.ir import DummyGlobalInfo, VDevice
 from te_sched.ir.printer.text import script
 
 
@@ -41,3 +42,9 @@ def test_parts_of_graphs_print_alone() -> None:
     assert script(call).startswith("R.call_tir(")
     assert script(relax.ShapeExpr([4, 3])) == "R.shape([4, 3])"
     assert script(relax.TensorStructInfo([4], "int8")) == 'R.Tensor((4,), dtype="int8")'
+
+
+def test_a_device_prints_its_declaration() -> None:
+    device = VDevice("cuda", 1)
+    assert str(device) == script(device) == 'I.vdevice("cuda", 1, "global")'
+    assert str(DummyGlobalInfo()) == "I.dummy_global_info()"
