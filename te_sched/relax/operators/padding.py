@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from te_sched import te
 from te_sched.errors import GraphError
@@ -18,7 +17,6 @@ from te_sched.relax.operators.inference import shape_of, tensor_of
 from te_sched.relax.operators.legalization import scalar_or_expr, topi
 from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import given_sizes, sized, unknown
-from te_sched.signatures import is_sequence
 
 
 def pad(
@@ -33,15 +31,8 @@ def pad(
     pad_mode : "constant"; "reflect", "replicate" and "circular" take elements of the tensor.
     """
     value = pad_value if isinstance(pad_value, GraphExpr) else const(pad_value)
-    widths = given_sizes(_flat(pad_width), "pad_width")
+    widths = given_sizes(pad_width, "pad_width")
     return make_call("relax.nn.pad", [data, value], pad_width=widths, pad_mode=str(pad_mode))
-
-
-def _flat(widths: Any) -> tuple[Any, ...]:
-    found: list[Any] = []
-    for one in widths if is_sequence(widths) else [widths]:
-        found += one if isinstance(one, list | tuple) else [one]
-    return tuple(found)
 
 
 def _infer_pad(call: GraphCall, builder: BlockBuilder) -> StructInfo:
