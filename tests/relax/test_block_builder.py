@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from te_sched import relax, te, tir, topi
-from te_sched.errors import GraphError, ParameterError
+from te_sched import relax, tir, topi
+from te_sched.errors import GraphError
 from te_sched.ir import Op, assert_structural_equal, structural_hash
 from te_sched.ir.stmt import PrimFunc
 from te_sched.relax import block_builder
@@ -146,42 +146,6 @@ def test_conditions_know_what_both_branches_are() -> None:
     assert len(branch.blocks[0].bindings) == 1
 
 
-def test_arguments_of_tensor_expressions() -> None:
-    x = variable()
-    shape = relax.Var("s", relax.ShapeStructInfo([N, 2]))
-    number = relax.Var("p", relax.PrimStructInfo(value=N))
-
-    def function(tensors: Any, sizes: Any, options: Any, scale: Any) -> Any:
-        first, second = tensors
-        assert [str(one) for one in sizes] == ["n", "T.int64(2)"]
-        assert options == {"text": "a", "dtype": "int8", "shape": [3, 4]}
-        return te.compute((4,), lambda i: first[0, i] + second[0, i] * scale, name="out")
-
-    builder = relax.BlockBuilder()
-    options = {
-        "text": relax.StringImm("a"),
-        "dtype": relax.DataTypeImm("int8"),
-        "shape": relax.ShapeExpr([3, 4]),
-    }
-    with builder.function("main", [x, shape, number]):
-        out = builder.emit_te(
-            function,
-            relax.Tuple([x, relax.const([[1.0]])]),
-            shape,
-            options,
-            number,
-            primfunc_attrs={"mark": 1},
-            name_hint="named",
-        )
-        builder.emit_func_output(out)
-    module = builder.get()
-    assert out.name_hint == "named"
-    assert module["function"].attrs["mark"] == 1
-    call = module["main"].body.blocks[0].bindings[0].value
-    assert str(call).startswith("R.call_tir(function, (x, metadata[")
-    assert [one.name for one in module["function"].buffer_map.values()] == ["x", "B", "out"]
-
-
 def in_function(act: Any) -> Any:
     def run() -> None:
         builder = relax.BlockBuilder()
@@ -237,15 +201,6 @@ FAULTS = {
     "3 is not an expression of a graph": lambda: relax.BlockBuilder().normalize(3),
     "variable lv is used outside of its dataflow block": hidden_variable,
     "a parameter is 3": lambda: relax.BlockBuilder().function("f", [3]).__enter__(),
-    "<lambda> returns 3, expected tensors": in_function(
-        lambda builder: builder.emit_te(lambda x: 3, variable())
-    ),
-    "o is passed to a function of tensor expressions": in_function(
-        lambda builder: builder.emit_te(topi.exp, relax.Var("o", relax.ObjectStructInfo()))
-    ),
-    "the shape of t is not known": in_function(
-        lambda builder: builder.emit_te(topi.exp, relax.Var("t", relax.TensorStructInfo()))
-    ),
     "there is no operator 'relax.nonsense'": lambda: relax.BlockBuilder().normalize(
         relax.Call(Op("relax.nonsense"), [])
     ),
@@ -324,20 +279,6 @@ def test_an_expression_that_is_an_argument_twice_is_bound_once() -> None:
         "R.add(lv4, gv)",
     ]
     assert builder.lookup_binding(same) is builder._bindings[first].args[0]
-
-
-def test_a_function_of_emit_te_takes_the_arguments() -> None:
-    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
-    builder = relax.BlockBuilder()
-    with (
-        pytest.raises(ParameterError, match=r"scaled is called without factor"),
-        builder.function("main", [x]),
-    ):
-        builder.emit_te(scaled, x)
-
-
-def scaled(t: te.Tensor, factor: float) -> te.Tensor:
-    return te.compute(t.shape, lambda i: t[i] * factor)
 
 
 def test_bindings_are_undone_with_an_error() -> None:

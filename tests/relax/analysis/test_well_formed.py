@@ -7,12 +7,10 @@ import te_sched
 from te_sched import IRModule, relax, tir
 from te_sched.errors import GraphError, TeSchedError
 from te_sched.relax.analysis import check_well_formed, well_formed
-from te_sched.relax.instrument import WellFormedInstrument
 from te_sched.script import from_source
 from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
-from te_sched.transform import PassContext
 
 INFO = relax.TensorStructInfo([4], "float32")
 
@@ -245,20 +243,6 @@ def test_results_in_place_of_an_argument_have_its_struct_info():
     info = relax.FuncStructInfo([a.struct_info], relax.TupleStructInfo([]), False)
     with pytest.raises(GraphError, match=r"f writes .*32.* in place of"):
         check_prim_func_call(call, info)
-
-
-def test_the_instrument_checks_modules_around_passes():
-    x = var("x")
-    broken = IRModule({"f": relax.Function([], x, INFO)})
-    keep = relax.transform.function_pass(lambda func, mod, context: func, opt_level=0)
-    with (
-        pytest.raises(GraphError, match="x"),
-        PassContext(instruments=[WellFormedInstrument()]),
-    ):
-        keep(broken)
-    late = WellFormedInstrument(validate_before_transform=False)
-    with pytest.raises(GraphError, match="x"), PassContext(instruments=[late]):
-        keep(broken)
 
 
 def test_what_is_wrong_is_written_to_the_standard_error(capsys):

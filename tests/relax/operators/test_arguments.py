@@ -118,26 +118,6 @@ def tensor(*shape: Any) -> relax.Var:
     return relax.Var("x", relax.TensorStructInfo(shape, "float32"))
 
 
-# The shapes of matrices that do not fit, and the advice.
-PRODUCTS = [
-    ((4, 16), (8, 16), "transpose the second argument: relax.op.permute_dims(x)"),
-    ((16, 4), (16, 8), "transpose the first argument: relax.op.permute_dims(x)"),
-    ((2, 4, 16), (2, 8, 16), "relax.op.permute_dims(x, [0, 2, 1])"),
-    ((16, 4), (16,), "transpose the first argument"),
-    ((16,), (8, 16), "transpose the second argument"),
-    ((4, 16), (8, 9), "as many rows as the first has columns"),
-]
-
-
-@pytest.mark.parametrize(("left", "right", "advice"), PRODUCTS)
-def test_products_that_fit_transposed_say_so(left: Any, right: Any, advice: str) -> None:
-    builder = relax.BlockBuilder()
-    with pytest.raises(GraphError, match=r"the summed sizes of relax\.matmul differ: ") as caught:
-        builder.normalize(op.matmul(tensor(*left), tensor(*right)))
-    assert advice in caught.value.help
-    assert f"{left[-1]} and {right[0 if len(right) == 1 else -2]}" in caught.value.fault
-
-
 SIZES: list[Callable[[], Any]] = [
     lambda: op.reshape(X, (3, 5)),
     lambda: op.concat([X, tensor(16, 7)]),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from te_sched import relax, topi
 from te_sched.ir import ops
 from te_sched.relax.operators.legalization import (
@@ -56,3 +59,16 @@ def test_fields_are_those_of_a_tuple_or_its_variable() -> None:
             *(X.struct_info, X.struct_info)
         ]
         builder.emit_func_output(X)
+
+
+def test_rules_load_topi_when_they_are_called() -> None:
+    code = (
+        "import sys; from te_sched import relax; from te_sched.ir import Op\n"
+        "assert 'te_sched.topi' not in sys.modules\n"
+        "x = relax.Var('x', relax.TensorStructInfo([4], 'float32'))\n"
+        "builder = relax.BlockBuilder(); call = builder.normalize(relax.op.tanh(x))\n"
+        "call = Op.get('relax.tanh').get_attr('FLegalize')(builder, call)\n"
+        "print(call.args[0], 'te_sched.topi' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tir_tanh", "True"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from unittest import mock
 
@@ -100,3 +101,12 @@ def test_functions_are_named() -> None:
     function = registry.named(lambda x: registry.make_call("relax.exp", [x]), "demo", "A demo.")
     assert (function.__name__, function.__doc__) == ("demo", "A demo.")
     assert function(X).op == "relax.exp"
+
+
+def test_functions_of_families_have_names_and_kinds() -> None:
+    assert str(inspect.signature(relax.op.tanh)) == "(x: 'Value') -> 'GraphCall'"
+    assert str(inspect.signature(relax.op.add)) == "(x1: 'Value', x2: 'Value') -> 'GraphCall'"
+    pool = relax.op.nn.max_pool3d
+    assert (pool.__name__, pool.__qualname__) == ("max_pool3d", "max_pool3d")
+    assert pool.__doc__ is not None
+    assert pool.__doc__.startswith("The maximum of each window, in three dimensions.")
