@@ -7,7 +7,7 @@ import math
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, repr_of
@@ -20,9 +20,6 @@ from te_sched.meta_schedule.component import Component, named, not_written
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.signatures import is_sequence
 from te_sched.tir.schedule import Schedule, Trace
-
-if TYPE_CHECKING:
-    pass
 
 FAILED = 1e10  # the seconds of a candidate that could not be measured, in TVM's records
 _LENGTH = struct.Struct("<Q")  # before the JSON of a module in TVM's files
@@ -294,7 +291,12 @@ class Database(Component):
             workload = destination.commit_workload(record.workload.mod)
             destination.commit_tuning_record(
                 TuningRecord(
-                    record.trace_json(), workload, record.run_secs, record.target, record.args_info
+                    record.trace_json(),
+                    workload,
+                    record.run_secs,
+                    record.target,
+                    record.args_info,
+                    machine=record.machine,
                 )
             )
 

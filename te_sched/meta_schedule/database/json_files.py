@@ -68,8 +68,10 @@ class JSONDatabase(MemoryDatabase):
         workloads = _Lines(self.path_workload, _BEGIN_OF_WORKLOAD, allow_missing)
         records = _Lines(self.path_tuning_record, _BEGIN_OF_RECORD, allow_missing)
         self._files = {file.path: file for file in (workloads, records)}
+        self._numbered: list[Workload] = []  # the workload of each line
         for line in workloads.read():
-            self._add(_read(self.path_workload, line, Workload.from_json))
+            workload = _read(self.path_workload, line, Workload.from_json)
+            self._numbered.append(super().commit_workload(workload.mod))
         for line in records.read():
             self.records.append(_read(self.path_tuning_record, line, self._record))
         for file in self._files.values():
@@ -79,14 +81,14 @@ class JSONDatabase(MemoryDatabase):
         before = len(self.workloads)
         found = super().commit_workload(mod)
         if len(self.workloads) > before:
+            self._numbered.append(found)
             self._append(self.path_workload, found.as_json())
         return found
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
-        workload = self.commit_workload(record.workload.mod)
-        record.workload = workload
         super().commit_tuning_record(record)
-        number = next(n for n, one in enumerate(self.workloads) if one is workload)
+        workload = self.commit_workload(record.workload.mod)
+        number = next(n for n, one in enumerate(self._numbered) if one is workload)
         data = record.as_json()
         if record.error_msg is not None:  # TVM's files know a failure by its seconds
             data[1] = [FAILED]
@@ -97,7 +99,7 @@ class JSONDatabase(MemoryDatabase):
 
     def _record(self, data: Any) -> TuningRecord:
         number, record = data
-        return TuningRecord.from_json(record, self.workloads[number])
+        return TuningRecord.from_json(record, self._numbered[number])
 
 
 def _path(given: Any, folder: Path | None, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import Database, TuningRecord, Workload, fastest
@@ -39,19 +41,17 @@ class MemoryDatabase(Database):
         return found
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
+        workload = self.commit_workload(record.workload.mod)
+        if workload is not record.workload:  # which is of another database
+            record = copy(record)
+            record.workload = workload
         self.records.append(record)
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
         own = self._known(workload.mod)
         if own is None:
             return []
-        return fastest([one for one in self.records if self._is_of(one, own)], top_k)
-
-    def _is_of(self, record: TuningRecord, own: Workload) -> bool:
-        known = record.workload
-        return known is own or (
-            known.shash == own.shash and self._equality.equal(known.mod, own.mod)
-        )
+        return fastest([one for one in self.records if one.workload is own], top_k)
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
         return list(self.records)

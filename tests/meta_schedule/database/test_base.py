@@ -54,10 +54,12 @@ def test_threads_share_a_database(tmp_path):
 def test_the_best_of_each_workload_is_copied():
     full, best = ms.database.MemoryDatabase(), ms.database.MemoryDatabase()
     for seconds in (3.0, 1.0, 2.0):
-        record(full, seconds)
+        record(full, seconds, machine="a machine")
     record(full, 0.5, error_msg="wrong result")
     full.dump_pruned(best)
-    assert [one.mean for one in best.get_all_tuning_records()] == [1.0]
+    assert [(one.mean, one.machine) for one in best.get_all_tuning_records()] == [
+        (1.0, "a machine")
+    ]
 
 
 @pytest.mark.parametrize("kind", ["json", "sqlite"])
