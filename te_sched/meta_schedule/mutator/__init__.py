@@ -22,26 +22,14 @@ def create(kind: str) -> dict[Mutator, float]:
     >>> {type(one).__name__: chance for one, chance in create("cuda").items()}
     {'MutateTileSize': 0.9, 'MutateUnroll': 0.08, 'MutateThreadBinding': 0.02}
     """
-    kinds = {
-        "llvm": {
-            MutateTileSize(): 0.9,
-            MutateComputeLocation(): 0.05,
-            MutateUnroll(): 0.03,
-            MutateParallel(max_jobs_per_core=16): 0.02,
-        },
-        "cuda": {MutateTileSize(): 0.9, MutateUnroll(): 0.08, MutateThreadBinding(): 0.02},
-        "cuda-tensorcore": {
-            MutateTileSize(): 0.9,
-            MutateUnroll(): 0.08,
-            MutateThreadBinding(): 0.02,
-        },
-        "hexagon": {
-            MutateTileSize(): 0.9,
-            MutateComputeLocation(): 0.05,
-            MutateUnroll(): 0.03,
-            MutateParallel(max_jobs_per_core=16): 0.02,
-        },
+    processors: dict[Mutator, float] = {
+        MutateTileSize(): 0.9,
+        MutateComputeLocation(): 0.05,
+        MutateUnroll(): 0.03,
+        MutateParallel(max_jobs_per_core=16): 0.02,
     }
+    gpus = {MutateTileSize(): 0.9, MutateUnroll(): 0.08, MutateThreadBinding(): 0.02}
+    kinds = {"llvm": processors, "hexagon": processors, "cuda": gpus, "cuda-tensorcore": gpus}
     found: dict[Mutator, float] = named("kind of target", kinds, kind)
     return found
 
