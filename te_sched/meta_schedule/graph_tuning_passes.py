@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.errors import DeclarationError
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.meta_schedule.builder import LocalBuilder
 from te_sched.meta_schedule.graph_passes import current_target
 from te_sched.meta_schedule.relax_integration import tune_relax
+from te_sched.meta_schedule.runner import LocalRunner
 from te_sched.meta_schedule.tir_integration import compile_tir, tune_tir
 from te_sched.meta_schedule.tune import noting_interrupts
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
@@ -69,10 +72,9 @@ class MetaScheduleTuneTIR(ModulePass):
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module itself, after the search."""
-        with noting_interrupts() as interrupted:
+        with noting_interrupts() as interrupted, _shared_workers() as parts:
             for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
-                is_open = isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED)
-                if is_open and not interrupted:
+                if _is_open(func) and not interrupted:
                     tune_tir(
                         func,
                         current_target(self.info.name),
@@ -80,6 +82,7 @@ class MetaScheduleTuneTIR(ModulePass):
                         self.max_trials_global,
                         database="json",
                         task_name=str(name),
+                        **parts,
                     )
         return mod
 
@@ -114,26 +117,51 @@ class FewShotTuning(ModulePass):
         """The module with scheduled functions; those without a valid schedule stay as they are."""
         target = current_target(self.info.name)
         found: dict[str, PrimFunc] = {}
-        for name, func in mod.functions.items():
-            if isinstance(func, PrimFunc) and _is_static(func) and not func.attrs.get(IS_SCHEDULED):
-                sch = self._chosen(normalized_module(func), target)
+        with _shared_workers() as parts:
+            for name, func in mod.functions.items():
+                if not _is_open(func) or not _is_static(func):
+                    continue
+                sch = self._chosen(normalized_module(func), target, parts)
                 if sch is not None:
                     made: PrimFunc = sch.mod["main"]
                     found[name] = named_as(made, func).with_attr(IS_SCHEDULED, 1)
         return mod.with_functions(found)
 
-    def _chosen(self, mod: IRModule, target: Target) -> Schedule | None:
+    def _chosen(self, mod: IRModule, target: Target, parts: Mapping[str, Any]) -> Schedule | None:
         """The schedule of a function; None if none was valid."""
         if not self.benchmark:
             return _first_drawn(mod, target)
         with tempfile.TemporaryDirectory() as folder, noting_interrupts() as interrupted:
             database = tune_tir(
-                mod, target, folder, self.valid_count, database="memory", strategy="replay-trace"
+                mod,
+                target,
+                folder,
+                self.valid_count,
+                database="memory",
+                strategy="replay-trace",
+                cost_model=None,
+                **parts,
             )
             if interrupted:
                 raise KeyboardInterrupt  # some functions are tuned, others are not
             found: Schedule | None = compile_tir(database, mod, target)
             return found
+
+
+@contextmanager
+def _shared_workers() -> Iterator[dict[str, Any]]:
+    """A builder and a runner for the searches of all functions; their processes end here."""
+    builder, runner = LocalBuilder(), LocalRunner()
+    try:
+        yield {"builder": builder, "runner": runner}
+    finally:
+        runner.close()
+        builder.close()
+
+
+def _is_open(func: object) -> TypeGuard[PrimFunc]:
+    """Whether a function has blocks and was not scheduled."""
+    return isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED)
 
 
 def _is_static(func: PrimFunc) -> bool:

@@ -14,7 +14,6 @@ import pytest
 
 import te_sched
 from te_sched import meta_schedule as ms
-from te_sched import relax, te
 from te_sched.errors import BuildError, DeclarationError
 from te_sched.meta_schedule.log_file import LOGGER
 from te_sched.meta_schedule.runner import local_runner
@@ -418,30 +417,3 @@ def test_log_says_that_the_search_waits_for_the_unscheduled_program(tmp_path, mo
         "waited 0.5 s for the unscheduled program, which is given up when it has run for 2 s; "
         "Ctrl-C ends the search"
     )
-
-
-def two_functions():
-    functions = {}
-    for name, factor in (("first", 2.0), ("second", 3.0)):
-        A = te.placeholder((8,), name="A")
-        B = te.compute((8,), lambda i, A=A, factor=factor: A[i] * factor, name="B")
-        functions[name] = te.create_prim_func([A, B]).with_attr("global_symbol", name)
-    return te_sched.IRModule(functions)
-
-
-def test_ctrl_c_ends_the_pass_that_tunes_all_functions(tmp_path, monkeypatch, caplog):
-    searches = []
-    monkeypatch.setattr(ms.runner.LocalRunner, "run", lambda *a: searches.append(a) or interrupt())
-    module = two_functions()
-    with LLVM:
-        assert relax.transform.MetaScheduleTuneTIR(tmp_path, 2)(module) is module
-    assert len(searches) == 1
-    assert ["was interrupted" in one for one in caplog.messages] == [True]
-
-
-def test_ctrl_c_ends_the_pass_that_measures_a_few_schedules(monkeypatch):
-    searches = []
-    monkeypatch.setattr(ms.runner.LocalRunner, "run", lambda *a: searches.append(a) or interrupt())
-    with LLVM, pytest.raises(KeyboardInterrupt):
-        relax.transform.FewShotTuning(2, benchmark=True)(two_functions())
-    assert len(searches) == 1
