@@ -1,9 +1,10 @@
-"""Parts of a search by their names, parts of users, seeds, profiles."""
+"""Parts of a search by their names, and parts of users."""
 
 import pytest
 
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
+from te_sched.meta_schedule.component import named, not_written
 
 NAMED = [
     (ms.Builder.create, "local", ms.builder.LocalBuilder),
@@ -24,12 +25,6 @@ def test_parts_have_names(create, name, kind):
     assert create(part) is part
     with pytest.raises(DeclarationError, match="'nearest' is not a"):
         create("nearest")
-
-
-def test_classes_make_lists_of_parts_by_name():
-    assert [type(one) for one in ms.MeasureCallback.create("default")] == [
-        type(one) for one in ms.measure_callback.create()
-    ]
 
 
 @pytest.mark.parametrize(
@@ -84,35 +79,24 @@ def test_methods_that_a_class_lacks_are_named(method, arguments):
         method(*arguments)
 
 
-def test_classes_are_derived():
-    with pytest.raises(DeclarationError, match="derived_object cannot be applied to an int"):
-        ms.utils.derived_object(3)
+def test_copies_are_apart():
+    part = ms.mutator.MutateParallel(16)
+    copy = part.clone()
+    copy.max_jobs_per_core = 2
+    assert (type(copy), part.max_jobs_per_core) == (ms.mutator.MutateParallel, 16)
+    assert str(part) == f"meta_schedule.MutateParallel({id(part):#x})"
 
 
-@pytest.mark.parametrize("create", [ms.builder.LocalBuilder, ms.runner.LocalRunner])
-def test_names_of_functions_are_registered(create):
-    name = "f_build" if create is ms.builder.LocalBuilder else "f_run_evaluator"
-    with pytest.raises(DeclarationError, match="no function is registered as 'no such'"):
-        create(**{name: "no such"})
+@pytest.mark.parametrize(
+    ("given", "help"),
+    [("loca", 'did you mean "local"'), ("Local", '"local"'), (None, "'local', 'dask'"), ([], "'")],
+)
+def test_other_names_are_rejected_with_the_choices(given, help):
+    with pytest.raises(DeclarationError, match="is not a builder") as caught:
+        named("builder", {"local": 1, "dask": 2}, given)
+    assert help.replace('"', "'") in caught.value.help.replace('"', "'")
 
 
-def test_programs_of_rpc_are_told_of_dask():
-    with pytest.raises(DeclarationError, match="does not measure through TVM's RPC"):
-        ms.runner.RPCRunner(ms.runner.RPCConfig("host"))
-
-
-def test_profiles_sum_parts():
-    with ms.Profiler() as profiler:
-        for _ in range(2):
-            with ms.Profiler.timeit("part"):
-                pass
-    assert ms.Profiler.current() is None
-    assert list(profiler.get()) == ["part", "Total"]
-    assert profiler.table().startswith("Total")
-    with pytest.raises(DeclarationError, match="has been entered already"):
-        profiler.__enter__()
-
-
-def test_paths_of_databases_are_texts():
-    with pytest.raises(DeclarationError, match="argument path of SQLiteDatabase is 3"):
-        ms.database.SQLiteDatabase(3)
+def test_methods_are_named_as_tvm_names_them():
+    error = not_written(ms.builder.PyBuilder(), "PyDatabase", "commit_tuning_record")
+    assert "PyDatabase's CommitTuningRecord method not implemented!" in str(error.in_tvm)
