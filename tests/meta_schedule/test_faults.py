@@ -15,7 +15,6 @@ import pytest
 import te_sched
 from te_sched import meta_schedule as ms
 from te_sched.errors import BuildError, DeclarationError
-from te_sched.meta_schedule.log_file import LOGGER
 from te_sched.meta_schedule.runner import local_runner
 from te_sched.meta_schedule.tune import FILE
 from te_sched.script import from_source
@@ -35,7 +34,6 @@ from tests.meta_schedule.programs import (
     inner,
     need_memory,
     space,
-    tiled,
     tune,
 )
 
@@ -364,29 +362,6 @@ def test_a_user_of_threads_may_tune(tmp_path):
     thread.start()
     thread.join()
     assert errors(found[0]) == [None]
-
-
-def test_threads_that_tune_have_logs_of_their_own(tmp_path):
-    before = LOGGER.level, LOGGER.propagate, [*LOGGER.handlers]
-    begun = threading.Barrier(2)
-
-    def wait(sch):
-        begun.wait(60)
-        tiled(sch)
-
-    def one(name, trials):
-        tune(tmp_path / name, trials, space=space(wait), task_name=name, num_trials_per_iter=2)
-
-    threads = [threading.Thread(target=one, args=pair) for pair in (("a", 2), ("b", 6))]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    for name, other in ("ab", "ba"):
-        text = (tmp_path / name / "tuning.log").read_text()
-        assert f"task 0 ({name})" in text
-        assert f"task 0 ({other})" not in text
-    assert (LOGGER.level, LOGGER.propagate, LOGGER.handlers) == before
 
 
 ENDLESS = """

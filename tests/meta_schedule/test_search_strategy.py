@@ -130,16 +130,3 @@ def test_strategies_reject_misuse():
     task.clone().pre_tuning(1)
     with pytest.raises(DeclarationError, match=r"eps_greedy is 2\.0, expected a share"):
         ms.search_strategy.EvolutionarySearch(eps_greedy=2.0)
-
-
-@pytest.mark.parametrize(
-    ("method", "missing"),
-    [("generate_design_space", "module"), ("post_tuning", "search strategy")],
-)
-def test_contexts_name_the_part_that_they_lack(method, missing):
-    with pytest.raises(DeclarationError, match=f"task 'main' has no {missing}"):
-        getattr(ms.tune_context.TuneContext(target=LLVM), method)()
-    with pytest.raises(DeclarationError, match="task 'main' has no space generator"):
-        ms.tune_context.TuneContext(MODULE, target=LLVM).generate_design_space()
-    with pytest.raises(DeclarationError, match="cannot search for schedules of an int"):
-        ms.tune_context.TuneContext(3)

@@ -6,10 +6,8 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-import te_sched
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule
@@ -25,14 +23,6 @@ from tests.meta_schedule.programs import (
 )
 
 
-def test_the_best_schedule_computes_the_same(tmp_path):
-    sch = ms.tir_integration.compile_tir(tune(tmp_path, 4), MODULE, LLVM)
-    a, b = (np.random.default_rng(n).random((64, 64), "float32") for n in (1, 2))
-    c = te_sched.nd.empty((64, 64), "float32")
-    te_sched.build(sch.mod, target="llvm")["main"](te_sched.nd.array(a), te_sched.nd.array(b), c)
-    np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
-
-
 def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path, capfd):
     tune(tmp_path, 3)
     lines = (tmp_path / "database_tuning_record.json").read_text().splitlines()
@@ -43,13 +33,6 @@ def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path, capfd):
     assert "task 0 (main): 3 trials, 0 failed, best" in log
     assert "Total latency (us)" in log
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_a_log_that_cannot_be_written_is_refused(tmp_path, make):
-    make(tmp_path / "tuning.log")
-    with pytest.raises(DeclarationError, match=r"cannot write '.*/tuning\.log': "):
-        tune(tmp_path, 1)
 
 
 def test_warnings_reach_those_who_have_set_up_no_log(tmp_path):
@@ -103,58 +86,13 @@ def test_a_given_database_is_no_limit(tmp_path):
     assert len(database) == 4
 
 
-def test_functions_of_a_module_are_tasks(tmp_path):
-    module = IRModule({"first": matmul, "second": matmul.with_attr("note", 1)})
-    database = ms.tune_tir(
-        module,
-        LLVM,
-        tmp_path,
-        4,
-        num_trials_per_iter=2,
-        max_trials_per_task=2,
-        special_space={"first": space(), "second": space()},
-        strategy="replay-trace",
-        cost_model=None,
-        builder=BUILDER,
-        runner=RUNNER,
-        measure_callbacks=ms.measure_callback.AddToDatabase(),
-    )
-    assert errors(database) == [None] * 4
-    found = ms.tir_integration.compile_tir(database, module, LLVM).mod
-    assert list(found.functions) == ["first", "second"]
-    empty = ms.database.MemoryDatabase()
-    assert ms.tir_integration.compile_tir(empty, module, LLVM) is None
-
-
-def test_older_arguments_give_a_schedule(tmp_path):
-    config = ms.TuneConfig(2, strategy="replay_trace", task_scheduler="round_robin")
-    found = ms.tune_tir(
-        matmul,
-        LLVM,
-        tmp_path,
-        space=space(),
-        cost_model=None,
-        builder=BUILDER,
-        runner=RUNNER,
-        task_name="main",
-        config=config,
-    )
-    assert isinstance(found, te_sched.tir.Schedule)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"trials": 0}, "max_trials_global is 0, expected a number of trials"),
         ({"num_trials_per_iter": 1.5}, r"num_trials_per_iter is 1\.5, expected a number"),
-        ({"trials": None}, "does not know how many candidates to measure"),
         ({"measure_callbacks": [3]}, "3 is not a callback"),
         ({"measure_callbacks": None}, "None is not a callback"),
-        ({"seed": "x"}, "argument seed of tune_tir is 'x', expected an int or None"),
-        ({"task_name": 3}, "argument task_name of tune_tir is 3, expected a str"),
-        ({"config": {}}, "argument config of tune_tir is .*expected a TuneConfig or None"),
-        ({"config": ms.TuneConfig(1, strategy="3")}, "'3' is not a search strategy"),
-        ({"special_space": 3}, "argument special_space of tune_tir is 3, expected a dictionary"),
         ({"database": "memory", "module_equality": "x"}, "'x' is not a module equality"),
         ({"folder": 3}, "cannot tune into 3"),
         ({"folder": "/proc/nowhere"}, "cannot create '/proc/nowhere'"),
@@ -196,14 +134,10 @@ def test_tasks_and_weights_are_checked(tmp_path, tasks, weights, message):
 
 
 def test_parts_name_their_class_in_errors():
-    with pytest.raises(DeclarationError, match="argument task_name of TuneContext is 3"):
-        ms.TuneContext(MODULE, task_name=3)
     with pytest.raises(DeclarationError, match="argument timeout_sec of LocalRunner is None"):
         ms.runner.LocalRunner(timeout_sec=None)
     with pytest.raises(DeclarationError, match="argument f_build of LocalBuilder is 3"):
         ms.builder.LocalBuilder(f_build=3)
-    with pytest.raises(DeclarationError, match="argument database of compile_tir is None"):
-        ms.tir_integration.compile_tir(None, MODULE, LLVM)
 
 
 def test_there_must_be_tasks(tmp_path):
