@@ -4,13 +4,16 @@ the programs and the space that they search.
 
 from __future__ import annotations
 
+import time
+
 import te_sched
 from te_sched import te
+from te_sched.errors import TeSchedError
 from te_sched.meta_schedule.builder import BuilderResult, PyBuilder
 from te_sched.meta_schedule.builder.local_builder import built
 from te_sched.meta_schedule.runner import EvaluatorConfig, PyRunner, RunnerResult
 from te_sched.meta_schedule.runner.base import RunnerFuture
-from te_sched.meta_schedule.runner.measuring import measured
+from te_sched.meta_schedule.runner.measuring import measured, save_reference
 from te_sched.script import from_source
 
 _ONCE = EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
@@ -42,20 +45,36 @@ class RunnerHere(PyRunner):
         return [self._run(one) for one in runner_inputs]
 
     def _run(self, one):
-        infos = [info.as_json() for info in one.args_info]
-        ran = measured(
-            one.artifact_path,
-            one.device_type,
-            infos,
-            one.reference_path,
-            _ONCE,
-            1,
-            0.0,
-            (None,) * 3,
-        )
-        seconds = [self.seconds.pop(0)] if self.seconds else ran
-        result = RunnerResult(seconds, None, "here")
+        try:
+            result = RunnerResult(self._measured(one), None, "here")
+        except TeSchedError as error:
+            result = RunnerResult(None, str(error), "here")
         return RunnerFuture(lambda: True, lambda: result)
+
+    def _measured(self, one):
+        infos = [info.as_json() for info in one.args_info]
+        if one.reference_path is not None:
+            save_reference(one.reference_path, infos)
+        functions = (None,) * 3
+        ran = measured(
+            *(one.artifact_path, one.device_type, infos, one.reference_path),
+            *(_ONCE, 1, 0.0, functions),
+        )
+        return [self.seconds.pop(0)] if self.seconds else ran
+
+
+class RunnerThatHangs(RunnerHere):
+    """Measures some candidates, then does not end."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def _measured(self, one):
+        self.count -= 1
+        if self.count < 0:
+            time.sleep(600)
+        return super()._measured(one)
 
 
 def product(n=32):

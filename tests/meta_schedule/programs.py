@@ -8,9 +8,12 @@ import numpy as np
 from te_sched import meta_schedule as ms
 from te_sched.script import tir as T
 from te_sched.target import Target
+from tests.meta_schedule.here import BuilderHere, RunnerHere
 
 LLVM = Target("llvm -num-cores=2")
 QUICK = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
+
+ABORTS, HANGS, NEEDS_MEMORY = 2, 3, 4  # what `misbehave` does
 
 BUILDER = ms.builder.LocalBuilder(max_workers=1)  # whose processes the tests share
 RUNNER = ms.runner.LocalRunner(evaluator_config=QUICK)
@@ -47,13 +50,13 @@ def space(function=tiled, postprocs=()):
 
 
 def tune(folder, trials=8, **options):
-    """Tune the product of matrices quickly."""
+    """Tune the product of matrices quickly, by default in this process."""
     defaults = {
         "space": space(),
         "strategy": "replay-trace",
         "cost_model": None,
-        "runner": RUNNER,
-        "builder": BUILDER,
+        "runner": RunnerHere(),
+        "builder": BuilderHere(),
         "num_trials_per_iter": 8,
         "seed": 1,
     }
@@ -65,22 +68,18 @@ def errors(database):
     return [one.error_msg for one in database.get_all_tuning_records()]
 
 
-def abort_first(module, device, config, arguments):
-    """An evaluator that ends its process once in each process."""
-    if not hasattr(abort_first, "was_called"):
-        abort_first.was_called = True
-        return ms.runner.measuring.default_run_evaluator(module, device, config, arguments)
-    os.abort()
-
-
-def hang(*arguments):
-    """An evaluator that does not end."""
-    time.sleep(600)
-
-
-def need_memory(*arguments):
-    """An evaluator that needs 64 GiB."""
-    return [float(np.ones(1 << 33).sum())]
+def misbehave(module, device, config, arguments):
+    """An evaluator that does what the size of its argument says: it ends its process, does not end,
+    or needs 64 GiB.
+    """
+    size = arguments[0][0].shape[0]
+    if size == ABORTS:
+        os.abort()
+    if size == HANGS:
+        time.sleep(600)
+    elif size == NEEDS_MEMORY:
+        np.ones(1 << 33).sum()
+    return [float(size)]
 
 
 def complain(*arguments):

@@ -6,7 +6,7 @@ from te_sched import meta_schedule as ms
 from te_sched import tir
 from te_sched.errors import DeclarationError
 from te_sched.tir.schedule import Trace
-from tests.meta_schedule.programs import LLVM, MODULE, space, tiled
+from tests.meta_schedule.programs import LLVM, MODULE, complain, space, tiled
 
 KINDS = ["replay-trace", "replay-func", "evolutionary"]
 
@@ -130,3 +130,14 @@ def test_strategies_reject_misuse():
     task.clone().pre_tuning(1)
     with pytest.raises(DeclarationError, match=r"eps_greedy is 2\.0, expected a share"):
         ms.search_strategy.EvolutionarySearch(eps_greedy=2.0)
+
+
+def test_spaces_without_schedules_are_refused():
+    empty = ms.space_generator.ScheduleFn(lambda sch: [], [], [], {})
+    with pytest.raises(DeclarationError, match="the space of task 'main' has no schedules"):
+        context("replay-trace", space=empty).pre_tuning(1)
+
+
+def test_spaces_that_raise_end_the_call():
+    with pytest.raises(ValueError, match="a fault of the user's function"):
+        context("replay-trace", space=space(complain)).pre_tuning(1)

@@ -1,12 +1,16 @@
 """Task schedulers: which task is next, tables, counts of failures, callbacks."""
 
+import contextlib
 import logging
+import os
+import tempfile
 
 import pytest
 
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
-from tests.meta_schedule.programs import LLVM, MODULE, space
+from tests.meta_schedule.here import BuilderHere
+from tests.meta_schedule.programs import LLVM, MODULE, Reject, complain, errors, space, tune
 
 
 class Builder(ms.builder.PyBuilder):
@@ -157,3 +161,135 @@ def test_tasks_of_a_call_that_failed_may_be_tuned_again():
     refuse.is_on = False
     scheduler.tune(tasks, [1.0, 1.0], 8, 4, 4, *parts)
     assert [len(one.latencies) for one in scheduler.tasks_] == [4, 4]
+
+
+class Empty(ms.search_strategy.ReplayTrace):
+    """Finds nothing new."""
+
+    def generate_measure_candidates(self):
+        """A batch without candidates."""
+        self.batches = getattr(self, "batches", 0) + 1
+        return []
+
+
+def test_tasks_without_new_candidates_end():
+    strategy = Empty()
+    context = ms.TuneContext(MODULE, target=LLVM, space_generator=space(), search_strategy=strategy)
+    scheduler = ms.task_scheduler.RoundRobin()
+    parts = (Builder(), Runner([]), [], ms.database.MemoryDatabase(), None)
+    scheduler.tune([context], [1.0], 8, 8, 4, *parts)
+    assert strategy.batches == 101
+    assert scheduler.tasks_[0].latencies == []
+
+
+def test_candidates_are_measured_without_an_unscheduled_program_that_cannot_be_built(
+    tmp_path, caplog
+):
+    assert errors(tune(tmp_path, 2, builder=BuilderHere(broken=3))) == [None] * 2
+    assert "cannot be built, candidates are not checked: Builder: broken" in caplog.text
+
+
+@pytest.mark.parametrize("strategy", ["replay-trace", "replay-func", "evolutionary"])
+def test_spaces_without_valid_schedules_are_reported(tmp_path, strategy, caplog):
+    database = tune(tmp_path, space=space(postprocs=[Reject()]), strategy=strategy)
+    assert ms.tir_integration.compile_tir(database, MODULE, LLVM) is None
+    assert "task main ends without a trial" in caplog.text
+
+
+class Calling(ms.runner.PyRunner):
+    """Measures nothing: calls a function, now or for each result."""
+
+    def __init__(self, function, is_late=False):
+        self.function, self.is_late = function, is_late
+
+    def run(self, inputs):
+        """What the function returns, or futures of it."""
+        if not self.is_late:
+            return self.function(inputs)
+        return [ms.runner.RunnerFuture(lambda: True, lambda: self.function(inputs)) for _ in inputs]
+
+
+class Callback(ms.measure_callback.PyMeasureCallback):
+    """Calls a function."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def apply(self, *arguments):
+        """What the function returns."""
+        self.function()
+
+
+class Returning(ms.builder.PyBuilder):
+    """Returns something else than results."""
+
+    def __init__(self, results):
+        self.results = results
+
+    def build(self, inputs):
+        """What it was made with."""
+        return self.results
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"runner": Calling(complain)},
+        {"runner": Calling(complain, is_late=True)},
+        {"runner": Calling(interrupt)},
+        {"runner": Calling(lambda inputs: inputs)},
+        {"measure_callbacks": Callback(complain)},
+        {"measure_callbacks": Callback(interrupt)},
+    ],
+)
+def test_a_search_that_is_cut_short_removes_what_was_built(tmp_path, options, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with contextlib.suppress(ValueError, DeclarationError):
+        assert len(tune(tmp_path, 2, **options)) == 0
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"builder": Returning([])},
+            r"Returning returned \[\], expected a list of 3 BuilderResults",
+        ),
+        (
+            {"builder": Returning([None] * 3)},
+            r"returned \[None, None, None\], expected a list of 3",
+        ),
+        ({"runner": Calling(lambda inputs: None)}, "returned None, expected a list of 2 RunnerFut"),
+        ({"runner": Calling(lambda inputs: "fast", True)}, "'fast', expected a RunnerResult"),
+    ],
+)
+def test_parts_that_return_something_else_are_refused(tmp_path, options, message):
+    with pytest.raises(DeclarationError, match=message):
+        tune(tmp_path, 2, **options)
+
+
+def test_ctrl_c_keeps_what_was_measured_of_a_batch(tmp_path):
+    measured = []
+
+    class Interrupted(ms.runner.PyRunner):
+        def run(self, inputs):
+            def fail():
+                raise KeyboardInterrupt
+
+            result = ms.runner.RunnerResult([1.0], None)
+            first = ms.runner.RunnerFuture(lambda: True, lambda: result)
+            return [first, *(ms.runner.RunnerFuture(lambda: False, fail) for _ in inputs[1:])]
+
+        def close(self):
+            measured.append("closed")
+
+    database = tune(tmp_path, 4, runner=Interrupted())
+    assert [one.run_secs for one in database.get_all_tuning_records()] == [[1.0]]
+    assert "closed" in measured

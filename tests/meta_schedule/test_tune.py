@@ -1,22 +1,31 @@
-"""tune_tir and tune_tasks: what they return and write, older arguments, wrong arguments."""
+"""Searches: what they return and write, wrong arguments, and processes that end before them."""
 
+import contextlib
 import json
 import math
 import os
+import resource
+import signal
+import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule
+from te_sched.meta_schedule.tune import FILE
+from tests.meta_schedule.here import BuilderHere, RunnerHere
 from tests.meta_schedule.programs import (
-    BUILDER,
     LLVM,
     MODULE,
-    RUNNER,
+    Miscompile,
     errors,
+    inner,
     matmul,
     space,
     tune,
@@ -56,8 +65,8 @@ def _tune_two(folder, trials):
         special_space={"first": space(), "second": space()},
         strategy="replay-trace",
         cost_model=None,
-        builder=BUILDER,
-        runner=RUNNER,
+        builder=BuilderHere(),
+        runner=RunnerHere(),
         measure_callbacks=ms.measure_callback.AddToDatabase(),
     )
 
@@ -128,8 +137,8 @@ def test_tasks_and_weights_are_checked(tmp_path, tasks, weights, message):
             task_weights=weights,
             work_dir=tmp_path,
             max_trials_global=1,
-            builder=BUILDER,
-            runner=RUNNER,
+            builder=BuilderHere(),
+            runner=RunnerHere(),
         )
 
 
@@ -143,3 +152,139 @@ def test_parts_name_their_class_in_errors():
 def test_there_must_be_tasks(tmp_path):
     with pytest.raises(DeclarationError, match="there are no tasks to tune"):
         ms.tune_tasks(tasks=[], task_weights=[], work_dir=tmp_path, max_trials_global=1)
+
+
+def test_candidates_that_compute_something_else_are_never_chosen(tmp_path):
+    database = tune(tmp_path, 12, space=space(postprocs=[Miscompile()]))
+    for one in database.get_all_tuning_records():
+        is_wrong = one.error_msg is not None and "computes something else" in one.error_msg
+        assert is_wrong == (inner(one.trace) >= 8)
+        assert one.is_valid != is_wrong
+    best = database.query_tuning_record(MODULE, LLVM)
+    assert inner(best.trace) < 8
+
+
+def test_the_other_tasks_of_a_folder_do_not_count(tmp_path):
+    tune(tmp_path, 2)
+    other = ms.tune_context.normalized_module(MODULE["main"].with_attr("note", 1))
+    database = ms.tune_tir(
+        other,
+        LLVM,
+        tmp_path,
+        2,
+        space=space(),
+        strategy="replay-trace",
+        cost_model=None,
+        builder=BuilderHere(),
+        runner=RunnerHere(),
+    )
+    assert len(database) == 4
+    assert database.query_tuning_record(other, LLVM) is not None
+
+
+def test_a_user_of_threads_may_tune(tmp_path):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(tune(tmp_path, 1)))
+    thread.start()
+    thread.join()
+    assert errors(found[0]) == [None]
+
+
+def traces(database):
+    return [str(one.trace_json()) for one in database.get_all_tuning_records()]
+
+
+TUNE = """
+import sys
+from te_sched.meta_schedule.measure_callback import AddToDatabase
+from tests.meta_schedule.here import BuilderHere, RunnerThatHangs
+from tests.meta_schedule.programs import tune
+parts = {"runner": RunnerThatHangs(int(sys.argv[3]))}
+if sys.argv[4] == "local":
+    parts.update(builder="local", measure_callbacks=[AddToDatabase()])
+tune(sys.argv[1], int(sys.argv[2]), num_trials_per_iter=4, **parts)
+"""
+
+
+def tuning(folder, trials, hangs_after, builder="here", **environment):
+    """A process that tunes, and hangs when some candidates were measured."""
+    arguments = [str(folder), str(trials), str(hangs_after), builder]
+    return subprocess.Popen(
+        [sys.executable, "-c", TUNE, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def wait_for(folder, count, process):
+    """Wait until the database of a folder has some records."""
+    address = f"file:{folder / FILE}?mode=ro"
+    records = 0
+    while records < count and process.poll() is None:
+        time.sleep(0.05)
+        with contextlib.suppress(sqlite3.Error), sqlite3.connect(address, uri=True) as connection:
+            (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
+    assert process.poll() is None
+
+
+def children(process):
+    """The processes that the threads of a process have started."""
+    files = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(one) for file in files for one in file.read_text().split()]
+
+
+def test_a_killed_search_goes_on(tmp_path):
+    process = tuning(tmp_path, 24, hangs_after=6)
+    wait_for(tmp_path, 4, process)
+    process.kill()
+    process.communicate()
+    before = traces(ms.database.SQLiteDatabase(tmp_path / FILE))
+    assert len(before) == 4
+    after = traces(tune(tmp_path, 24, num_trials_per_iter=4))
+    assert after[:4] == before
+    assert len(set(after)) == 24
+    assert len(tune(tmp_path, 24)) == 24
+
+
+def test_ctrl_c_ends_in_good_order(tmp_path):
+    """Workers end, and files that no callback removes are removed."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    process = tuning(tmp_path, 49, 6, "local", TMPDIR=str(temporary))
+    wait_for(tmp_path, 4, process)
+    workers = children(process)
+    assert any(temporary.iterdir())
+    process.send_signal(signal.SIGINT)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "tuning was interrupted after 4 of 49 trials" in printed
+    assert workers
+    assert not any(os.path.exists(f"/proc/{one}") for one in workers)
+    assert not any(temporary.iterdir())
+    assert ms.database.JSONDatabase(work_dir=tmp_path).query_schedule(MODULE, LLVM) is not None
+
+
+def test_two_processes_tune_into_one_database(tmp_path):
+    process = tuning(tmp_path, 12, 12)
+    wait_for(tmp_path, 1, process)
+    tune(tmp_path, 12, num_trials_per_iter=2)
+    _, printed = process.communicate(timeout=120)
+    assert process.returncode == 0, printed
+    database = ms.database.SQLiteDatabase(tmp_path / FILE)
+    assert len(database) >= 12
+    assert errors(database) == [None] * len(database)
+
+
+def test_a_full_disk_keeps_what_was_written(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(DeclarationError, match="cannot write the database"):
+            tune(tmp_path, 49, num_trials_per_iter=4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    database = ms.database.SQLiteDatabase(tmp_path / FILE)
+    assert 0 < len(database) < 49
+    before = traces(database)
+    assert traces(tune(tmp_path, len(before) + 1))[:-1] == before

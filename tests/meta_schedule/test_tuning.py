@@ -12,6 +12,7 @@ import te_sched
 from te_sched import relax, te, tir
 from te_sched.errors import BuildError, DeclarationError, ScheduleError
 from te_sched.meta_schedule.database import MemoryDatabase
+from te_sched.meta_schedule.runner import LocalRunnerFuture
 from te_sched.meta_schedule.tuning import Trials, Tuned, program_of
 from tests.meta_schedule.here import RunnerHere, product, space, sums_without_init, tuned
 
@@ -305,3 +306,17 @@ def test_search_without_a_valid_candidate_is_an_error():
     with pytest.raises(BuildError, match="no schedule of product could be measured") as told:
         Tuned(Trials(database, found.trials.module, found.target), "product")
     assert told.value.why == "2 candidates: Runner: killed"
+
+
+def test_program_that_does_not_end_is_refused_after_the_limit_of_a_candidate(monkeypatch):
+    inputs = []
+
+    def timeout(runner, runner_inputs):
+        inputs.extend(runner_inputs)
+        return [LocalRunnerFuture(None, "LocalRunner: Timeout, killed after 3 seconds")]
+
+    monkeypatch.setattr(RunnerHere, "run", timeout)
+    with pytest.raises(BuildError, match="cannot be built or run as it is given") as caught:
+        tuned(trials=1)
+    assert "Timeout, killed after 3 seconds" in caught.value.why
+    assert [one.reference_path for one in inputs] == [None]  # it is not run for candidates first

@@ -9,8 +9,19 @@ from te_sched import meta_schedule as ms
 from te_sched.errors import WrongAnswerError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.runner import local_runner, measuring
+from te_sched.script import from_source
 from te_sched.script import tir as T
-from tests.meta_schedule.programs import BUILDER, LLVM, MODULE, QUICK, RUNNER, complain
+from tests.meta_schedule.programs import (
+    ABORTS,
+    BUILDER,
+    HANGS,
+    LLVM,
+    MODULE,
+    NEEDS_MEMORY,
+    RUNNER,
+    complain,
+    misbehave,
+)
 
 
 @T.prim_func
@@ -124,21 +135,63 @@ def test_hopeless_candidates_are_ended_early(monkeypatch):
     runner.close()
 
 
-def fixed(module, device, config, arguments):
-    """An evaluator that gives the number of sets of arguments."""
-    return [float(len(arguments))]
-
-
-def test_functions_of_the_user_are_called(monkeypatch):
+def test_candidates_that_crash_hang_or_need_memory_cost_themselves():
     (path,) = built(MODULE["main"])
-    runner = ms.runner.LocalRunner(f_run_evaluator=fixed, alloc_repeat=3)
-    assert measured(runner, path).run_secs == [3.0]
+    runner = ms.runner.LocalRunner(2.0, f_run_evaluator=misbehave, memory_limit=4 << 30)
+    futures = runner.run(
+        [
+            ms.runner.RunnerInput(path, "cpu", [ms.arg_info.TensorInfo("int8", [size])])
+            for size in (1, ABORTS, HANGS, NEEDS_MEMORY)
+        ]
+    )
+    results = [one.result() for one in futures]
+    assert [one.run_secs for one in results] == [[1.0], None, None, None]
+    messages = [one.error_msg or "" for one in results]
+    assert "ended with signal SIGABRT" in messages[1]
+    assert messages[2] == "LocalRunner: Timeout, killed after 2 seconds"
+    assert "needed more memory than the limit" in messages[3]
     runner.close()
-    assert measured(runner, path).run_secs == [3.0]
+    infos = [ms.arg_info.TensorInfo("int8", [7])]
+    (future,) = runner.run([ms.runner.RunnerInput(path, "cpu", infos)])  # in a new worker
+    assert future.result().run_secs == [7.0]
     runner.close()
-    runner = ms.runner.LocalRunner(evaluator_config=QUICK, f_cleanup=complain)
-    assert "a fault of the user's function" in measured(runner, path).error_msg
-    runner.close()
+
+
+def test_a_future_of_a_measurement_that_is_over():
     done = ms.runner.LocalRunnerFuture([1.0])
     assert done.done()
     assert done.result().run_secs == [1.0]
+
+
+def test_an_unscheduled_program_that_fails_is_reported(caplog, monkeypatch):
+    monkeypatch.setattr(local_runner, "save_reference", complain)
+    path, reference = built(MODULE["main"], MODULE["main"])
+    assert measured(RUNNER, path, reference=reference).error_msg is None
+    assert "the unscheduled program failed, candidates are not checked" in caplog.text
+
+
+ENDLESS = """
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    with T.block("endless"):
+        T.reads(A[0])
+        T.writes(B[0])
+        B[0] = T.float32(0)
+        while B[0] < T.float32(1):
+            B[0] = A[0] * T.float32(0)
+"""
+
+
+def test_log_says_that_the_search_waits_for_the_unscheduled_program(monkeypatch, caplog):
+    monkeypatch.setattr(local_runner, "_SILENT", 0.01)
+    endless = from_source(ENDLESS)
+    path, reference = built(count, endless)
+    runner = ms.runner.LocalRunner(timeout_sec=0.1)
+    infos = ms.ArgInfo.from_prim_func(endless)
+    runner.run([ms.runner.RunnerInput(path, "cpu", infos, reference)])
+    runner.close()
+    assert caplog.messages[0] == (
+        "waited 0.01 s for the unscheduled program, which is given up when it has run for 1 s; "
+        "Ctrl-C ends the search"
+    )
+    assert "candidates are not checked: a call in a worker process took longer" in caplog.text
