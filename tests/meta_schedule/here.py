@@ -5,6 +5,7 @@ the programs and the space that they search.
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 
 import te_sched
 from te_sched import te
@@ -24,6 +25,7 @@ class BuilderHere(PyBuilder):
 
     def __init__(self, broken=None):
         self.count, self.broken = 0, broken
+        self.paths = []  # of what was built
 
     def build(self, build_inputs):
         return [self._built(one) for one in build_inputs]
@@ -32,7 +34,8 @@ class BuilderHere(PyBuilder):
         self.count += 1
         if self.count == self.broken:
             return BuilderResult(None, "Builder: broken\nfor the test")
-        return BuilderResult(built(one.mod, str(one.target), None, None, None), None)
+        self.paths.append(built(one.mod, str(one.target), None, None, None))
+        return BuilderResult(self.paths[-1], None)
 
 
 class RunnerHere(PyRunner):
@@ -75,6 +78,27 @@ class RunnerThatHangs(RunnerHere):
         if self.count < 0:
             time.sleep(600)
         return super()._measured(one)
+
+
+class CallsHere:
+    """Calls of a cluster that are made in this process, with `own` for the part of the worker."""
+
+    def __init__(self, cluster, kind, settings):
+        self.part, self.own, self.is_closed = (kind, settings), None, False
+
+    def submit(self, function, *arguments):
+        future = Future()
+        try:
+            future.set_result(function(self.own, *arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def result(self, future):
+        return future.result()
+
+    def close(self):
+        self.is_closed = True
 
 
 def product(n=32):
