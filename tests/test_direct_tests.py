@@ -17,7 +17,7 @@ PACKAGES = (
     *("tensorir/facts", "tuning", "autotvm", "dlight", "runtime", "codegen/cuda"),
     *("codegen/checker", "codegen/emulator"),
     *("relax/core", "relax/dpl", "relax/transform", "relax/vm", "relax/analysis", "relax/backend"),
-    *("relax/operators", "relax/testing"),
+    *("relax/operators", "relax/testing", "meta_schedule"),
     *("codegen/llvm", "trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )
 MODULES = [

@@ -30,3 +30,11 @@ def test_a_function_of_a_schedule_is_a_database():
     assert ms.database.create(lambda sch: False).query_schedule(MODULE, LLVM) is None
     with pytest.raises(DeclarationError, match=r"schedule_fn of .*ScheduleFnDatabase is 3"):
         ms.database.ScheduleFnDatabase(3)
+
+
+def test_databases_without_a_record_do_not_answer():
+    empty, full = ms.database.MemoryDatabase(), ms.database.MemoryDatabase()
+    sch = record(full, 2.0)
+    for kind in (ms.database.UnionDatabase, ms.database.OrderedUnionDatabase):
+        assert kind(empty).query_tuning_record(MODULE, LLVM) is None
+        assert kind(empty, full).query_ir_module(MODULE, LLVM).script() == sch.mod.script()

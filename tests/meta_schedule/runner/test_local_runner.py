@@ -1,4 +1,4 @@
-"""Builders and runners: results, comparison with the unscheduled program, functions of the user."""
+"""Candidates are measured in a worker process: results, failures, and what the log says."""
 
 import os
 import re
@@ -6,64 +6,18 @@ import re
 import pytest
 
 from te_sched import meta_schedule as ms
-from te_sched.errors import WrongAnswerError
-from te_sched.ir.stmt import IRModule
-from te_sched.meta_schedule.runner import local_runner, measuring
+from te_sched.meta_schedule.runner import local_runner
 from te_sched.script import from_source
-from te_sched.script import tir as T
 from tests.meta_schedule.programs import (
     ABORTS,
-    BUILDER,
     HANGS,
-    LLVM,
     MODULE,
     NEEDS_MEMORY,
     RUNNER,
     complain,
     misbehave,
 )
-
-
-@T.prim_func
-def double(a: T.Buffer((8,), "bfloat16"), b: T.Buffer((8,), "bfloat16")):
-    for i in range(8):
-        with T.block("b"):
-            vi = T.axis.spatial(8, i)
-            b[vi] = a[vi] + a[vi]
-
-
-@T.prim_func
-def triple(a: T.Buffer((8,), "bfloat16"), b: T.Buffer((8,), "bfloat16")):
-    for i in range(8):
-        with T.block("b"):
-            vi = T.axis.spatial(8, i)
-            b[vi] = a[vi] + a[vi] + a[vi]
-
-
-@T.prim_func
-def count(a: T.Buffer((8,), "int32"), b: T.Buffer((8,), "int32")):
-    for i in range(8):
-        with T.block("b"):
-            vi = T.axis.spatial(8, i)
-            b[vi] = a[vi] * 2
-
-
-@T.prim_func
-def asleep(a: T.Buffer((8,), "int32"), b: T.Buffer((8,), "int32")):
-    T.evaluate(T.call_extern("int32", "sleep", 60))
-    for i in range(8):
-        with T.block("b"):
-            vi = T.axis.spatial(8, i)
-            b[vi] = a[vi] * 2
-
-
-def built(*functions):
-    """The paths of functions that were built."""
-    results = BUILDER.build(
-        [ms.builder.BuilderInput(IRModule({"main": one}), LLVM) for one in functions]
-    )
-    assert [one.error_msg for one in results] == [None] * len(functions)
-    return [one.artifact_path for one in results]
+from tests.meta_schedule.runner.functions import asleep, count, double, triple
 
 
 def measured(runner, path, function=MODULE["main"], reference=None):
@@ -74,7 +28,7 @@ def measured(runner, path, function=MODULE["main"], reference=None):
     return result
 
 
-def test_a_candidate_is_built_and_measured():
+def test_a_candidate_is_built_and_measured(built):
     (path,) = built(MODULE["main"])
     result = measured(RUNNER, path)
     assert result.error_msg is None
@@ -86,7 +40,7 @@ def test_a_candidate_is_built_and_measured():
 
 
 @pytest.mark.parametrize(("function", "other"), [(double, triple), (count, None)])
-def test_results_are_compared(function, other):
+def test_results_are_compared(function, other, built):
     reference, same = built(function, function)
     assert measured(RUNNER, same, function, reference).error_msg is None
     if other is not None:
@@ -95,36 +49,7 @@ def test_results_are_compared(function, other):
         assert "computes something else than the program in argument 1" in message
 
 
-def test_caches_are_flushed_before_each_measurement():
-    config = ms.runner.EvaluatorConfig(2, 3, 0, enable_cpu_cache_flush=True)
-    (path,) = built(MODULE["main"])
-    infos = [one.as_json() for one in ms.ArgInfo.from_entry_func(MODULE)]
-    found = measuring.measured(path, "llvm", infos, None, config, 2, 0.0, (None, None, None))
-    assert len(found) == 2 * 3
-
-
-def test_the_comparison_is_the_measurement_of_slow_functions():
-    (path,) = built(MODULE["main"])
-    infos = [one.as_json() for one in ms.ArgInfo.from_entry_func(MODULE)]
-    measuring.save_reference(path, infos)
-    times = []
-    for min_repeat_ms in (0, 1e-9):
-        config = ms.runner.EvaluatorConfig(1, 3, min_repeat_ms)
-        rest = (config, 1, 0.0, (None, None, None))
-        times.append(measuring.measured(path, "llvm", infos, path, *rest))
-    assert [len(one) for one in times] == [3, 1]
-
-
-def test_other_results_than_those_of_the_reference_are_refused():
-    reference, path = built(double, triple)
-    infos = [one.as_json() for one in ms.ArgInfo.from_prim_func(double)]
-    measuring.save_reference(reference, infos)
-    config = ms.runner.EvaluatorConfig(1, 1, 0)
-    with pytest.raises(WrongAnswerError, match="computes something else than the program in arg"):
-        measuring.measured(path, "llvm", infos, reference, config, 1, 0.0, (None, None, None))
-
-
-def test_hopeless_candidates_are_ended_early(monkeypatch):
+def test_hopeless_candidates_are_ended_early(monkeypatch, built):
     monkeypatch.setattr(local_runner, "_PATIENCE", 0.5)
     reference, path = built(count, asleep)
     runner = ms.runner.LocalRunner()
@@ -135,7 +60,7 @@ def test_hopeless_candidates_are_ended_early(monkeypatch):
     runner.close()
 
 
-def test_candidates_that_crash_hang_or_need_memory_cost_themselves():
+def test_candidates_that_crash_hang_or_need_memory_cost_themselves(built):
     (path,) = built(MODULE["main"])
     runner = ms.runner.LocalRunner(2.0, f_run_evaluator=misbehave, memory_limit=4 << 30)
     futures = runner.run(
@@ -163,7 +88,7 @@ def test_a_future_of_a_measurement_that_is_over():
     assert done.result().run_secs == [1.0]
 
 
-def test_an_unscheduled_program_that_fails_is_reported(caplog, monkeypatch):
+def test_an_unscheduled_program_that_fails_is_reported(caplog, monkeypatch, built):
     monkeypatch.setattr(local_runner, "save_reference", complain)
     path, reference = built(MODULE["main"], MODULE["main"])
     assert measured(RUNNER, path, reference=reference).error_msg is None
@@ -182,7 +107,7 @@ def main(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
 """
 
 
-def test_log_says_that_the_search_waits_for_the_unscheduled_program(monkeypatch, caplog):
+def test_log_says_that_the_search_waits_for_the_unscheduled_program(monkeypatch, caplog, built):
     monkeypatch.setattr(local_runner, "_SILENT", 0.01)
     endless = from_source(ENDLESS)
     path, reference = built(count, endless)
