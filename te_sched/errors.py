@@ -23,13 +23,17 @@ _BETWEEN = ("functools", "contextlib", "threading", "importlib", "torch")
 
 
 class SourceLocation(NamedTuple):
-    """A line of the user's program; unknown if there is no file."""
+    """A line of the user's program; unknown if there is no file. A model without lines has nodes:
+    `file` is the name of one then, and there is no line.
+    """
 
     file: str = ""
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{_cell(self.file) or self.file}:{self.line}" if self.file else ""
+        if not self.line:
+            return self.file
+        return f"{_cell(self.file) or self.file}:{self.line}"
 
 
 class Subject(NamedTuple):

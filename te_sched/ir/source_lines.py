@@ -15,6 +15,7 @@ from itertools import chain, repeat
 from te_sched.errors import SourceLocation, Subject, TeSchedError
 
 About = Sequence[Subject | SourceLocation]
+MATCH_CAST = "R.match_cast"  # the name of casts among the operators of graphs
 _MOST = 3  # lines of one subject
 _MOST_INSIDE = 64  # lines by which loops of one name are told apart
 

@@ -25,7 +25,7 @@ from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
+from te_sched.errors import GraphError, GraphTypeError, SourceLocation, kind_of, repr_of
 from te_sched.ir.expr import Expr, ExprLike, IntImm, Var
 from te_sched.ir.graph import (
     INFERENCES,
@@ -57,6 +57,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.source_lines import MATCH_CAST, SourceLines
 from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import (
     GraphExprLike,
@@ -148,6 +149,8 @@ class BlockBuilder(PublicClass, PublicObject):
         self._scopes: list[set[Var] | None] = []
         self._function: _OpenFunction | None = None
         self.relations: SizeRelations | None = None  # collects those that are not proved
+        # Of the user's model, where the bindings that are emitted come from it.
+        self.location = SourceLocation()
 
     # Functions
 
@@ -237,7 +240,14 @@ class BlockBuilder(PublicClass, PublicObject):
             opened.blocks.append(block)
         sequence = self.normalize(SeqExpr(tuple(opened.blocks), body))
         _check_outputs(sequence)
-        func = GraphFunction(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
+        func = GraphFunction(
+            tuple(opened.params),
+            sequence,
+            None,
+            opened.is_pure,
+            opened.attrs,
+            lines=opened.lines,
+        )
         func = self.normalize(func)
         self._begin_binding_block()
         name = self._add(opened.name, func, is_new=True)
@@ -313,9 +323,16 @@ class BlockBuilder(PublicClass, PublicObject):
         hint = name_hint or ("lv" if is_inside else "gv")
         kind = DataflowVar if is_inside else GraphVar
         var = kind(self._names.take(hint), _known_of(expr))
+        if isinstance(expr, GraphCall) and isinstance(expr.op, Op):
+            self._note_line(str(expr.op))
         block.bindings.append(VarBinding(var, expr))
         self._bindings[var] = expr
         return var
+
+    def _note_line(self, operator: str) -> None:
+        """Note where the call of an operator comes from."""
+        if self._function is not None:
+            self._function.lines.add("operator", operator, self.location)
 
     def call_te(self, func: Callable[..., object], *args: object, **kwargs: object) -> GraphCall:
         """A call of a function of tensor expressions, which is added to the module.
@@ -341,6 +358,7 @@ class BlockBuilder(PublicClass, PublicObject):
         kind = DataflowVar if block.is_dataflow else GraphVar
         var = kind(self._names.take(name_hint or ("lv" if block.is_dataflow else "gv")), info)
         self.emit_normalized(MatchCast(var, normalized, info))
+        self._note_line(MATCH_CAST)
         return var
 
     def emit_output(self, output: GraphExprLike | BaseFunc, name_hint: str = "") -> GraphVar:
@@ -795,6 +813,7 @@ class BlockBuilder(PublicClass, PublicObject):
             func.is_pure,
             func.attrs,
             written_name=func.written_name,
+            lines=func.lines,
         )
 
 
@@ -821,6 +840,7 @@ class _OpenFunction:
     ) -> None:
         self.name, self.params, self.attrs, self.is_pure = name, params, attrs, is_pure
         self.blocks: list[BindingBlock] = []
+        self.lines = SourceLines()
         self.is_finished = False
 
 

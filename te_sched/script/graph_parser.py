@@ -25,7 +25,7 @@ from te_sched.ir.graph import (
     update_struct_info,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.source_lines import SourceLines
+from te_sched.ir.source_lines import MATCH_CAST, SourceLines
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
@@ -338,6 +338,8 @@ class GraphParser(StatementReader):
         if type(value) is GraphCall and isinstance(value.op, Op):
             self.lines.add("operator", str(value.op), self.source.place(node))
             self.written[value] = node
+        elif type(value) is MatchCastValue:
+            self.lines.add("operator", MATCH_CAST, self.source.place(node))
         return value
 
     def node_of(self, error: Exception, node: Any) -> Any:

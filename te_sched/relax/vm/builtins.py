@@ -16,6 +16,7 @@ import numpy as np
 
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, Subject, counted, kind_of
 from te_sched.ir import dtypes
+from te_sched.ir.source_lines import MATCH_CAST
 from te_sched.public_members import is_function
 from te_sched.relax.vm.bytecode import ShapeTuple, VmFunction
 from te_sched.runtime import registry
@@ -100,6 +101,11 @@ def _subject(context: str) -> str:
     return f"the value of {place} in {function}"
 
 
+def _about(context: str) -> list[Subject]:
+    """The operator that a check is of, whose lines may be known."""
+    return [Subject("operator", MATCH_CAST)] if _CAST.match(context) else []
+
+
 def _annotation(context: str) -> str:
     cast = _CAST.match(context)
     if cast:
@@ -147,13 +153,16 @@ def _not_an_array(
         f"{element}{_subject(context)} {fault}",
         _annotation(context),
         help or expected_array(declared_sizes(context), more),
+        _about(context),
     )
     error.check = None if help else (context, more)
     return error
 
 
 def _mismatch(context: str, fault: str, help: str) -> ArgumentError:
-    return ArgumentError(f"{_subject(context)} {fault}", _annotation(context), help)
+    return ArgumentError(
+        f"{_subject(context)} {fault}", _annotation(context), help, _about(context)
+    )
 
 
 def _wrong_kind(context: str, value: object, expected: str, help: str = "") -> ArgumentTypeError:
@@ -161,6 +170,7 @@ def _wrong_kind(context: str, value: object, expected: str, help: str = "") -> A
         f"{_subject(context)} is {_kind_of(value)}, expected {expected}",
         _annotation(context),
         help or f"pass {expected}",
+        _about(context),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, SourceLocation
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax.frontend.common import errors_of_rules
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
@@ -69,6 +69,7 @@ def translate(importer: OnnxImporter, node: OnnxNode) -> None:
             "the model of ONNX is damaged",
             "export it again",
         )
+    importer.builder.location = SourceLocation(f"node {label}")
     with errors_of_rules(full_name(node.domain, node.op_type), lambda: label):
         results = _results_of(importer, node)
         for name, value in zip(node.output, results, strict=False):

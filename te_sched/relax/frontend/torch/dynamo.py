@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from te_sched import nd
-from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
@@ -18,7 +17,7 @@ from te_sched.relax.frontend.torch.fx_translator import (
     translate,
 )
 from te_sched.relax.frontend.torch.importer import Importer
-from te_sched.relax.frontend.torch.sizes import size_expr
+from te_sched.relax.frontend.torch.sizes import Sizes, size_expr
 from te_sched.relax.frontend.torch.values import (
     FxGraphModule,
     TorchTensor,
@@ -72,7 +71,7 @@ def _function_of(
     refuse_unknown_nodes(nodes, modules)
     refuse_changed_views(nodes, modules)
     importer = Importer(modules)
-    sizes: dict[str, Var] = {}
+    sizes: Sizes = {}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
     values: list[nd.NDArray] = []

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from te_sched import nd
 from te_sched.errors import GraphError, did_you_mean, kind_of, repr_of
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
@@ -26,7 +26,7 @@ from te_sched.relax.frontend.torch.importer import (
 )
 from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_view
 from te_sched.relax.frontend.torch.nodes import base_name, display_name
-from te_sched.relax.frontend.torch.sizes import size_expr
+from te_sched.relax.frontend.torch.sizes import Sizes, TorchSize, size_expr, solve_dimensions
 from te_sched.relax.frontend.torch.values import (
     FxGraph,
     FxGraphModule,
@@ -72,7 +72,7 @@ class ProgramImporter(Importer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sizes: dict[str, Var] = {}  # variables of sizes, by the name of torch's symbol
+        self.sizes: Sizes = {}
 
     def known_sizes(self) -> tuple[Expr, ...] | None:
         """The sizes of the result of the current node, as torch knows them."""
@@ -289,6 +289,7 @@ def _with_inner(nodes: Iterable[FxNode]) -> Iterator[FxNode]:
 def _decomposed(program: ExportedProgram) -> ExportedProgram:
     """The program without operators that change views, and with those that have no row in terms of
     others, as far as torch has them. All is done in one run, which traces the whole program.
+    GraphError with the reason of torch if that fails.
     """
     nodes = list(program.graph.nodes)
     if not _unknown(nodes) and not _changes_views(nodes):
@@ -297,9 +298,18 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     from torch.export import default_decompositions
 
     known = {**decomposition_table, **default_decompositions()}
-    return program.run_decompositions(
-        {operator: rule for operator, rule in known.items() if not _has_row(operator)}
-    )
+    rules = {operator: rule for operator, rule in known.items() if not _has_row(operator)}
+    try:
+        return program.run_decompositions(rules)
+    except (RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise GraphError(
+            "torch cannot write the exported program in terms of fewer operators",
+            f"{type(error).__name__} of run_decompositions: {reason}",
+            "check that program.run_decompositions() passes, and export the model anew",
+        ) from error
 
 
 def _has_row(operator: object) -> bool:
@@ -371,6 +381,7 @@ def _parameters(
     params: list[GraphVar] = []
     buffers: dict[str, GraphVar] = {}
     values: list[nd.NDArray] = []
+    solve_dimensions(_dimensions_of(placeholders.values()), importer.sizes)
     for spec in program.graph_signature.input_specs:
         name = spec.arg.name
         node = placeholders[name]
@@ -407,7 +418,17 @@ def _values_of(program: ExportedProgram, name: str) -> TorchTensor:
     )
 
 
-def info_of(node: FxNode, sizes: dict[str, Var]) -> TensorStructInfo | PrimStructInfo | None:
+def _dimensions_of(nodes: Iterable[FxNode]) -> Iterator[tuple[str, object]]:
+    """The sizes of inputs, each with the name of a variable for it; symbolic numbers are sizes."""
+    for node in nodes:
+        value: TorchSize = node.meta.get("val")
+        if hasattr(value, "shape"):
+            yield from [(f"{node.name}_dim_{axis}", size) for axis, size in enumerate(value.shape)]
+        elif hasattr(value, "node"):
+            yield node.name, value
+
+
+def info_of(node: FxNode, sizes: Sizes) -> TensorStructInfo | PrimStructInfo | None:
     """The struct info of an input; None of a constant."""
     value: Any = node.meta.get("val")
     if hasattr(value, "shape"):

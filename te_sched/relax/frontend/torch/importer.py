@@ -28,7 +28,7 @@ from te_sched.relax.frontend.control_flow import bind_result
 from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
 from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
-from te_sched.relax.frontend.torch.nodes import base_name, display_name, place_of
+from te_sched.relax.frontend.torch.nodes import base_name, display_name, location_of, place_of
 from te_sched.relax.frontend.torch.values import (
     ComplexTensor,
     FxNode,
@@ -195,7 +195,7 @@ class Importer:
             if node.op == "output":
                 return self.value(node.args[0])
             if node.op != "placeholder":
-                self.node = node
+                self.node, self.builder.location = node, location_of(node)
                 where = partial(_name_and_place, node)
                 with errors_of_rules(display_name(node), where):
                     self.values[node] = translate(node)
@@ -297,7 +297,11 @@ def _check_results(result: Value, path: str = "the output") -> None:
 
 
 def refuse_unknown(
-    unknown: Sequence[tuple[str, FxNode]], help: str = "write the model with other operators"
+    unknown: Sequence[tuple[str, FxNode]],
+    help: str = (
+        "write the model with other operators, or run it with torch.compile(model, "
+        'backend="te_sched"), which leaves these to torch'
+    ),
 ) -> None:
     """GraphError that lists all operators of a model that have no row, and where they are."""
     if not unknown:

@@ -5,6 +5,9 @@ Must not know operators.
 
 from __future__ import annotations
 
+import re
+
+from te_sched.errors import SourceLocation
 from te_sched.relax.frontend.torch.values import FxNode
 
 # Python's operators that change their first argument, and those that do not.
@@ -50,8 +53,29 @@ def place_of(node: FxNode) -> str:
     if stack:
         path = next(reversed(stack.values()))[0]
         parts += [f"in module {path}"] if path else []
-    lines = [one.strip() for one in (node.meta.get("stack_trace") or "").splitlines()]
-    files = [one for one in lines if one.startswith("File ")]
-    own = [one for one in files if "/torch/" not in one] or files
-    parts += [own[-1]] if own else []
+    frame = _frame_of(node)
+    if frame is not None:
+        code = f": {frame['code'].strip()}" if frame["code"] else ""
+        parts.append(f'File "{frame["file"]}", line {frame["line"]}, in {frame["name"]}{code}')
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def location_of(node: FxNode) -> SourceLocation:
+    """The line of the model that a node comes from; an unknown one if torch does not tell."""
+    frame = _frame_of(node)
+    return SourceLocation(frame["file"], int(frame["line"])) if frame is not None else _UNKNOWN
+
+
+_UNKNOWN = SourceLocation()
+_FRAME = re.compile(
+    r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)(?:\n(?!\s*File )(?P<code>.*))?',
+    re.MULTILINE,
+)
+
+
+def _frame_of(node: FxNode) -> re.Match[str] | None:
+    """The innermost line outside of torch in the trace of a node; else the innermost line."""
+    frames = [*_FRAME.finditer(node.meta.get("stack_trace") or "")]
+    own = [frame for frame in frames if "/torch/" not in frame["file"]]
+    innermost = (own or frames)[-1:]
+    return innermost[0] if innermost else None

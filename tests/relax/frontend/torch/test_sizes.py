@@ -10,18 +10,23 @@ import pytest
 from te_sched import arith
 from te_sched.errors import GraphError
 from te_sched.ir import ops
-from te_sched.ir.expr import Var
-from te_sched.relax.frontend.torch.sizes import size_expr
+from te_sched.ir.expr import Expr
+from te_sched.relax.frontend.torch.sizes import size_expr, solve_dimensions
 
 sympy = pytest.importorskip("sympy")
 functions = pytest.importorskip("torch.utils._sympy.functions")
 S, T = sympy.Symbol("s", integer=True, positive=True), sympy.Symbol("t", integer=True)
 
 
+def symbolic(expr: Any) -> Any:
+    """A size of torch that is a formula."""
+    return SimpleNamespace(node=SimpleNamespace(expr=expr))
+
+
 def of(expr: Any, **values: int) -> int:
     """The value of a formula."""
-    sizes: dict[str, Var] = {}
-    size = size_expr(SimpleNamespace(node=SimpleNamespace(expr=expr)), sizes)
+    sizes: dict[str, Expr] = {}
+    size = size_expr(symbolic(expr), sizes)
     analyzer = arith.Analyzer()
     for name, value in values.items():
         analyzer.bind(sizes[name], ops.const(value, "int64"))
@@ -55,3 +60,16 @@ def test_formulas_without_a_translation(expr: Any) -> None:
 
 def test_ints_are_sizes() -> None:
     assert size_expr(3, {}) == 3
+
+
+def test_dimensions_give_values_to_their_symbols() -> None:
+    sizes: dict[str, Expr] = {}
+    dimensions = [("m", symbolic(3 * S + 1)), ("n", symbolic(T)), ("k", symbolic(S * T)), ("l", 4)]
+    solve_dimensions(dimensions, sizes)
+    texts = [str(size_expr(symbolic(expr), sizes)) for expr in (3 * S + 1, S, T, S * T)]
+    assert texts == [
+        "m",
+        "(m - T.int64(1)) // T.int64(3)",
+        "t",
+        "t * ((m - T.int64(1)) // T.int64(3))",
+    ]
