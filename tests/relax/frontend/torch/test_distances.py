@@ -21,4 +21,4 @@ def test_broadcast_batches() -> None:
 
 
 def test_distances_of_fx() -> None:
-    check(lambda x, y: torch.cdist(x, y), X, Y, importer="fx", rtol=1e-4)
+    check(lambda x, y: torch.cdist(x, y), X, Y, importers=["fx"], rtol=1e-4)

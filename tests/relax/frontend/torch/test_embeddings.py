@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.relax.frontend.torch.torch_models import check
+from tests.relax.frontend.torch.torch_models import BOTH, check
 
 torch = pytest.importorskip("torch")
 
@@ -39,4 +39,4 @@ def test_the_layer() -> None:
 
 
 def test_rows() -> None:
-    check(lambda i, w: F.embedding(i.reshape(2, 2, 2), w), INDICES, TABLE, importer="fx")
+    check(lambda i, w: F.embedding(i.reshape(2, 2, 2), w), INDICES, TABLE, importers=BOTH)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched.errors import AccessError, GraphError
-from tests.relax.frontend.torch.torch_models import check, imported, results_of
+from tests.relax.frontend.torch.torch_models import BOTH, check, imported, results_of
 
 torch = pytest.importorskip("torch")
 
@@ -49,15 +49,37 @@ CASES: dict[str, tuple[Any, ...]] = {
     "index of a number": (lambda x, i: torch.index_select(x, 0, i), X[0, 0, 0], FIRST[:1]),
     "gather of a number": (lambda x, i: torch.gather(x, 0, i), X[0, 0, 0], FIRST[0]),
     "broadcast take_along_dim": (lambda x, i: torch.take_along_dim(x, i, 1), X, PLACES[:1, :, :1]),
+    "gather": (lambda x, i: x.gather(1, i) + x.gather(1, i[:, :1]), X[0], PAIRS % 3),
+    "where": (lambda x: torch.where(x < 9, x, 0.5) + torch.where(x > 1, 1, 0), X),
     "narrow": (lambda x: torch.narrow(x, 1, -2, 2), X),
 }
 
 
-@pytest.mark.parametrize("importer", ["fx", "exported"])
 @pytest.mark.parametrize("name", CASES)
-def test_indices(name: str, importer: str) -> None:
+def test_indices(name: str) -> None:
     function, *args = CASES[name]
-    check(function, *args, importer=importer)
+    check(function, *args, importers=BOTH)
+
+
+def test_slices() -> None:
+    def parts(x: Any) -> tuple[Any, ...]:
+        slices = (x[0, 1:, ::2], x[:, None, :, 1], x[:, :, -1] + x.select(2, 0))
+        nothing = (x[:, 2:1].reshape(3, 0, 5), x[None, 2:1, 0])
+        return (*slices, *nothing, x.narrow(2, 0, 3), x[-1])
+
+    check(parts, X, importers=BOTH)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: (x[:, i - 3], x[i[0] - 3, i], x[:, torch.tensor([-1, 0])]),
+        lambda x, i: (x[:, i, i[0]], x[i, :, i[1:]], x[i[0] % 2] + i.sum()),
+    ],
+)
+def test_indices_of_several_dimensions(function: Any) -> None:
+    places = torch.tensor([[3, 1, 2], [0, 2, 2]])
+    check(function, torch.rand(4, 4, 5), places, importers=["exported", "dynamic"])
 
 
 DISTINCT: dict[str, Any] = {
@@ -75,12 +97,12 @@ def test_distinct_elements(name: str) -> None:
 
 
 def test_a_condition_of_all_elements() -> None:
-    check(lambda x, m: x[m], X, torch.tensor(True), importer="fx")
+    check(lambda x, m: x[m], X, torch.tensor(True), importers=["fx"])
 
 
 def test_distinct_elements_of_fx() -> None:
     function = lambda x: torch.ops.aten._unique2(x, True, True, True)  # noqa: E731
-    check(function, torch.tensor([3.0, 3.0, 0.0]), importer="fx")
+    check(function, torch.tensor([3.0, 3.0, 0.0]), importers=["fx"])
 
 
 @pytest.mark.parametrize("function", [lambda x, i: x[i], lambda x, i: torch.take(x, i)])
@@ -102,6 +124,7 @@ def test_indices_beyond_are_errors(function: Any, value: int) -> None:
             (X,),
             "unique_consecutive along a dimension",
         ),
+        (lambda x: x[1:, x], (X,), "expected a tensor of integers"),
     ],
 )
 def test_indices_that_are_not_supported(function: Any, args: Any, text: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from te_sched.errors import GraphError
-from tests.relax.frontend.torch.test_operators import IMAGE, check, torch, traced
+from tests.relax.frontend.torch.torch_models import BOTH, check, torch, traced
 
 F = torch.nn.functional
+IMAGE = torch.rand(1, 2, 7, 9)
 SIZES = [
     *[{"size": size} for size in ((3, 5), (14, 18), (1, 1), (13, 31))],
     *[{"scale_factor": factor} for factor in (2, 1.7, (0.7, 1.3), 0.33)],
@@ -26,7 +27,9 @@ MODES = [
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_interpolate(mode: dict[str, Any]) -> None:
-    check(lambda x: tuple([F.interpolate(x, **size, **mode) for size in SIZES]), IMAGE)
+    check(
+        lambda x: tuple([F.interpolate(x, **size, **mode) for size in SIZES]), IMAGE, importers=BOTH
+    )
 
 
 @pytest.mark.parametrize("mode", [*MODES[:2], MODES[3], {"mode": "bicubic"}, MODES[-1]], ids=str)
@@ -43,7 +46,11 @@ def test_interpolate_of_open_sizes(mode: dict[str, Any]) -> None:
 def test_interpolate_of_other_ranks(mode: str) -> None:
     x = IMAGE[0] if mode == "linear" else IMAGE[None]
     sizes = (5,) if mode == "linear" else (3, 5, 4)
-    check(lambda x: (F.interpolate(x, sizes, mode=mode), F.interpolate(x, None, 1.7, mode)), x)
+    check(
+        lambda x: (F.interpolate(x, sizes, mode=mode), F.interpolate(x, None, 1.7, mode)),
+        x,
+        importers=BOTH,
+    )
 
 
 def test_interpolate_of_other_dtypes() -> None:
@@ -60,7 +67,5 @@ def test_interpolate_of_other_dtypes() -> None:
     ],
 )
 def test_interpolate_rejects(function: Any, message: str) -> None:
-    from te_sched.relax.frontend.torch import from_fx
-
     with pytest.raises(GraphError, match=message):
-        from_fx(traced(function, 1), [((1, 1, 2, 2), "float32")])
+        traced(function, ((1, 1, 2, 2), "float32"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from te_sched.errors import AccessError, GraphError, TeSchedError
-from tests.relax.frontend.torch.torch_models import check, imported, results_of
+from tests.relax.frontend.torch.torch_models import BOTH, check, imported, results_of
 
 torch = pytest.importorskip("torch")
 
@@ -41,6 +41,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "index_copy": (lambda x, i, v: torch.index_copy(x, 1, i, v), X, FIRST, torch.rand(3, 2, 5)),
     "index_fill": (lambda x, i: torch.index_fill(x, 2, i, 9.0), X, FIRST),
     "scatter": (lambda x, i: torch.scatter(x, 1, i, 3.0), X, PLACES[:, :1]),
+    "scatter_add": (lambda x, i: torch.scatter_add(x, 1, i[:2], x[:2] * 2), X, PLACES),
     "scattered sums": (
         lambda x, i, v: torch.scatter(x, 1, i, v, reduce="add"),
         *(X, PLACES, torch.rand(3, 2, 5)),
@@ -84,11 +85,10 @@ EXPORTED: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("importer", ["fx", "exported"])
 @pytest.mark.parametrize("name", CASES)
-def test_replaced_elements(name: str, importer: str) -> None:
+def test_replaced_elements(name: str) -> None:
     function, *args = CASES[name]
-    check(function, *args, importer=importer)
+    check(function, *args, importers=BOTH)
 
 
 @pytest.mark.parametrize("name", EXPORTED)

@@ -31,7 +31,9 @@ def test_places_in_sorted_values(right: bool) -> None:
 
 def test_places_in_values_with_an_order() -> None:
     values = torch.tensor([2.5, -1.0, 0.0])
-    check(lambda s, x: torch.searchsorted(s, x, sorter=s.argsort()), values, VALUES, importer="fx")
+    check(
+        lambda s, x: torch.searchsorted(s, x, sorter=s.argsort()), values, VALUES, importers=["fx"]
+    )
 
 
 def test_bins() -> None:
@@ -41,7 +43,7 @@ def test_bins() -> None:
 
 def test_counts_of_numbers() -> None:
     check(lambda x: (torch.bincount(x), torch.bincount(x, minlength=6)), NUMBERS)
-    check(lambda x, w: torch.bincount(x, w, 2), NUMBERS, torch.rand(4), importer="fx")
+    check(lambda x, w: torch.bincount(x, w, 2), NUMBERS, torch.rand(4), importers=["fx"])
     check(lambda x: torch.bincount(x[:0], minlength=2), NUMBERS)
 
 
@@ -49,7 +51,9 @@ def test_repeats_that_are_computed() -> None:
     x = torch.rand(4, 2)
     check(lambda x, r: torch.repeat_interleave(x, r, dim=0), x, NUMBERS)
     check(lambda x, r: torch.repeat_interleave(x, r, dim=0, output_size=7), x, NUMBERS)
-    check(lambda x, r: (x.repeat_interleave(2), r.repeat_interleave(r)), x, NUMBERS, importer="fx")
+    check(
+        lambda x, r: (x.repeat_interleave(2), r.repeat_interleave(r)), x, NUMBERS, importers=["fx"]
+    )
 
 
 def test_another_number_of_repeats_than_was_said() -> None:

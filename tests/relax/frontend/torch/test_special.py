@@ -32,7 +32,7 @@ def test_functions(dtype: torch.dtype) -> None:
 
 
 def test_functions_of_integers() -> None:
-    check(lambda x: (torch.lgamma(x), torch.i0(x)), torch.tensor([1, 2, 7]), importer="fx")
+    check(lambda x: (torch.lgamma(x), torch.i0(x)), torch.tensor([1, 2, 7]), importers=["fx"])
 
 
 def test_functions_of_halves() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ import pytest
 
 import te_sched
 from te_sched import nd, relax
+from te_sched.ir.structural import structural_equal
 from te_sched.relax.frontend.torch import from_exported_program, from_fx
 
 torch = pytest.importorskip("torch")
 
 Function = Callable[..., Any]
+BOTH = ("fx", "exported")
 
 
 class Model(torch.nn.Module):
@@ -45,23 +47,45 @@ class Model4(Model):
         return self.function(x, y, z, w)
 
 
+def model_of(function: Function, count: int) -> Model:
+    """The module of a function of a number of tensors."""
+    return (Model1, Model2, Model3, Model4)[count - 1](function)
+
+
+def traced(function: Function, *infos: Any) -> Any:
+    """The module of a function that `torch.fx` traces, of inputs of these shapes and dtypes."""
+    return from_fx(torch.fx.symbolic_trace(model_of(function, len(infos))), infos)
+
+
+def infos_of(*args: Any) -> list[tuple[tuple[int, ...], str]]:
+    """The shapes and dtypes of tensors."""
+    return [(tuple(x.shape), str(x.dtype).removeprefix("torch.")) for x in args]
+
+
 def imported(function: Function, args: tuple[Any, ...], importer: str = "exported") -> Any:
     """The module of a function: by "exported", "dynamic" (all sizes are variables) or "fx"."""
-    model = (Model1, Model2, Model3, Model4)[len(args) - 1](function)
     if importer == "fx":
-        infos = [(tuple(x.shape), str(x.dtype).removeprefix("torch.")) for x in args]
-        return from_fx(torch.fx.symbolic_trace(model), infos)
+        return traced(function, *infos_of(*args))
     options = {}
     if importer == "dynamic":
         auto = torch.export.Dim.AUTO
         options["dynamic_shapes"] = tuple(dict.fromkeys(range(x.ndim), auto) for x in args)
-    return from_exported_program(torch.export.export(model, args, **options))
+    return from_exported_program(
+        torch.export.export(model_of(function, len(args)), args, **options)
+    )
 
 
 def results_of(module: Any, args: tuple[Any, ...]) -> list[Any]:
     """The arrays that a module returns, in one list."""
-    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), te_sched.cpu())
-    return _flat(machine["main"](*[nd.array(x.numpy()) for x in args]))
+    return _results(_machine(module), "main", args)
+
+
+def _machine(module: Any) -> Any:
+    return relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), te_sched.cpu())
+
+
+def _results(machine: Any, name: str, args: tuple[Any, ...]) -> list[Any]:
+    return _flat(machine[name](*[nd.array(x.numpy()) for x in args]))
 
 
 def _flat(result: Any) -> list[Any]:
@@ -73,13 +97,32 @@ def _flat(result: Any) -> list[Any]:
 def check(
     function: Function,
     *args: Any,
-    importer: str = "exported",
+    importers: Sequence[str] = ("exported",),
     rtol: float = 1e-5,
     atol: float = 1e-6,
 ) -> None:
-    """The results of a function have torch's values, shapes and dtypes."""
+    """The results of a function have torch's values, shapes and dtypes.
+
+    The programs of several importers are built as one, in which they share their kernels.
+    """
     expected = _flat(function(*[x.clone() for x in args]))
-    results = results_of(imported(function, args, importer), args)
-    for result, wanted in zip(results, expected, strict=True):
-        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
-        np.testing.assert_allclose(result, wanted, rtol, atol)
+    machine = _machine(_joined({name: imported(function, args, name) for name in importers}))
+    for name in importers:
+        pairs = zip(_results(machine, name, args), expected, strict=True)
+        for number, (result, wanted) in enumerate(pairs):
+            place = f"result {number} of {name}"
+            assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), place
+            np.testing.assert_allclose(result, wanted, rtol, atol, err_msg=place)
+
+
+def _joined(modules: Mapping[str, Any]) -> Any:
+    """One module with the main functions of several, by names; other functions are shared."""
+    functions: dict[str, Any] = {}
+    for name, module in modules.items():
+        for own_name, function in module.functions_items():
+            if str(own_name) == "main":
+                functions[name] = function.with_attr("global_symbol", name)
+            else:
+                shared = functions.setdefault(str(own_name), function)
+                assert structural_equal(shared, function), f"two functions {own_name}"
+    return te_sched.IRModule(functions)
