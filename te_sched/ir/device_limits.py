@@ -14,6 +14,7 @@ MAX_THREADS = 1024  # of a block
 SHARED_BYTES = 49152  # of a block, without dynamic shared memory
 LOCAL_BYTES = 512 * 1024  # per thread, including spilled registers
 WARP = 32  # lanes
+SHUFFLE_WIDTHS = (1, 2, 4, 8, 16, 32)  # lanes of a group that shuffles
 
 # The largest extents, by tag; the same on every CUDA device since compute capability 3.
 LARGEST_EXTENTS = {

@@ -36,9 +36,9 @@ def inside(
     mask = machine.mask
     if memory.has(place):
         return place, mask
-    known = place.masked if isinstance(place, Index) else None
-    if known is not None and known[0] is mask and known[1] == memory.size:
-        return known[2]
+    masked = place.masked if isinstance(place, Index) else None
+    if masked is not None and masked[0] is mask and masked[1] == memory.size:
+        return masked[2]
     values = elements_of(place)
     outside = (values < 0) | (values >= memory.size)
     bad = outside if mask is None else outside & mask
@@ -50,9 +50,9 @@ def inside(
     if not memory.size or not left.any():
         return None
     if isinstance(place, Index) and not bad.any():
-        kept = Index(np.clip(values, 0, memory.size - 1)), mask
-        place.masked = (mask, memory.size, kept)
-        return kept
+        clipped = Index(np.clip(values, 0, memory.size - 1)), mask
+        place.masked = (mask, memory.size, clipped)
+        return clipped
     return Index(np.clip(values, 0, memory.size - 1)), left
 
 
@@ -60,10 +60,10 @@ def read(
     machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
 ) -> Value:
     """Elements, checked; 0 where they do not exist."""
-    found = inside(machine, memory, place, site)
-    if found is None:
+    access = inside(machine, memory, place, site)
+    if access is None:
         return constant(0, dtypes.element(dtype))
-    place, mask = found
+    place, mask = access
     _check_written(machine, memory, place, mask, site)
     if memory.scope != "local":
         if memory.shadow is not None:
@@ -91,10 +91,10 @@ def write(
     machine: KernelState, memory: TrackedMemory, place: Place, value: Value, site: Site, dtype: str
 ) -> None:
     """Write elements, checked."""
-    found = inside(machine, memory, place, site)
-    if found is None:
+    access = inside(machine, memory, place, site)
+    if access is None:
         return
-    place, mask = found
+    place, mask = access
     memory.mark(place, mask)
     if memory.scope != "local":
         counters.count(machine, site, memory, place, mask)
@@ -171,10 +171,10 @@ def atomic(c: Compiler, node: E.Call) -> ExprClosure:
 
     def run() -> Value:
         memory = machine.memories[data]
-        found = inside(machine, memory, part.run(), site)
-        if found is None:
+        access = inside(machine, memory, part.run(), site)
+        if access is None:
             return constant(0, dtype)
-        place, mask = found
+        place, mask = access
         _check_written(machine, memory, place, mask, site)
         if memory.shadow is not None:
             memory.shadow.update(place, mask, site)
@@ -198,7 +198,7 @@ def _update(
     active = np.broadcast_to(True if mask is None else mask, space.shape).reshape(-1)
     lanes = np.flatnonzero(active)
     flat = np.broadcast_to(memory.flat(values), space.shape).reshape(-1)[lanes]
-    rows = [np.broadcast_to(one, space.shape).reshape(-1)[lanes] for one in operands]
+    rows = [np.broadcast_to(operand, space.shape).reshape(-1)[lanes] for operand in operands]
     data = memory.view(dtype).reshape(-1)
     old = np.zeros(space.lanes, data.dtype)
     for number, (lane, element) in enumerate(zip(lanes, flat, strict=True)):

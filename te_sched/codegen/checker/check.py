@@ -104,7 +104,6 @@ class _Program:
         self.module, self.host, self.limits = module, host, limits
         self.report = Report()
         self.name = str(host.attrs.get("global_symbol", "main"))
-        self.found: dict[tuple[Any, ...], Any] = {}
         space = Space((1, 1, 1), (1, 1, 1), np.zeros(1))
         self.machine = KernelState(self.name, self.report, limits.max_steps, space)
         self.machine.launch = self.launch
@@ -164,8 +163,8 @@ class _Program:
             step *= size
         if isinstance(buffer.elem_offset, E.Var):
             machine.assign(machine.slot(buffer.elem_offset), 0)
-        kept = from_argument(array, buffer.dtype)
-        memory = TrackedMemory(buffer.name, buffer.dtype, "global", kept.size, (), kept)
+        elements = from_argument(array, buffer.dtype)
+        memory = TrackedMemory(buffer.name, buffer.dtype, "global", elements.size, (), elements)
         if buffer.data not in self.written or buffer.name in initialized:
             memory.initialize()
         machine.memories[buffer.data] = memory
@@ -173,11 +172,11 @@ class _Program:
 
     def _check_shape(self, buffer: E.Buffer, array: np.ndarray) -> None:
         for extent, size in zip(buffer.shape, array.shape, strict=True):
-            wanted = self.compiler.expression(extent).run()
-            if wanted != size:
+            expected = self.compiler.expression(extent).run()
+            if expected != size:
                 raise CallError(
                     f"argument {buffer.name} of {self.name!r} has shape {array.shape}, expected "
-                    f"extent {wanted} instead of {size}",
+                    f"extent {expected} instead of {size}",
                     help="pass an array of the declared shape",
                 )
 
@@ -202,10 +201,10 @@ class _Program:
     def launch(self, name: str, values: Sequence[Any]) -> None:
         """Run a kernel."""
         kernel = self.module[name]
-        given = dict(zip(kernel.params, values, strict=False))
+        bindings = dict(zip(kernel.params, values, strict=False))
         axes, body = thread_axes(kernel)
         machine = KernelState(name, self.report, self.limits.max_steps, self.machine.space)
-        for param, value in given.items():
+        for param, value in bindings.items():
             if param.dtype != "handle":
                 machine.assign(machine.slot(param), value)
         compiler = Compiler(machine, CALLS)
@@ -229,7 +228,7 @@ class _Program:
         compiler.fragments = find_fragments(walk(body))
         run = statement(compiler, body)
         shared, batch = self._batch(kernel, compiler, threads)
-        globals_ = self._global_memories(machine, given)
+        globals_ = self._global_memories(machine, bindings)
         self._describe(name, threads, blocks, shared)
         for some in progress(self._batches(name, blocks, batch), f"checking {name}"):
             machine.space = Space(grid, block, some)
@@ -253,10 +252,10 @@ class _Program:
             memory.shadow = None
 
     def _global_memories(
-        self, machine: KernelState, given: Mapping[E.Var, Any]
+        self, machine: KernelState, bindings: Mapping[E.Var, Any]
     ) -> dict[E.Var, TrackedMemory]:
         memories = {
-            param: value for param, value in given.items() if isinstance(value, TrackedMemory)
+            param: value for param, value in bindings.items() if isinstance(value, TrackedMemory)
         }
         shadows: dict[int, AccessHistory] = {}
         for param, memory in memories.items():
@@ -285,8 +284,8 @@ class _Program:
                 if isinstance(extent, E.IntImm):
                     size *= extent.value
                 elif not any(isinstance(part, E.BufferLoad) for part in walk(extent)):
-                    known = compiler.expression(extent).run()
-                    size *= 1 if isinstance(known, np.ndarray) else int(known)
+                    count = compiler.expression(extent).run()
+                    size *= 1 if isinstance(count, np.ndarray) else int(count)
             if storage_scope(node.buffer_var.scope).owner == "block":
                 shared += size
             else:

@@ -35,14 +35,14 @@ def _report(c: Compiler, node: E.Call) -> ExprClosure:
         raise c.unknown(f"a call of the packed function {node.args[0]}")
     text = node.args[1]
     assert isinstance(text, E.StringImm)
-    known: dict[str, Any] = json.loads(text.value)
+    record: dict[str, Any] = json.loads(text.value)
     c.is_counted = False
     parts = [c.expression(arg).run for arg in node.args[2:5]]  # the index, the first, the end
     c.is_counted = True
-    buffer, dimension, machine = known["buffer"], known["dimension"], c.machine
-    access = f"{buffer} at {known['index']} in dimension {dimension}"
+    buffer, dimension, machine = record["buffer"], record["dimension"], c.machine
+    access = f"{buffer} at {record['index']} in dimension {dimension}"
     name = buffer.replace(".", "_")  # as it is printed
-    site = Site(len(machine.sites), name, access, known["does"], buffer)
+    site = Site(len(machine.sites), name, access, record["does"], buffer)
     machine.sites.append(site)
 
     def run() -> int:

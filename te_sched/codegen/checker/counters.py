@@ -15,7 +15,7 @@ import numpy as np
 from te_sched.codegen.checker.machine import KernelState, Site
 from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory, elements_of
 from te_sched.codegen.checker.report import AccessCounter
-from te_sched.codegen.checker.space import WARP
+from te_sched.ir.device_limits import WARP
 
 _BANKS, _WORD, _SECTOR = 32, 4, 32
 _BLOCKS = 4

@@ -98,11 +98,11 @@ class Compiler:
             value = inner()
             return int(value) if not isinstance(value, np.ndarray) else Index(value)
 
-        made = ExprClosure(run, code.slots, code.is_pure, code.reads, code.is_leaf)
+        closure = ExprClosure(run, code.slots, code.is_pure, code.reads, code.is_leaf)
         if not code.is_pure:
-            return made
+            return closure
         # Equal indices share their arrays, so that results for one are found by its identity.
-        shared = self.indices[key] = self.kept(made) if code.slots & self.threads else made
+        shared = self.indices[key] = self.kept(closure) if code.slots & self.threads else closure
         return shared
 
     def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> ExprClosure:
@@ -377,7 +377,7 @@ def _shuffle(c: Compiler, node: E.Shuffle) -> ExprClosure:
     counts = [dtypes.lanes(vector.dtype) for vector in node.vectors]
     if not all(isinstance(index, E.IntImm) for index in node.indices):
         raise c.unknown("a Shuffle with indices that are not constant")
-    wanted = [index.value for index in node.indices if isinstance(index, E.IntImm)]
+    numbers = [index.value for index in node.indices if isinstance(index, E.IntImm)]
     dtype = dtypes.element(node.dtype)
 
     def run() -> Value:
@@ -386,8 +386,8 @@ def _shuffle(c: Compiler, node: E.Shuffle) -> ExprClosure:
             for value, count in zip([part.run() for part in parts], counts, strict=True)
             for number in range(count)
         ]
-        chosen = [lanes[number] for number in wanted]
-        return chosen[0] if len(chosen) == 1 else stacked(chosen, dtype)
+        elements = [lanes[number] for number in numbers]
+        return elements[0] if len(elements) == 1 else stacked(elements, dtype)
 
     return c.joined(run, parts)
 

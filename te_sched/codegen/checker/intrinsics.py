@@ -37,16 +37,16 @@ def _elementwise(meaning: Callable[..., Any]) -> CallCompiler:
     def compile_call(c: Compiler, node: E.Call) -> ExprClosure:
         parts = c.operands(node.args)
         dtype, types = node.dtype, [arg.dtype for arg in node.args]
-        kept, has_halves = numpy_dtype(dtype), "float16" in map(dtypes.element, types)
+        result_type, has_halves = numpy_dtype(dtype), "float16" in map(dtypes.element, types)
 
         def run() -> Value:
-            values = [typed(part.run(), one) for part, one in zip(parts, types, strict=True)]
+            values = [typed(part.run(), kind) for part, kind in zip(parts, types, strict=True)]
             if has_halves:
                 values = [
                     value.astype(np.float32) if value.dtype.kind == "f" else value
                     for value in values
                 ]
-            result = np.asarray(meaning(*values)).astype(kept, copy=False)
+            result = np.asarray(meaning(*values)).astype(result_type, copy=False)
             return rounded(plain(result), dtype)
 
         return c.joined(run, parts)
@@ -63,7 +63,7 @@ def _large_unsigned(c: Compiler, node: E.Call) -> ExprClosure:
 
 def _reinterpret(c: Compiler, node: E.Call) -> ExprClosure:
     (part,) = c.operands(node.args)
-    source, kept = node.args[0].dtype, numpy_dtype(node.dtype)
+    source, result_type = node.args[0].dtype, numpy_dtype(node.dtype)
     if "bfloat16" in (dtypes.element(source), dtypes.element(node.dtype)):
         raise c.unknown("reinterpret of bfloat16")
     if dtypes.lanes(source) != dtypes.lanes(node.dtype):
@@ -71,7 +71,7 @@ def _reinterpret(c: Compiler, node: E.Call) -> ExprClosure:
 
     def run() -> Value:
         value = np.ascontiguousarray(typed(part.run(), source))
-        return plain(value.view(kept).reshape(np.shape(value)))
+        return plain(value.view(result_type).reshape(np.shape(value)))
 
     return c.joined(run, [part])
 

@@ -66,7 +66,7 @@ class KernelState:
     has_warp_barriers: bool = False
     loops: list[int] = field(default_factory=list)
     steps: int = 0
-    found: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
+    by_access: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     launch: Callable[..., None] | None = None
     written: frozenset[Var] = frozenset()
     outside: dict[str, np.ndarray] = field(default_factory=dict)  # threads that a check has found
@@ -74,13 +74,13 @@ class KernelState:
 
     def slot(self, var: Var) -> int:
         """The place of a variable's value."""
-        found = self.slots.get(var)
-        if found is None:
-            found = self.slots[var] = len(self.values)
+        number = self.slots.get(var)
+        if number is None:
+            number = self.slots[var] = len(self.values)
             self.values.append(0)
             self.versions.append(0)
             self.names.append(var.name)
-        return found
+        return number
 
     def assign(self, slot: int, value: Any, version: Any = None) -> None:
         """Give a variable a value; the same version means the same value."""
@@ -132,13 +132,13 @@ class KernelState:
     def add(self, finding: Violation, key: tuple[Any, ...], count: int = 1) -> None:
         """Add a finding, or count a known one again."""
         full = (finding.kind, finding.buffer, finding.access, *key)
-        known = self.found.get(full)
-        if known is None:
+        first = self.by_access.get(full)
+        if first is None:
             finding.count = count
-            self.found[full] = finding
+            self.by_access[full] = finding
             self.report.findings.append(finding)
         else:
-            known.count += count
+            first.count += count
 
     def find(
         self, kind: ViolationKind, site: Site, bad: np.ndarray, values: Any, detail: str = ""
@@ -160,7 +160,7 @@ def first_of(bad: np.ndarray) -> tuple[int, ...]:
     """The first place where an array over threads holds."""
     shape = bad.shape
     place = np.unravel_index(int(np.argmax(bad)), shape)
-    return (0,) * (4 - len(shape)) + tuple(int(one) for one in place)
+    return (0,) * (4 - len(shape)) + tuple(int(at) for at in place)
 
 
 def value_at(value: Any, position: tuple[int, ...]) -> Any:

@@ -87,8 +87,8 @@ class TrackedMemory:
 
     def view(self, dtype: str) -> np.ndarray:
         """The elements as those of a type of the same size."""
-        found = self.views.get(dtype)
-        if found is None:
+        elements = self.views.get(dtype)
+        if elements is None:
             kind = numpy_dtype(dtype)
             odd = "bfloat16" in (dtypes.element(dtype), self.dtype)
             if kind.itemsize != self.data.dtype.itemsize or odd:
@@ -97,8 +97,8 @@ class TrackedMemory:
                     "the checked mode stores elements, not bytes",
                     f"use a separate buffer of {dtype}",
                 )
-            found = self.views[dtype] = self.data.view(kind)
-        return found
+            elements = self.views[dtype] = self.data.view(kind)
+        return elements
 
     def has(self, place: Place) -> bool:
         """Whether all elements of an access exist."""
@@ -199,16 +199,16 @@ class TrackedMemory:
         if type(place) is int and self.rows[place]:
             return None
         values = elements_of(place)
-        known = self.rows[values]
-        if known.all():
+        is_written = self.rows[values]
+        if is_written.all():
             self.looked += 1
             if self.looked & 7 == 0:
                 self.is_complete = bool(self.rows.all())
             self.remember(place, mask)
             return None
         if self.part is not None:
-            known = known | _gather(self, self.part, place)
-        bad = ~known if mask is None else ~known & mask
+            is_written = is_written | _gather(self, self.part, place)
+        bad = ~is_written if mask is None else ~is_written & mask
         return bad if bad.any() else None
 
 

@@ -105,12 +105,12 @@ def from_argument(array: np.ndarray, dtype: str) -> np.ndarray:
     return (bits << 16).view(np.float32)
 
 
-def to_argument(kept: np.ndarray, array: np.ndarray, dtype: str) -> None:
-    """Copy results into an argument of which `kept` is not a view."""
-    if np.shares_memory(kept, array):
+def to_argument(elements: np.ndarray, array: np.ndarray, dtype: str) -> None:
+    """Copy results into an argument of which `elements` is not a view."""
+    if np.shares_memory(elements, array):
         return
     if dtypes.element(dtype) == "bfloat16":
-        bits = (kept.view(np.uint32) >> 16).astype(np.uint16)
+        bits = (elements.view(np.uint32) >> 16).astype(np.uint16)
         array[...] = bits.view(array.dtype).reshape(array.shape)
     else:
-        array[...] = kept.reshape(array.shape)
+        array[...] = elements.reshape(array.shape)

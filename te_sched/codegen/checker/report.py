@@ -153,7 +153,7 @@ class Report(Shown):
 
     def records(self) -> list[dict[str, Any]]:
         """A record per finding, for pandas.DataFrame, with the names of `Violation`'s fields."""
-        return [asdict(one) for one in self.findings]
+        return [asdict(finding) for finding in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, for JSON."""
@@ -161,7 +161,7 @@ class Report(Shown):
             "ok": self.ok,
             "findings": self.records(),
             "counters": {
-                name: [{**asdict(one), "unit": one.unit, "factor": one.factor} for one in counters]
+                name: [{**asdict(row), "unit": row.unit, "factor": row.factor} for row in counters]
                 for name, counters in self.counters.items()
             },
             "occupancy": self.occupancy,
@@ -189,15 +189,15 @@ class Report(Shown):
             )
         counters = self.counters.get(kernel, [])
         if counters:
-            width = max(len(one.access) for one in counters)
-            lines += [f"  {_counter_text(one, min(width, 60))}" for one in counters]
+            width = max(len(counter.access) for counter in counters)
+            lines += [f"  {_counter_text(counter, min(width, 60))}" for counter in counters]
         return "\n".join(lines)
 
 
 def _summary(findings: list[Violation]) -> str:
     if not findings:
         return "checked: nothing found"
-    counts = Counter(one.kind for one in findings)
+    counts = Counter(finding.kind for finding in findings)
     texts = [f"{counts[kind]} x {kind}" for kind in ViolationKind if kind in counts]
     return f"checked: {len(findings)} findings ({', '.join(texts)})"
 

@@ -27,7 +27,7 @@ from te_sched.codegen.checker.machine import KernelState, Site
 from te_sched.codegen.checker.memory import Index, Mask, Place, TrackedMemory, elements_of
 from te_sched.codegen.checker.numbers import Value, same_bits
 from te_sched.codegen.checker.report import ViolationKind
-from te_sched.codegen.checker.space import WARP
+from te_sched.ir.device_limits import WARP
 
 _SITE, _WARP_EPOCH, _EPOCH = 10, 21, 37
 _THREADS = (1 << _SITE) - 1
@@ -225,11 +225,11 @@ class AccessHistory:
         """Whether this access continues a known sequence; then it is recorded later, if at all."""
         if not self.follows or self.step is None:
             return False
-        found = self.step.next.get(key)
-        if found is None:
+        following = self.step.next.get(key)
+        if following is None:
             self._leave()
             return False
-        self.step = found
+        self.step = following
         self.followed.append((key[-1], noted))
         return True
 
@@ -253,9 +253,9 @@ class AccessHistory:
         if self.tree_size >= _STEPS:
             self.tree, self.tree_size, self.step = _SequenceStep(), 0, None
             return
-        made = _SequenceStep((noted.place, noted.mask))
-        self.step.next[key] = made
-        self.step = made
+        step = _SequenceStep((noted.place, noted.mask))
+        self.step.next[key] = step
+        self.step = step
         self.tree_size += 1
 
     def _enter_write(self, noted: _Noted) -> None:
@@ -425,10 +425,10 @@ class AccessHistory:
         return _Who(*rows[:4]), rows[4], every
 
     def _role(self, name: str) -> _Role:
-        found = self.roles.get(name)
-        if found is None:
-            found = self.roles[name] = _Role(self.memory.size * self.memory.width)
-        return found
+        role = self.roles.get(name)
+        if role is None:
+            role = self.roles[name] = _Role(self.memory.size * self.memory.width)
+        return role
 
     def _remember(self, key: tuple[Any, ...], place: Place, mask: Mask) -> None:
         """The threads of an access, cached until a barrier."""

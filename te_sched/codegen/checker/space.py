@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from te_sched.codegen.checker.report import ThreadId
+from te_sched.ir.device_limits import WARP
 
-WARP = 32
 Extents = tuple[int, int, int]  # x, y, z
 
 

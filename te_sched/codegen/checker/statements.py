@@ -96,11 +96,11 @@ def _for(c: Compiler, node: S.For) -> Do:
     def differing(first: Any, count: Any) -> None:
         before = machine.mask
         counts = all_dimensions(np.asarray(count))
-        wanted = counts if before is None else np.where(before, counts, 0)
+        active_counts = counts if before is None else np.where(before, counts, 0)
         loops.append(slot)
-        for number in range(int(wanted.max())):
+        for number in range(int(active_counts.max())):
             machine.take_steps(1)
-            active = number < wanted
+            active = number < active_counts
             machine.mask = None if active.all() else active
             machine.assign(slot, first + number)
             body()
@@ -149,14 +149,14 @@ def _if(c: Compiler, node: S.IfThenElse) -> Do:
         nonlocal last
         if last[0] is holds and last[1] is before:
             return last[2], last[3]
-        known = all_dimensions(holds)
+        where = all_dimensions(holds)
         yes: Any
         no: Any
-        if known.all():
+        if where.all():
             yes, no = before, _NOBODY
         else:
-            yes = known if before is None else known & before
-            no = ~known if before is None else ~known & before
+            yes = where if before is None else where & before
+            no = ~where if before is None else ~where & before
             yes = yes if yes.any() else _NOBODY
             no = no if second is not None and no.any() else _NOBODY
         last = (holds, before, yes, no)
@@ -223,9 +223,9 @@ def _memory(c: Compiler, node: S.Allocate, scope: str) -> Do:
     lanes = dtypes.lanes(node.dtype)
 
     def run() -> None:
-        known = machine.memories.get(var)
-        if known is not None:
-            known.forget()
+        memory = machine.memories.get(var)
+        if memory is not None:
+            memory.forget()
             return
         sizes = [extent.run() for extent in extents]
         if any(isinstance(size, np.ndarray) for size in sizes):

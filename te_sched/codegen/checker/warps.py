@@ -14,13 +14,13 @@ from te_sched.codegen.checker.machine import KernelState, Site, first_of
 from te_sched.codegen.checker.memory import Index, elements_of
 from te_sched.codegen.checker.numbers import Value, numpy_dtype, rounded, typed
 from te_sched.codegen.checker.report import ViolationKind
-from te_sched.codegen.checker.space import WARP
 from te_sched.codegen.cuda.matrix_registers import Registers, element, load_of, product_of
 from te_sched.codegen.cuda.tensor_cores import fragment_extents
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.device_limits import SHUFFLE_WIDTHS, WARP
 from te_sched.ir.storage_scopes import barrier_of
 
 
@@ -122,7 +122,7 @@ def _shuffle(c: Compiler, node: E.Call) -> ExprClosure:
     name = node.op.removeprefix("tir.tvm_warp_shuffle").removeprefix("_")
     value, lane = c.expression(node.args[1]), c.value(node.args[2])
     width = node.args[3].value if isinstance(node.args[3], E.IntImm) else 0
-    if width not in (1, 2, 4, 8, 16, 32):
+    if width not in SHUFFLE_WIDTHS:
         raise c.unknown(f"a shuffle of width {node.args[3]}")
     if dtypes.lanes(node.dtype) > 1:
         raise c.unknown("a shuffle of vectors")
@@ -134,23 +134,23 @@ def _shuffle(c: Compiler, node: E.Call) -> ExprClosure:
     def run() -> Value:
         space = machine.space
         values = space.by_warp(np.asarray(typed(value.run(), dtype)))
-        wanted = space.by_warp(np.asarray(typed(lane.run(), lane_dtype))).astype(np.int64)
+        operand = space.by_warp(np.asarray(typed(lane.run(), lane_dtype))).astype(np.int64)
         active = _active(machine)
         wrong = np.zeros(active.shape, np.bool_)
         if name == "up":
-            source = np.where((wanted >= 0) & (own - wanted >= start), own - wanted, own)
+            source = np.where((operand >= 0) & (own - operand >= start), own - operand, own)
         elif name == "down":
-            is_there = (wanted >= 0) & (wanted < start + width - own)
-            source = np.where(is_there, own + wanted, own)
+            is_there = (operand >= 0) & (operand < start + width - own)
+            source = np.where(is_there, own + operand, own)
         else:
-            wrong = active & ((wanted < 0) | (wanted >= width))
-            source = start + wanted % width
+            wrong = active & ((operand < 0) | (operand >= width))
+            source = start + operand % width
         source = np.broadcast_to(source, active.shape)
         wrong = wrong | (active & ~np.take_along_axis(active, source, axis=1))
         if wrong.any():
             bad = space.from_warps(wrong)
             detail = f"a lane is asked that does not exist (width {width}) or does not take part"
-            machine.find(ViolationKind.SHUFFLE, site, bad, space.from_warps(wanted), detail)
+            machine.find(ViolationKind.SHUFFLE, site, bad, space.from_warps(operand), detail)
         return space.from_warps(np.take_along_axis(values, source, axis=1))
 
     return ExprClosure(run, value.slots | lane.slots, False, value.reads or lane.reads)
@@ -270,7 +270,7 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
 def _load(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "read"), c.machine
 
-    def one(
+    def load_row(
         fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
     ) -> None:
         value = np.asarray(accesses.read(machine, memory, place, site, dtype))
@@ -279,13 +279,13 @@ def _load(c: Compiler, node: E.Call) -> ExprClosure:
         fragment.data[at] = full.reshape(count, -1, WARP, space.shape[3])[:, :, 0]
         fragment.written[at] = True
 
-    return ExprClosure(lambda: each(one), frozenset(), False, True)
+    return ExprClosure(lambda: each(load_row), frozenset(), False, True)
 
 
 def _store(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "write"), c.machine
 
-    def one(
+    def store_row(
         fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
     ) -> None:
         space = machine.space
@@ -295,7 +295,7 @@ def _store(c: Compiler, node: E.Call) -> ExprClosure:
         value = rows.reshape(at.stop - at.start, *space.shape)
         accesses.write(machine, memory, place, value, site, dtype)
 
-    return ExprClosure(lambda: each(one), frozenset(), False, True)
+    return ExprClosure(lambda: each(store_row), frozenset(), False, True)
 
 
 def _unwritten(machine: KernelState, fragment: FragmentStorage, site: Site) -> None:
@@ -424,12 +424,12 @@ def _load_registers(c: Compiler, node: E.Call) -> ExprClosure:
     data, start, site, dtype = accesses.pointer(c, load.source, "read")
     offset, machine, barrier = c.value(load.offset), c.machine, _site(c, node, "take part in")
     numbers = [(j, e) for j in range(load.count) for e in range(load.packed)]
-    kept = [
+    positions = [
         element(load.data, load.start, j * load.packed + e, load.dtype).indices for j, e in numbers
     ]
     buffer = element(load.data, load.start, 0, load.dtype).buffer
-    places = [c.place(buffer, indices) for indices in kept]
-    into = c.site(buffer, kept[0], "write")
+    places = [c.place(buffer, indices) for indices in positions]
+    into = c.site(buffer, positions[0], "write")
 
     def run() -> int:
         space = machine.space

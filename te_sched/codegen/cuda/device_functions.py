@@ -34,12 +34,12 @@ def expand_device_functions(module: S.IRModule) -> S.IRModule:
     ------
     BuildError for a function that is not known here.
     """
-    found = {
+    functions = {
         name: _expand(func)
         for name, func in module.functions.items()
         if is_kernel(func) and any(map(_is_extern, walk(func.body)))
     }
-    return S.IRModule({**module.functions, **found}) if found else module
+    return S.IRModule({**module.functions, **functions}) if functions else module
 
 
 def _is_extern(node: object) -> bool:

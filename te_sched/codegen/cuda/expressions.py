@@ -53,9 +53,9 @@ def _linear(out: KernelText, node: E.BinaryOp) -> list[Piece]:
     name, dtype = operator_of(node), dtypes.element(node.dtype)
     first, second = out.lanes(node.a), out.lanes(node.b)
     if len(first) > 1 and dtypes.is_small_float(dtype):
-        found = pairs.compute_pairs(out, name, first, second, node.dtype)
-        if found is not None:
-            return found
+        vectors = pairs.compute_pairs(out, name, first, second, node.dtype)
+        if vectors is not None:
+            return vectors
     wraps = out.analyzer.data.of(node)
     return [
         arithmetic.linear(out.unit, name, a, b, dtype, wraps)
@@ -95,16 +95,16 @@ def _logical(out: KernelText, node: E.CompareOp) -> list[Piece]:
         second = out.lanes(node.b)
     if not lines:
         return [operation(symbol, a, b) for a, b in zip(first, second, strict=True)]
-    decided = out.declare("holds", node.dtype)
-    out.assign(decided, first, node.dtype)
-    if len(decided) > 1:  # lanes decide for themselves; there is nothing to skip
+    holds = out.declare("holds", node.dtype)
+    out.assign(holds, first, node.dtype)
+    if len(holds) > 1:  # lanes decide for themselves; there is nothing to skip
         out.lines += [line[2:] for line in lines]
-        return [operation(symbol, a, b) for a, b in zip(decided, second, strict=True)]
-    test = decided[0] if symbol == "&&" else negated(decided[0])
+        return [operation(symbol, a, b) for a, b in zip(holds, second, strict=True)]
+    test = holds[0] if symbol == "&&" else negated(holds[0])
     out.do(f"if ({test.text}) {{")
-    _assign_after(out, lines, decided, second, node.dtype)
+    _assign_after(out, lines, holds, second, node.dtype)
     out.do("}")
-    return decided
+    return holds
 
 
 def _assign_after(

@@ -178,12 +178,12 @@ def _reinterpret(out: KernelText, node: E.Call) -> list[Piece]:
         return lanes
     kind = out.unit.type_of(target)
     if dtypes.lanes(source) == dtypes.lanes(target):
-        one, other = dtypes.element(source), dtypes.element(target)
-        name = _bit_cast(one, other)
+        source_type, target_type = dtypes.element(source), dtypes.element(target)
+        name = _bit_cast(source_type, target_type)
         if name is not None:
             results = [call(name, lane) for lane in lanes]
-            return [converted(kind, r) for r in results] if other == "uint64" else results
-        if not dtypes.is_float(one) and not dtypes.is_float(other):
+            return [converted(kind, r) for r in results] if target_type == "uint64" else results
+        if not dtypes.is_float(source_type) and not dtypes.is_float(target_type):
             return [converted(kind, lane) for lane in lanes]
     if not isinstance(lanes, PieceLanes) or lanes.whole is None:
         lanes = out.define("v", source, lanes)
@@ -311,7 +311,7 @@ def _shuffle(name: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
         mask, value, lane, width = (out.lanes(argument) for argument in node.args[:4])
         dtype = dtypes.element(node.dtype)
-        results = [call(name, mask[0], one, lane[0], width[0]) for one in value]
+        results = [call(name, mask[0], lane_value, lane[0], width[0]) for lane_value in value]
         return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
 
     return write

@@ -52,9 +52,9 @@ def candidates() -> Iterator[Toolkit]:
         if place:
             root = Path(place)
             yield from _toolkits(root, [root / "include", root / "include" / "cccl"])
-    found = ctypes.util.find_library("nvrtc")
-    if found:
-        yield Toolkit(found, _existing([Path("/usr/include"), Path("/usr/local/cuda/include")]))
+    library = ctypes.util.find_library("nvrtc")
+    if library:
+        yield Toolkit(library, _existing([Path("/usr/include"), Path("/usr/local/cuda/include")]))
 
 
 def _package(name: str) -> list[Path]:

@@ -107,8 +107,8 @@ def load(out: KernelText, buffer: E.Buffer, indices: tuple[E.Expr, ...]) -> list
     (index,) = indices
     out.unit.type_of(buffer.dtype)
     if isinstance(index, E.Broadcast):  # one element in every lane
-        one = load(out, buffer, (index.value,))
-        return [out.simple(lane, buffer.dtype) for lane in one] * index.lanes
+        element_lanes = load(out, buffer, (index.value,))
+        return [out.simple(lane, buffer.dtype) for lane in element_lanes] * index.lanes
     span = span_of(out, buffer, index)
     if span is None:
         return [place(out, buffer, part) for part in _scattered(out, buffer, index)]
@@ -148,7 +148,7 @@ def copy(out: KernelText, target: E.BufferLoad, source: E.BufferLoad) -> bool:
     """target = source in wide accesses, if both can be accessed so; else nothing is written."""
     if target.buffer.data is source.buffer.data or source.dtype != target.dtype:
         return False
-    spans = [span_of(out, one.buffer, one.indices[0]) for one in (target, source)]
+    spans = [span_of(out, access.buffer, access.indices[0]) for access in (target, source)]
     to, origin = spans
     if to is None or origin is None or to.step != origin.step or to.step == 1:
         return False

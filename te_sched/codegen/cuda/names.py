@@ -58,9 +58,9 @@ class ScopedNames:
         """End the innermost scope; its names are free again."""
         self._scopes.pop()
 
-    def fresh(self, wanted: str) -> str:
-        """An unused name derived from `wanted`."""
-        base = identifier(wanted)
+    def fresh(self, hint: str) -> str:
+        """An unused name derived from `hint`."""
+        base = identifier(hint)
         name, count = base, 0
         while (
             name in _RESERVED or name in self._words or any(name in scope for scope in self._scopes)
@@ -74,7 +74,7 @@ class ScopedNames:
 class NumberedNames(ScopedNames):
     """Numbers in the place of names."""
 
-    def fresh(self, wanted: str) -> str:
+    def fresh(self, hint: str) -> str:
         """A name like no other."""
         scope = self._scopes[0]
         scope.add(f"{_PROBE}{len(scope)}")
@@ -91,9 +91,9 @@ def words_of(lines: Iterable[str]) -> set[str]:
     }
 
 
-def identifier(wanted: str) -> str:
+def identifier(hint: str) -> str:
     """The nearest identifier that neither C++ nor CUDA nor te_sched's own functions use."""
-    base = _OTHER.sub("_", wanted).lstrip("_") or "v"
+    base = _OTHER.sub("_", hint).lstrip("_") or "v"
     is_taken = _VECTOR.match(base) or _MACRO.fullmatch(base)
     if base[0].isdigit() or base.startswith(("te_", "make_")) or is_taken:
         base = f"v_{base}"

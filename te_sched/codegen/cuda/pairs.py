@@ -27,7 +27,7 @@ def compute_pairs(
     element, count = dtypes.element(dtype), dtypes.lanes(dtype)
     if element not in _SPREAD or count % 2 or out.is_captured:
         return None
-    if not any(isinstance(one, PieceLanes) and one.whole is not None for one in (a, b)):
+    if not any(isinstance(operand, PieceLanes) and operand.whole is not None for operand in (a, b)):
         return None
     symbol = arithmetic.SYMBOLS[name]
     pairs = [

@@ -118,7 +118,7 @@ def _head(name: str, kernel: S.PrimFunc, parameters: list[str]) -> str:
     line = f"{begin}{', '.join(parameters)}) {{"
     if len(line) <= _WIDTH:
         return line
-    return f"{begin}\n" + ",\n".join(INDENT * 2 + one for one in parameters) + ") {"
+    return f"{begin}\n" + ",\n".join(INDENT * 2 + parameter for parameter in parameters) + ") {"
 
 
 def _parameter(out: KernelText, kernel: S.PrimFunc, param: E.Var) -> str:
@@ -137,12 +137,12 @@ def _parameter(out: KernelText, kernel: S.PrimFunc, param: E.Var) -> str:
 
 def _alignments(nodes: Iterable[object]) -> dict[E.Var, int]:
     """Bytes to which arrays of a kernel must be aligned because of how they are accessed."""
-    found: dict[E.Var, int] = {}
+    alignments: dict[E.Var, int] = {}
     for node in nodes:
         if type(node) is E.BufferLoad or type(node) is S.BufferStore:
             index = node.indices[-1] if node.indices else None
             if dtypes.lanes(node.buffer.dtype) > 1 or type(index) is E.Ramp:
-                found.setdefault(node.buffer.data, 16)
+                alignments.setdefault(node.buffer.data, 16)
         elif type(node) is E.Call and node.op in (
             "tir.tvm_load_matrix_sync",
             "tir.tvm_store_matrix_sync",
@@ -151,7 +151,7 @@ def _alignments(nodes: Iterable[object]) -> dict[E.Var, int]:
         ):
             for part in walk(node):
                 if type(part) is E.Var and part.dtype == "handle":
-                    found[part] = _FRAGMENT_ALIGNMENT
+                    alignments[part] = _FRAGMENT_ALIGNMENT
                 elif type(part) is E.BufferLoad:
-                    found[part.buffer.data] = _FRAGMENT_ALIGNMENT
-    return found
+                    alignments[part.buffer.data] = _FRAGMENT_ALIGNMENT
+    return alignments

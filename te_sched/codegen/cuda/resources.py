@@ -54,5 +54,5 @@ def read_usage(log: str) -> dict[str, ResourceUsage]:
 
 
 def _number(pattern: re.Pattern[str], line: str) -> int:
-    found = pattern.search(line)
-    return int(found[1]) if found else 0
+    match = pattern.search(line)
+    return int(match[1]) if match else 0

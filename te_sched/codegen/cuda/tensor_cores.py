@@ -51,24 +51,24 @@ def fragment_extents(use: str, shape: tuple[int, ...]) -> tuple[int, int]:
 
 def find_fragments(nodes: Iterable[object]) -> dict[E.Var, FragmentShape]:
     """Shapes and layouts of the fragments of a kernel."""
-    found: dict[E.Var, FragmentShape] = {}
+    fragments: dict[E.Var, FragmentShape] = {}
     products: list[tuple[E.Var, ...]] = []
     for node in nodes:
         if type(node) is not E.Call:
             continue
         if node.op in _SHAPED and isinstance(node.args[0], E.Var):
             shape = tuple(arg.value for arg in node.args[1:4] if isinstance(arg, E.IntImm))
-            fragment = found.setdefault(node.args[0], FragmentShape(shape))
+            fragment = fragments.setdefault(node.args[0], FragmentShape(shape))
             if node.op == "tir.tvm_load_matrix_sync" and isinstance(node.args[7], E.StringImm):
                 fragment.layout = node.args[7].value
         elif node.op == "tir.tvm_mma_sync":
             products.append(tuple(arg for arg in node.args[::2] if isinstance(arg, E.Var)))
     for product in products:  # an operand that is only multiplied has the shape of the other one
-        known = next((found[var] for var in product if var in found), None)
+        operand = next((fragments[var] for var in product if var in fragments), None)
         for var in product:
-            if known is not None:
-                found.setdefault(var, FragmentShape(known.shape))
-    return found
+            if operand is not None:
+                fragments.setdefault(var, FragmentShape(operand.shape))
+    return fragments
 
 
 def declare_fragments(out: KernelText, node: S.Allocate) -> None:

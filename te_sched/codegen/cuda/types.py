@@ -76,8 +76,8 @@ def carrier_type(dtype: str) -> str | None:
     """A type that has the size of a vector and is moved at once; None where there is none."""
     if dtypes.is_bool(dtype):
         return None
-    found = vector_type(dtype)
-    return found if found is not None else _CARRIERS.get(dtypes.storage_bytes(dtype))
+    vector = vector_type(dtype)
+    return vector if vector is not None else _CARRIERS.get(dtypes.storage_bytes(dtype))
 
 
 def maker(vector: str) -> str:

@@ -128,14 +128,14 @@ class KernelText:
 
     # -- variables ---------------------------------------------------------------------------------
 
-    def define(self, wanted: str, dtype: str, lanes: list[Piece]) -> list[Piece]:
-        """A constant with a value, under a name like `wanted`; gives its lanes."""
+    def define(self, hint: str, dtype: str, lanes: list[Piece]) -> list[Piece]:
+        """A constant with a value, under a name like `hint`; gives its lanes."""
         kind = self.unit.type_of(dtype)
         if len(lanes) == 1:
-            name = self.names.fresh(wanted)
+            name = self.names.fresh(hint)
             self.do(f"const {kind} {name} = {lanes[0].text};")
             return [Piece(name)]
-        vector, name = types.vector_type(dtype), self.names.fresh(wanted)
+        vector, name = types.vector_type(dtype), self.names.fresh(hint)
         if vector is not None:
             self.do(f"const {vector} {name} = {self.whole(dtype, lanes)};")
         else:
@@ -143,9 +143,9 @@ class KernelText:
             self.do(f"const {self.aligned_array(dtype, name)} = {{{texts}}};")
         return self.lanes_of(name, dtype)
 
-    def declare(self, wanted: str, dtype: str) -> list[Piece]:
+    def declare(self, hint: str, dtype: str) -> list[Piece]:
         """A variable without a value; gives its lanes."""
-        name, count = self.names.fresh(wanted), dtypes.lanes(dtype)
+        name, count = self.names.fresh(hint), dtypes.lanes(dtype)
         if count == 1:
             self.do(f"{self.unit.type_of(dtype)} {name};")
             return [Piece(name)]
@@ -191,22 +191,22 @@ class KernelText:
         self.unit.type_of(dtype)
         return call(types.maker(vector), *lanes).text
 
-    def simple(self, value: Piece, dtype: str, wanted: str = "v") -> Piece:
+    def simple(self, value: Piece, dtype: str, hint: str = "v") -> Piece:
         """A piece that may be duplicated: itself if it is a name or a constant, else a variable."""
         if value.level == PRIMARY or value.text.lstrip("-").replace(".", "").isalnum():
             return value
-        return self.define(wanted, dtypes.element(dtype), [value])[0]
+        return self.define(hint, dtypes.element(dtype), [value])[0]
 
     def look_up(self, var: Var) -> list[Piece]:
         """The value of a variable."""
-        found = self.environment.get(var)
-        if found is None:
+        lanes = self.environment.get(var)
+        if lanes is None:
             raise self.error(
                 f"variable {var.name} has no value in the kernel",
                 "neither the kernel nor the code around it defines it",
                 "make it an argument, or bind the loop of this variable",
             )
-        return found
+        return lanes
 
     # -- facts -------------------------------------------------------------------------------------
 

@@ -174,12 +174,12 @@ def _load(fragments: Fragments, call: E.Call) -> S.Stmt:
 def _store(fragments: Fragments, call: E.Call) -> S.Stmt:
     place = fragments.place(call.args[0], call.args[4])
 
-    def one(row: E.Expr) -> S.Stmt:
+    def store_row(row: E.Expr) -> S.Stmt:
         there = fragments.memory(call, row, place)
         value = of_type(place.load(row), there.buffer.dtype)
         return S.BufferStore(there.buffer, value, there.indices)
 
-    return _rows(place, one)
+    return _rows(place, store_row)
 
 
 def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
@@ -188,7 +188,7 @@ def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
         for var, number in zip(call.args[::2], call.args[1::2], strict=True)
     )
 
-    def one(row: E.Expr) -> S.Stmt:
+    def multiply_row(row: E.Expr) -> S.Stmt:
         total = c.load(row)
         for k in range(a.columns):
             place = ops.add(a.start, ops.add(ops.mul(row, a.columns), k))
@@ -199,7 +199,7 @@ def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
             total = ops.add(total, product)
         return d.store(row, total)
 
-    return _rows(d, one)
+    return _rows(d, multiply_row)
 
 
 _CALLS: Mapping[str, Callable[[Fragments, E.Call], S.Stmt]] = {

@@ -62,57 +62,57 @@ def _multiply(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[
     wide, warp = product.wide, ops.floordiv(thread, WARP)
     group, part = _lane(thread)
 
-    def matrix(one: Registers) -> Callable[[E.Expr, E.Expr], E.BufferLoad]:
-        memory = new_exchange(wide, one.count)
-        start = ops.mul(warp, one.rows * one.columns)
+    def matrix(operand: Registers) -> Callable[[E.Expr, E.Expr], E.BufferLoad]:
+        memory = new_exchange(wide, operand.count)
+        start = ops.mul(warp, operand.rows * operand.columns)
 
         def at(row: E.Expr, column: E.Expr) -> E.BufferLoad:
-            place = ops.add(ops.mul(row, one.columns), column)
+            place = ops.add(ops.mul(row, operand.columns), column)
             return E.BufferLoad(memory, (ops.add(start, place),))
 
         return at
 
-    told: list[S.Stmt] = []
+    sends: list[S.Stmt] = []
     matrices = []
-    for one in (product.a, product.b):
-        at = matrix(one)
+    for operand in (product.a, product.b):
+        at = matrix(operand)
         matrices.append(at)
-        for number in range(one.count):
-            there = at(*one.place(number, group, part))
-            value = of_type(one.element(number), wide)
-            told.append(S.BufferStore(there.buffer, value, there.indices))
+        for number in range(operand.count):
+            sent = at(*operand.place(number, group, part))
+            value = of_type(operand.element(number), wide)
+            sends.append(S.BufferStore(sent.buffer, value, sent.indices))
     left, right = matrices
-    taken: list[S.Stmt] = []
+    receives: list[S.Stmt] = []
     for number in range(product.c.count):
         row, column = product.c.place(number, group, part)
-        kept = product.c.element(number)
-        total = of_type(kept, wide)
+        own = product.c.element(number)
+        total = of_type(own, wide)
         for k in range(product.a.columns):
             total = ops.add(total, ops.mul(left(row, E.IntImm(k)), right(E.IntImm(k), column)))
         if product.saturates and wide == "int64":
             low, high = (E.IntImm(bound, wide) for bound in _INT32)
             total = ops.maximum(ops.minimum(total, high), low)
-        taken.append(S.BufferStore(kept.buffer, of_type(total, kept.dtype), kept.indices))
-    return sequence(told), sequence(taken)
+        receives.append(S.BufferStore(own.buffer, of_type(total, own.dtype), own.indices))
+    return sequence(sends), sequence(receives)
 
 
 def _load(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[S.Stmt, S.Stmt]:
     load = load_of(call)
     source, start = _memory(load.source)
     addresses = new_exchange("int32", 1)
-    told = S.BufferStore(addresses, ops.add(start, load.offset), (thread,))
+    sends = S.BufferStore(addresses, ops.add(start, load.offset), (thread,))
     group, part = _lane(thread)
     first = ops.mul(ops.floordiv(thread, WARP), WARP)
-    taken: list[S.Stmt] = []
+    receives: list[S.Stmt] = []
     for number in range(load.count):
         for inner in range(load.packed):
             row, column = load.place(inner, group, part)
             lane = ops.add(ops.add(first, row), 8 * number)
             place = ops.add(E.BufferLoad(addresses, (lane,)), column)
             value = element(source, place, 0, load.dtype)
-            kept = element(load.data, load.start, number * load.packed + inner, load.dtype)
-            taken.append(S.BufferStore(kept.buffer, value, kept.indices))
-    return told, sequence(taken)
+            own = element(load.data, load.start, number * load.packed + inner, load.dtype)
+            receives.append(S.BufferStore(own.buffer, value, own.indices))
+    return sends, sequence(receives)
 
 
 def _memory(pointer: E.Expr) -> tuple[E.Var, E.Expr]:

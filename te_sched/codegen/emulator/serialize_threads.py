@@ -36,7 +36,7 @@ from te_sched.errors import BuildError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.device_limits import WARP
+from te_sched.ir.device_limits import SHUFFLE_WIDTHS, WARP
 from te_sched.ir.kernel import BARRIER, LaunchAxis, thread_axes, thread_number
 from te_sched.ir.message_text import spelled
 from te_sched.ir.ops import TRUE
@@ -47,7 +47,6 @@ from te_sched.lowering.statements import fresh_copy, sequence
 _SHUFFLES = frozenset(
     ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
 )
-_WIDTHS = (1, 2, 4, 8, 16, 32)  # of the groups of lanes that shuffle
 
 
 def _is_private(data: E.Var) -> bool:
@@ -211,18 +210,18 @@ class _Serializer(Mapper):
 
     def shuffled(self, node: S.Stmt) -> S.Stmt:
         """A statement with shuffles: all threads store their values, then all load."""
-        told: list[S.Stmt] = []
-        exchange = _Exchange(self, told)
+        sends: list[S.Stmt] = []
+        exchange = _Exchange(self, sends)
         node = exchange.visit(node)
-        return sequence([*(self.each_thread(part) for part in told), self.block(node)])
+        return sequence([*(self.each_thread(part) for part in sends), self.block(node)])
 
     visit_BufferStore = shuffled
 
     def exchanged(self, call: E.Call) -> S.Stmt:
         """What lanes do together with their registers."""
         self.check_whole_warps(call.op)
-        told, taken = exchange_registers(call, self.thread, self.new_exchange)
-        return sequence([self.each_thread(told), self.each_thread(taken)])
+        sends, receives = exchange_registers(call, self.thread, self.new_exchange)
+        return sequence([self.each_thread(sends), self.each_thread(receives)])
 
     def new_exchange(self, dtype: str, each: int = 1) -> E.Buffer:
         """An array with places for `each` values of each thread."""
@@ -319,14 +318,14 @@ class _Spreader(AccessMapper):
 class _Exchange(Mapper):
     """Replaces shuffles by loads of values of other lanes."""
 
-    def __init__(self, serializer: _Serializer, told: list[S.Stmt]) -> None:
-        self.serializer, self.told = serializer, told
+    def __init__(self, serializer: _Serializer, sends: list[S.Stmt]) -> None:
+        self.serializer, self.sends = serializer, sends
 
     def visit_Call(self, node: E.Call) -> E.Expr:
         if node.op not in _SHUFFLES:
             return self.generic(node)
         _, value, lane, width, _ = node.args
-        if not isinstance(width, E.IntImm) or width.value not in _WIDTHS:
+        if not isinstance(width, E.IntImm) or width.value not in SHUFFLE_WIDTHS:
             raise BuildError(
                 f"shuffle width in kernel {self.serializer.name!r} must be 1, 2, 4, 8, 16 or 32, "
                 f"got {width}",
@@ -334,7 +333,7 @@ class _Exchange(Mapper):
             )
         memory = self.serializer.new_exchange(node.dtype)
         thread, lane = self.serializer.thread, ops.cast("int32", self.visit(lane))
-        self.told.append(S.BufferStore(memory, self.visit(value), (thread,)))
+        self.sends.append(S.BufferStore(memory, self.visit(value), (thread,)))
         first = ops.sub(thread, ops.floormod(thread, width))
         own = ops.floormod(thread, width)
         if node.op == "tir.tvm_warp_shuffle":
