@@ -22,6 +22,7 @@ from te_sched.codegen.cuda.pieces import (
 from te_sched.codegen.cuda.writer import CallWriter, KernelText
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.device_limits import SHUFFLE_WIDTHS
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 from te_sched.ir.intrinsics import fixed_point_product
 from te_sched.ir.storage_scopes import barrier_of
@@ -309,12 +310,23 @@ def _barrier(out: KernelText, node: E.Call) -> list[Piece]:
 
 def _shuffle(name: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
+        _check_width(out, node.args[3])
         mask, value, lane, width = (out.lanes(argument) for argument in node.args[:4])
         dtype = dtypes.element(node.dtype)
         results = [call(name, mask[0], lane_value, lane[0], width[0]) for lane_value in value]
         return [arithmetic.narrowed(out.unit, result, dtype) for result in results]
 
     return write
+
+
+def _check_width(out: KernelText, width: E.Expr) -> None:
+    """Refuse constant widths for which the hardware would silently take other lanes."""
+    if isinstance(width, E.IntImm) and width.value not in SHUFFLE_WIDTHS:
+        raise out.error(
+            f"shuffle width must be 1, 2, 4, 8, 16 or 32, got {width}",
+            "lanes shuffle in groups whose size divides that of a warp",
+            "use one of these numbers as its width",
+        )
 
 
 def _atomic(name: str, legal: str) -> CallWriter:

@@ -108,3 +108,12 @@ def test_atomic_of_another_type_is_refused(name, dtype):
     with pytest.raises(BuildError, match=f"atomic {name} does not support {dtype}") as caught:
         text_of(kernel(thread(), [c], S.Evaluate(update)))
     assert "int32" in caught.value.why
+
+
+@pytest.mark.parametrize("width", [0, 5, 64])
+def test_shuffle_of_groups_that_do_not_exist_is_refused(width):
+    """The hardware computes something else, without an error."""
+    value = call("float32", "tvm_warp_shuffle", 1, ops.const(1.0, "float32"), 0, width, 32)
+    fault = rf"shuffle width must be 1, 2, 4, 8, 16 or 32, got {width}\n"
+    with pytest.raises(BuildError, match=fault):
+        stored(lambda _: value)
