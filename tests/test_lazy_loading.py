@@ -13,7 +13,6 @@ import pytest
 import te_sched
 from te_sched import lazy_loading, te
 from te_sched.lazy_loading import lazy_function, lazy_module, load, set_lazy_names
-from te_sched.notebook_display import Shown, register_methods
 
 
 def output_of(code):
@@ -136,17 +135,6 @@ def test_an_absent_attribute_of_a_tensor_names_the_stage_in_a_new_process():
     assert " ".join(output_of(code)).endswith("use s[tensor].vectorize")
 
 
-def test_displays_are_given_to_classes_defined_before_and_after():
-    def define():
-        space = {"__module__": "te_sched.example", "__qualname__": "Example"}
-        return type("Example", (Shown,), space)
-
-    before = define()
-    assert before()._repr_html_() is None
-    register_methods("te_sched.example.Example", {"_repr_html_": lambda self: "<p/>"})
-    assert before()._repr_html_() == define()()._repr_html_() == "<p/>"
-
-
 def test_schedules_print_their_loops_in_a_new_process():
     code = (
         "import te_sched.te as te\n"
@@ -154,11 +142,6 @@ def test_schedules_print_their_loops_in_a_new_process():
         "print(te.create_schedule(te.compute((8,), lambda i: A[i], name='B').op))"
     )
     assert " ".join(output_of(code)).startswith("main(A: float32[8], B: float32[8])")
-
-
-def test_displays_keep_the_docstrings_of_methods():
-    for kind in (te.Schedule, load("te_sched.tensorir.schedule:BlockSchedule")):
-        assert kind.diff.__doc__.startswith("What `other` does differently")
 
 
 def test_submodules_are_loaded_by_their_names():

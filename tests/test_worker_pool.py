@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched import te, worker_process
+from te_sched import te
 from te_sched.errors import DeclarationError, ScheduleError, user_place
 from te_sched.worker_pool import (
     WorkerCrashError,
@@ -395,8 +395,3 @@ def test_workers_have_te_sched_as_tvm_where_their_parent_has() -> None:
     command = [sys.executable, "-c", _FACE]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert found.startswith("te_sched")
-
-
-def test_packed_values_are_read_by_pickle() -> None:
-    answer = worker_process.WorkerAnswer(True, [1, 2])
-    assert worker_process.pickle.loads(worker_process.packed(answer)) == answer

@@ -10,14 +10,11 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import te_sched
 from scripts import names
 from te_sched import meta_schedule as ms
 from te_sched import relax, te, tir
 from te_sched.public_members import PublicClass, public_members
-from te_sched.public_names import show_names
 from te_sched.script import tir as T
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,12 +111,3 @@ def test_internal_members_of_bases_are_hidden() -> None:
 
     assert public_members(Derived) == ["b", "d"]
     assert [name for name in dir(Derived()) if name[0] != "_"] == ["b", "d"]
-
-
-@pytest.mark.parametrize(("text", "shown"), [("__all__ = ['f']", ["f"]), ("", ["f", "g"])])
-def test_show_names_of_a_module(text: str, shown: list[str]) -> None:
-    module = types.ModuleType("example")
-    exec(f"from typing import Any\nimport sys\n{text}\ndef f(): pass\ndef g(): pass", vars(module))
-    show_names(module)
-    show_names(module)
-    assert names.public(module) == shown
