@@ -14,6 +14,7 @@ from te_sched.script import from_source
 
 NUMBERS = np.arange(6, dtype="int32").reshape(2, 3)
 MAP = tir.IndexMap.from_func(lambda i, j: [j, i])
+FUSED = tir.IndexMap.from_func(lambda i, j: [i * 4 + j])
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,8 @@ def test_methods_lead_to_functions_of_as_many_arguments(
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (lambda: [*map(int, MAP.map_shape([2, 3]))], [3, 2]),
+        (lambda: [*map(int, FUSED.map_shape([2, 4]))], [8]),
+        (lambda: [*map(int, FUSED.map_indices([1, 3]))], [7]),
         (lambda: MAP.inverse([2, 3]).is_equivalent_to(MAP), True),
         (lambda: MAP.map_ndarray(nd.array(NUMBERS)).numpy().tolist(), [[0, 3], [1, 4], [2, 5]]),
         (lambda: int(tir.decl_buffer((4, 8)).offset_of([2, 3])[0]), 19),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import te_sched
-from te_sched import AccessError, BuildError, IRModule, te, tir
+from te_sched import BuildError, te, tir
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.script import tir as T
 
@@ -98,50 +96,7 @@ def test_threads_that_add_nothing_to_a_reduction_read_nothing():
     te_sched.build(s, [a, b], target="cuda")
 
 
-# -- what is known at run time alone ---------------------------------------------------------------
-
 J = te.placeholder((10,), "int32", name="J")
-
-
-def gather(how=lambda s, b: None, index=lambda i: J[i]):
-    b = te.compute((10,), lambda i: A[index(i)], name="B")
-    s = te.create_schedule(b.op)
-    how(s, b)
-    return te_sched.build(s, [A, J, b])
-
-
-def run(function, **changes):
-    places = np.arange(10, dtype="int32")
-    for place, value in changes.items():
-        places[int(place[1:])] = value
-    result = np.zeros(10, "float32")
-    function(np.arange(64, dtype="float32"), places, result)
-    return result
-
-
-def split_and(how):
-    def change(s, b):
-        outer, inner = s[b].split(b.op.axis[0], factor=5)
-        getattr(s[b], how)(outer if how == "parallel" else inner)
-
-    return change
-
-
-@pytest.mark.parametrize("how", ["vectorize", "parallel", "unroll"])
-@pytest.mark.parametrize("value", [64, -1, 2**31 - 1, -(2**31)])
-def test_gather_is_checked_when_it_runs(how, value):
-    function = gather(split_and(how))
-    np.testing.assert_array_equal(run(function, _4=63), [0, 1, 2, 3, 63, 5, 6, 7, 8, 9])
-    with pytest.raises(
-        AccessError, match=rf"read A at {value} in(.*\n)*.*where .* has the indices 0"
-    ):
-        run(function, _7=value)
-
-
-def test_index_of_data_is_checked_without_overflow():
-    function = gather(index=lambda i: J[i] * 65536)
-    with pytest.raises(AccessError, match="read A at 4294967296 in dimension 0"):
-        run(function, _0=0, **{f"_{i}": 0 for i in range(1, 10)} | {"_3": 65536})
 
 
 @pytest.mark.parametrize(
@@ -156,41 +111,6 @@ def checks_of(b, inputs, how=lambda s: None):
     how(s)
     func = te_sched.lower(s, [*inputs, b], stop_after="schedule_ops")["main"]
     return guard_accesses(func).checked
-
-
-def test_check_leaves_the_loops_that_it_does_not_depend_on():
-    table, k = te.placeholder((64, 32), name="T"), te.reduce_axis((0, 32), "k")
-    b = te.compute((10,), lambda i: te.sum(table[J[i], k], k), name="B")
-    func = te_sched.lower(te.create_schedule(b.op), [table, J, b], stop_after="schedule_ops")[
-        "main"
-    ]
-    text = IRModule({"main": guard_accesses(func).func}).script()
-    assert text.index("report_access") < text.index("for k")
-
-
-def test_checks_can_be_switched_off():
-    with te_sched.config.scoped(check_accesses=False):
-        source = gather().get_source()
-    # What polls for Ctrl-C is there in both, what reports an access in one.
-    assert "[2 x ptr]" in source
-    assert "[3 x ptr]" in gather().get_source()
-
-
-def test_checks_stay_in_saved_libraries(tmp_path):
-    gather().export_library(tmp_path / "gather.so")
-    loaded = te_sched.runtime.load_module(str(tmp_path / "gather.so"))
-    with pytest.raises(AccessError, match="read A at 64"):
-        run(loaded, _2=64)
-
-
-def test_lowered_program_is_checked():
-    b = te.compute((10,), lambda i: A[J[i]], name="B")
-    s = te.create_schedule(b.op)
-    s[b].vectorize(s[b].split(b.op.axis[0], factor=5)[1])
-    function = te_sched.build(te_sched.lower(s, [A, J, b]))
-    run(function)
-    with pytest.raises(AccessError, match="read A at 64"):
-        run(function, _9=64)
 
 
 def test_refusal_names_the_iteration():
@@ -214,62 +134,6 @@ def test_writes_of_an_extern_are_judged():
     e = te.extern([(10,)], [A], body, name="E", dtype="float32")
     with pytest.raises(BuildError, match=r"writes E at 10 in(.*\n)*.*stage E(.*\n)*.*where i = 9"):
         te_sched.build(te.create_schedule(e.op), [A, e])
-
-
-def test_condition_on_memory_that_changes_proves_nothing():
-    def body(ins, outs):
-        ib = tir.ir_builder.create()
-        a, out = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
-        place = ib.allocate("int32", 1, name="place")
-        place[0] = 3
-        with ib.if_scope(tir.all(place[0] >= 0, place[0] < 64)):
-            place[0] = place[0] + 100
-            out[0] = a[place[0]]
-        return ib.get()
-
-    e = te.extern([(1,)], [A], body, name="E", dtype="float32")
-    function = te_sched.build(te.create_schedule(e.op), [A, e])
-    with pytest.raises(AccessError, match="read A at 103"):
-        function(np.zeros(64, "float32"), np.zeros(1, "float32"))
-
-
-def test_name_of_what_memory_held_is_not_what_it_holds():
-    def body(ins, outs):
-        ib = tir.ir_builder.create()
-        a, out = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
-        place = ib.allocate("int32", 1, name="place")
-        place[0] = 300
-        held = ib.let("held", place[0])
-        place[0] = 3
-        with ib.if_scope(tir.all(place[0] >= 0, place[0] < 64)):
-            out[0] = a[held]
-        return ib.get()
-
-    e = te.extern([(1,)], [A], body, name="E", dtype="float32")
-    function = te_sched.build(te.create_schedule(e.op), [A, e])
-    with pytest.raises(AccessError, match="read A at 300"):
-        function(np.zeros(64, "float32"), np.zeros(1, "float32"))
-
-
-@pytest.mark.parametrize("ends", [(0, 17), (-1, 2), (0, 2**31 - 1), (-(2**31), 0)])
-def test_loops_that_memory_bounds_stay_within_arrays(ends: tuple[int, int]) -> None:
-    ends_of, values = te.placeholder((2,), "int32", name="E"), te.placeholder((16,), name="V")
-
-    def rows(ins: Any, outs: Any) -> Any:
-        ib = te_sched.tir.ir_builder.create()
-        e, v, out = (ib.buffer_ptr(one) for one in (*ins, *outs))
-        out[0] = te.const(0.0, "float32")
-        with ib.for_range(e[0], e[1], name="j") as j:
-            out[0] = out[0] + v[j]
-        return ib.get()
-
-    total = te.extern((1,), [ends_of, values], rows, name="total", dtype="float32")
-    module = te_sched.build(te.create_schedule(total.op), [ends_of, values, total])
-    given = np.arange(16, dtype="float32"), np.zeros(1, "float32")
-    module(np.array([2, 5], "int32"), *given)
-    assert given[1] == 9
-    with pytest.raises(AccessError, match="read V at"):
-        module(np.array(ends, "int32"), *given)
 
 
 @pytest.mark.parametrize("kind", ["declared", "of a symbolic tensor"])
