@@ -62,8 +62,8 @@ POINTERS = "a: T.handle, x: T.int32"
             ["0 <= T.Ramp(x * 4, 1, 8) < n * 4"],
         ),
         (
-            MATCHED.format("strides=(s, 1)") + "A[x, 0:8] = T.Broadcast(T.int8(1), 8)",
-            ["0 <= T.Ramp(x * A_s0, 1, 8) < (n - 1) * A_s0 + 4"],
+            MATCHED.format("strides=(s, 1)") + "A[x, 2:10] = T.Broadcast(T.int8(1), 8)",
+            ["0 <= T.Ramp(x * A_s0 + 2, 1, 8) < (n - 1) * A_s0 + 4"],
         ),
         (
             MATCHED.format("strides=(s, 1)") + "A[x, 0:4] = T.Broadcast(T.int8(1), 4)",
