@@ -13,7 +13,6 @@ are too large (`check_extents`). Must not know statements.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any
 
 from te_sched.errors import BuildError, Subject
@@ -123,12 +122,14 @@ def _check_tensor(stage: StageState, tensor: Tensor) -> None:
 
 
 def _elements(stage: StageState, extents: list[int]) -> int:
-    """The number of elements in memory, including the gaps of storage_align."""
-    stride = 1
+    """The number of elements in memory, including the gaps of storage_align, which
+    `lowering.positions.aligned_strides` makes.
+    """
+    size = 1
     axes = [stage.iter_var_attrs.get(axis) for axis in stage.op.axis]
     for number in reversed(range(len(extents))):
         attr = axes[number] if number < len(axes) else None
         if attr is not None and attr.dim_align_factor:
-            stride += attr.dim_align_factor + attr.dim_align_offset
-        stride *= extents[number]
-    return max(stride, prod(extents))
+            size += (attr.dim_align_offset - size) % attr.dim_align_factor
+        size *= extents[number]
+    return size
