@@ -22,7 +22,7 @@ from te_sched.codegen.checker.memory import (
     TrackedMemory,
     elements_of,
 )
-from te_sched.codegen.checker.numbers import Value, constant, plain, typed
+from te_sched.codegen.checker.numbers import Value, constant, plain, rounded, typed
 from te_sched.codegen.checker.report import ViolationKind
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -203,7 +203,7 @@ def _update(
     old = np.zeros(space.lanes, data.dtype)
     for number, (lane, element) in enumerate(zip(lanes, flat, strict=True)):
         old[lane] = data[element]
-        data[element] = update(data[element], *[row[number] for row in rows])
+        data[element] = rounded(update(data[element], *[row[number] for row in rows]), dtype)
     return plain(old.reshape(space.shape))
 
 

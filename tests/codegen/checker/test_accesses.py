@@ -72,3 +72,21 @@ def test_accesses_outside_are_not_done_and_counted_once():
     assert sorted(found) == [("A", -4, 4), ("C", 32, 4)]
     np.testing.assert_array_equal(result[8:], data[:24] + 1)
     np.testing.assert_array_equal(result[:4], np.zeros(4))
+
+
+def test_atomic_sums_of_bfloat16_are_rounded_each_time():
+    """1 + 3/256 lies between two numbers of 8 bits, and is rounded up; then nothing is lost."""
+
+    def build(ib, A, C, tx):
+        place = E.Call("handle", "tir.address_of", (C[0],))
+        ib.emit(E.Call("bfloat16", "tir.atomic_add", (place, A[tx])))
+
+    def bits(*values):
+        return (np.array(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+    module = k.program(
+        build, [k.array(name, n, "bfloat16") for name, n in (("A", 2), ("C", 1))], tx=2
+    )
+    total = bits(1.0)
+    assert check_program(module, [bits(3 / 256, 1 / 64), total], initialized=["C"]).ok
+    assert total == bits(1.0 + 1 / 64 + 1 / 64)

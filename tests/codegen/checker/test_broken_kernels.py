@@ -271,7 +271,3 @@ def test_finds(name):
     if threads is not None:
         pair = [one.thread[0] for one in (first.thread, first.other) if one is not None]
         assert tuple(pair) == threads or (kind in (WW, RW) and tuple(pair[::-1]) == threads)
-
-
-def test_there_are_enough():
-    assert len(BROKEN) >= 25
