@@ -14,12 +14,12 @@ from tests.meta_schedule.programs import MODULE, Reject, tiled, wrong
 
 
 class Annotate(PyPostproc):
-    """Annotates the block, which must not have an annotation."""
+    """Annotates the block with a number, which it must not have yet."""
 
     def apply(self, sch: tir.Schedule) -> bool:
         if sch.get(sch.get_block("C")).annotations:
             raise ScheduleError("annotated")
-        sch.annotate("C", "note", 1)
+        sch.annotate("C", "note", sch.sample_categorical([1, 2], [0.5, 0.5]))
         return True
 
 

@@ -55,10 +55,11 @@ def test_older_arguments_give_a_schedule(tmp_path):
         cost_model=None,
         builder=BuilderHere(),
         runner=RunnerHere(),
-        task_name="main",
+        task_name="product",
         config=config,
     )
     assert isinstance(found, te_sched.tir.Schedule)
+    assert "task 0 (product): 2 trials" in (tmp_path / "tuning.log").read_text()
 
 
 def test_functions_without_a_record_stay():

@@ -168,3 +168,16 @@ def test_equal_workloads_of_a_file_are_one(tmp_path):
     assert len(database.workloads) == 1
     top = database.get_top_k(database.commit_workload(MODULE), 9)
     assert [one.mean for one in top] == [1.0, 2.0, 2.0]
+
+
+def test_only_one_line_replaces_an_unfinished_one(tmp_path):
+    JSONDatabase(work_dir=tmp_path).commit_workload(MODULE)
+    path = tmp_path / "database_workload.json"
+    whole = path.read_text()
+    JSONDatabase(work_dir=tmp_path).commit_workload(OTHER)
+    length = len(path.read_text()) - len(whole)
+    path.write_text(whole + '["12'.ljust(length, "3"))  # as long as the line that replaces it
+    database = JSONDatabase(work_dir=tmp_path)
+    for module in (OTHER, IRModule({"other": double})):
+        database.commit_workload(module)
+    assert len(JSONDatabase(work_dir=tmp_path).workloads) == 3

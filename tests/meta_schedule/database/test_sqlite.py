@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from te_sched.errors import DeclarationError
+from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database import SQLiteDatabase
-from tests.meta_schedule.database.records import record
+from tests.meta_schedule.database.records import MODULE, double, record
 
 
 @pytest.mark.parametrize(
@@ -66,8 +67,21 @@ def test_a_file_of_a_later_version(tmp_path):
         SQLiteDatabase(tmp_path / "tuning.db")
 
 
+def test_the_fastest_records_of_a_workload_come_first() -> None:
+    database = SQLiteDatabase(":memory:")
+    for number, seconds in enumerate((3.0, 1e10, 1.0, 2.0, 1.0)):
+        record(database, seconds, machine=str(number))
+    other = database.commit_workload(IRModule({"main": double.with_attr("other", 1)}))
+    own = database.commit_workload(MODULE)
+    top = [(one.mean, one.machine) for one in database.get_top_k(own, 9)]
+    assert top == [(1.0, "2"), (1.0, "4"), (2.0, "3"), (3.0, "0")]
+    assert [one.machine for one in database.get_top_k(own, 1)] == ["2"]
+    assert database.get_top_k(own, 0) == database.get_top_k(other, 9) == []
+
+
 WRITER = """
 import sys
+from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database import SQLiteDatabase
 from tests.meta_schedule.database.records import record
 database = SQLiteDatabase(sys.argv[1])

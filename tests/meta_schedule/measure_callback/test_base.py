@@ -12,3 +12,5 @@ def test_classes_make_lists_of_parts_by_name():
         assert [type(one).__name__ for one in create("default")] == expected
     with pytest.raises(DeclarationError, match="'all' is not a list of callbacks"):
         ms.MeasureCallback.create("all")
+    with pytest.raises(DeclarationError, match="class MeasureCallback has no method apply"):
+        ms.MeasureCallback().apply(None, 0, [], [], [])

@@ -43,6 +43,9 @@ def test_blocks_that_are_bound_stay() -> None:
     assert initialized(postprocs.RewriteUnboundBlock(), func).apply(sch)
     assert bound(sch, "C") == [("blockIdx.y", 16), ("", 16), ("", 16)]
     assert bound(sch, "D") == [("blockIdx.x", 1), ("threadIdx.x", 256)]
+    before = len(sch.trace.entries)
+    assert initialized(postprocs.RewriteUnboundBlock(), func).apply(sch)
+    assert len(sch.trace.entries) == before
 
 
 def test_blocks_without_loops_have_a_thread() -> None:
