@@ -10,6 +10,8 @@ MODULES = (
     *("te_sched.relax.op.grad", "te_sched.relax.op.memory", "te_sched.relax.op.builtin"),
     *("te_sched.relax.op.vm", "te_sched.relax.transform", "te_sched.relax.analysis"),
     *("te_sched.relax.dpl", "te_sched.relax.frontend", "te_sched.relax.frontend.nn"),
+    "te_sched.relax.frontend.nn.llm.kv_cache",
+    "te_sched.relax.frontend.nn.llm.position_embedding",
     *("te_sched.relax.frontend.onnx", "te_sched.relax.frontend.torch", "te_sched.relax.vm"),
     *("te_sched.relax.backend", "te_sched.relax.utils"),
     "te_sched.relax.binding",

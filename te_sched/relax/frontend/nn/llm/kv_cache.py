@@ -21,7 +21,7 @@ import numpy as np
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import GraphError, repr_of
+from te_sched.errors import GraphError, GraphTypeError, repr_of
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import DataTypeImm, GraphExpr, PrimValue
 from te_sched.ir.struct_info import ObjectStructInfo, TensorStructInfo
@@ -37,6 +37,7 @@ from te_sched.relax.frontend.nn.llm.position_embedding import rotary_frequencies
 from te_sched.relax.frontend.nn.op import reshape
 from te_sched.relax.frontend.tensors import Size, prim_value, shape_expr
 from te_sched.relax.vm.paged_cache import RopeMode as RopeMode
+from te_sched.signatures import checked_as
 
 _DTYPES = ("float32", "float16")
 
@@ -51,6 +52,7 @@ class AttnKind(IntEnum):
 class PagedKVCache(NNObject):
     """A paged cache as a model sees it; arguments of methods are `spec.Object(PagedKVCache)`."""
 
+    @checked_as(GraphTypeError)
     def attention_with_fused_qkv(
         self,
         layer_id: int,
@@ -79,6 +81,7 @@ class PagedKVCache(NNObject):
                 "reshape it: op.reshape(qkv, (batch, tokens, heads, head_dim))",
             )
         batch, count, heads, size = qkv.shape
+        _check_layer(layer_id, num_qo_heads, heads)
         factor = attn_score_scaling_factor
         if sm_scale is not None:
             factor = sm_scale * _fixed(size, "head_dim") ** 0.5
@@ -92,6 +95,7 @@ class PagedKVCache(NNObject):
         output: NNTensor = wrap_nested(call, "attention")
         return reshape(output, (batch, count, num_qo_heads, size))
 
+    @checked_as(GraphTypeError)
     def get_query_positions(self, total_length: Size) -> NNTensor:
         """The position of each token of a forward in its sequence, as int32."""
         call = R.call_pure_packed(
@@ -103,7 +107,6 @@ class PagedKVCache(NNObject):
         return positions
 
 
-Scaling = Annotated["Mapping[str, object] | None", "what rotary_frequencies takes"]
 TargetLike = Annotated["Target | str | None", "what te_sched.build takes"]
 
 
@@ -145,7 +148,7 @@ class TIRPagedKVCache(PagedKVCache):
         rope_mode: int = RopeMode.NONE,
         rope_scale: float = 1.0,
         rope_theta: float = 10000.0,
-        rope_scaling: Scaling = None,
+        rope_scaling: Mapping[str, object] | None = None,
         rope_ext_factors: GraphExpr | None = None,
         rotary_dim: int | None = None,
         dtype: str = "float32",
@@ -163,7 +166,7 @@ class TIRPagedKVCache(PagedKVCache):
         mode = _mode(rope_mode)
         heads = (num_attention_heads, num_key_value_heads)
         _check_kind(attn_kind, enable_disaggregation, rope_ext_factors, target)
-        _check_sizes(heads, size, rotated, dtype)
+        _check_sizes(num_hidden_layers, heads, size, rotated, dtype)
         frequencies = np.zeros(1, np.float32)
         if mode != RopeMode.NONE:
             frequencies = rotary_frequencies(rotated, rope_theta, rope_scale, rope_scaling)
@@ -182,6 +185,20 @@ class TIRPagedKVCache(PagedKVCache):
             sinfo_args=ObjectStructInfo(),
         )
         super().__init__(_expr=call, _name=name)
+
+
+def _check_layer(layer: int, query_heads: int, heads: Size) -> None:
+    if layer < 0:
+        raise GraphError(
+            f"attention is of layer {layer}", "layers are numbered from 0 on", "give such a number"
+        )
+    others = heads - query_heads if isinstance(heads, int) else 2
+    if query_heads < 1 or others < 2 or others % 2:
+        raise GraphError(
+            f"qkv has {heads} heads, of which {query_heads} are of queries",
+            "the others are of keys and values, as many of each",
+            "give the number of heads of queries: num_attention_heads of the cache",
+        )
 
 
 def _fixed(size: Size, name: str) -> int:
@@ -240,20 +257,26 @@ def _check_kind(
         )
 
 
-def _check_sizes(heads: tuple[int, int], size: int, rotated: int, dtype: str) -> None:
+def _check_sizes(layers: int, heads: tuple[int, int], size: int, rotated: int, dtype: str) -> None:
+    if layers < 1 or size < 1:
+        raise GraphError(
+            f"a cache has num_hidden_layers={layers} and head_dim={size}",
+            "its memory is for each layer and element",
+            "give sizes of 1 or more",
+        )
     if min(heads) < 1 or heads[0] % heads[1]:
         raise GraphError(
             f"a cache has {heads[0]} heads of queries and {heads[1]} of keys",
             "groups of queries share a head of keys",
             "give a number of heads of queries that is a multiple of those of keys",
         )
-    if size < 1 or rotated > size:
+    if rotated > size:
         raise GraphError(
             f"{rotated} of {size} elements of a head are rotated",
-            "",
+            "pairs of its first elements are",
             "give a rotary_dim up to head_dim",
         )
-    if dtype not in _DTYPES:
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise GraphError(
             f"a paged cache has dtype {repr_of(dtype)}",
             "its kernels compute in float32",

@@ -36,6 +36,12 @@ def rotary_frequencies(
             "each element of the first half is rotated with one of the second",
             "give an even rotary_dim of 2 or more",
         )
+    if not (0 < theta < math.inf and abs(scale) < math.inf):
+        raise GraphError(
+            f"positions are rotated with theta {theta} and scale {scale}",
+            "angles are scale / theta ** (2 * i / rotary_dim)",
+            "give a positive theta, and a scale that is finite",
+        )
     frequencies = scale / theta ** (np.arange(0, rotary_dim, 2) / rotary_dim)
     scaling = dict(rope_scaling or {})
     kind = str(scaling.get("rope_type", scaling.get("type", "default")))

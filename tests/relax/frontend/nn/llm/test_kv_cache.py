@@ -12,7 +12,7 @@ import pytest
 
 import te_sched
 from te_sched import nd, relax, te
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, GraphTypeError
 from te_sched.relax.frontend import nn
 from te_sched.relax.frontend.nn import op
 from te_sched.relax.frontend.nn.llm.kv_cache import PagedKVCache, RopeMode, TIRPagedKVCache
@@ -259,6 +259,8 @@ _SIZES: dict[str, Any] = {
         ({"rope_ext_factors": relax.const(np.ones(4))}, "has rope_ext_factors"),
         ({"target": "cuda"}, r"(?s)made for cuda.*for processors"),
         ({"rope_mode": 7}, "rope_mode is 7"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers=0 and head_dim=8"),
+        ({"head_dim": 0}, "num_hidden_layers=1 and head_dim=0"),
     ],
 )
 def test_other_caches_are_refused(change: dict[str, Any], message: str) -> None:
@@ -276,6 +278,13 @@ def test_attention_is_of_four_dimensions_and_a_fixed_size() -> None:
         with pytest.raises(GraphError, match=r"qkv is .*, of 3 dimensions"):
             made.attention_with_fused_qkv(0, nn.Tensor.placeholder([1, 2, 3], "float32"), 1)
         x = nn.Tensor.placeholder([1, 2, 3, "n"], "float32")
+        with pytest.raises(GraphError, match="attention is of layer -1"):
+            made.attention_with_fused_qkv(-1, x, 1)
+        for heads in (0, 2, 3):
+            with pytest.raises(GraphError, match=f"qkv has 3 heads, of which {heads} are of quer"):
+                made.attention_with_fused_qkv(0, x, heads)
+        with pytest.raises(GraphTypeError, match="qkv"):
+            made.attention_with_fused_qkv(0, None, 1)  # type: ignore[arg-type]
         with pytest.raises(GraphError, match="head_dim is n, expected an int"):
             made.attention_with_fused_qkv(0, x, 1, sm_scale=1.0)
         builder.emit_func_output(builder.emit_output(relax.const(1)))

@@ -57,6 +57,12 @@ def test_llama3_equals_transformers() -> None:
         (8, {"rope_type": "llama3", "factor": 2}, "of type llama3 has no low_freq_factor, high"),
     ],
 )
-def test_other_rotations_are_refused(size: int, scaling: dict[str, object], message: str) -> None:
+def test_other_scalings_are_refused(size: int, scaling: dict[str, object], message: str) -> None:
     with pytest.raises(GraphError, match=message):
         rotary_frequencies(size, 1e4, 1.0, scaling)
+
+
+@pytest.mark.parametrize(("theta", "scale"), [(0, 1), (-1, 1), (np.nan, 1), (2, np.inf)])
+def test_other_bases_are_refused(theta: float, scale: float) -> None:
+    with pytest.raises(GraphError, match=f"rotated with theta {theta} and scale {scale}"):
+        rotary_frequencies(8, theta, scale)
