@@ -14,7 +14,7 @@ import numpy as np
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Cast, Expr, Var
-from te_sched.ir.graph import Constant, GraphExpr, GraphVar
+from te_sched.ir.graph import Constant, GraphExpr, GraphVar, Tuple
 from te_sched.ir.struct_info import ShapeStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
@@ -23,6 +23,7 @@ from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.evaluation import evaluate
 from te_sched.relax.frontend.onnx.protobufs import OnnxAttribute, OnnxFunction
 from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
+from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
     Size,
@@ -127,7 +128,29 @@ class OnnxImporter:
             return self._tensor_of_sizes(value)
         if isinstance(value, np.ndarray | np.generic):
             return const(np.asarray(value), str(value.dtype))
+        if isinstance(value, OnnxSequence | OnnxAbsent):
+            raise GraphError(
+                f"a node is given {value}",
+                "it takes a tensor",
+                "give it an element: SequenceAt, OptionalGetElement or ConcatFromSequence",
+            )
         return value
+
+    def sequence(self, value: Value) -> OnnxSequence:
+        """A value that is a sequence."""
+        if isinstance(value, OnnxSequence):
+            return value
+        raise GraphError(
+            "a node is given a value that is not a sequence",
+            f"it is {getattr(value, 'struct_info', value)}",
+            "make a sequence of it: SequenceConstruct or SplitToSequence",
+        )
+
+    def result(self, value: Value) -> GraphExpr:
+        """A value as an output of a graph: a sequence is a tuple of its elements."""
+        if isinstance(value, OnnxSequence):
+            return Tuple(tuple([self.result(element) for element in value.elements]))
+        return self.tensor(value)
 
     def _tensor_of_sizes(self, sizes: OnnxSizes) -> GraphExpr:
         """Sizes as a tensor; those of floats are computed by the graph, unless they are casts."""
@@ -159,7 +182,7 @@ class OnnxImporter:
             return [] if value.is_scalar else [len(value)]
         if isinstance(value, np.ndarray | np.generic):
             return list(value.shape)
-        return sizes_of_tensor(value, self.help_with_shapes)
+        return sizes_of_tensor(self.tensor(value), self.help_with_shapes)
 
     def rank(self, value: Value) -> int:
         """The number of dimensions."""
@@ -171,10 +194,21 @@ class OnnxImporter:
             return value.dtype
         if isinstance(value, np.ndarray | np.generic):
             return str(value.dtype)
-        return tensor_info(value).dtype
+        return tensor_info(self.tensor(value)).dtype
 
     def numbers(self, value: Value | Ints | None, place: int) -> list[Number]:
         """The elements of an input that must be known: sizes, axes, ..."""
+        numbers = self.known_numbers(value, place)
+        if numbers is None:
+            raise GraphError(
+                f"input {place} is computed when the model runs",
+                f"its value must be known, got {getattr(value, 'struct_info', value)}",
+                self.help_with_shapes,
+            )
+        return numbers
+
+    def known_numbers(self, value: Value | Ints | None, place: int) -> list[Number] | None:
+        """The elements of an input; None if it is computed when the model runs."""
         name = self.inputs[place] if place < len(self.inputs) else ""
         if name in self.known:
             value = self.known[name]
@@ -186,11 +220,7 @@ class OnnxImporter:
             array = evaluate(self.builder, value)
             value = value if array is None else array
         if not isinstance(value, np.ndarray | np.generic | list | tuple):
-            raise GraphError(
-                f"input {place} is computed when the model runs",
-                f"its value must be known, got {getattr(value, 'struct_info', value)}",
-                self.help_with_shapes,
-            )
+            return None
         numbers: list[Number] = np.asarray(value).ravel().tolist()
         return numbers
 

@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from te_sched.errors import GraphError, SourceLocation
-from te_sched.ir.graph import GraphExpr
 from te_sched.relax.frontend.common import errors_of_rules
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.protobufs import (
@@ -23,6 +22,7 @@ from te_sched.relax.frontend.onnx.protobufs import (
     OnnxVersion,
 )
 from te_sched.relax.frontend.onnx.registry import OWN, Result, full_name
+from te_sched.relax.frontend.onnx.sequences import OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value
 
 
@@ -116,9 +116,9 @@ def _results_of(importer: OnnxImporter, node: OnnxNode) -> tuple[Value | None, .
 
 def _outputs(result: Result) -> tuple[Value, ...]:
     """The values of the outputs of a node."""
-    if isinstance(result, GraphExpr | np.ndarray | np.generic | OnnxSizes):
-        return (result,)
-    return result
+    if isinstance(result, tuple) and not isinstance(result, OnnxSizes):
+        return result
+    return (result,)
 
 
 def _attributes(importer: OnnxImporter, node: OnnxNode) -> dict[str, OnnxAttribute]:
@@ -246,10 +246,14 @@ def _type_of(importer: OnnxImporter, name: str) -> bytes:
     if not name:
         return b""
     value = importer.values[name]
-    dtype = importer.dtype(value)
+    is_sequence = isinstance(value, OnnxSequence)
+    dtype = value.dtype if isinstance(value, OnnxSequence) else importer.dtype(value)
     kind = onnx.helper.np_dtype_to_tensor_dtype(dtype_named(dtype))
-    shape = [size if isinstance(size, int) else str(size) for size in importer.shape(value)]
-    message: bytes = onnx.helper.make_tensor_type_proto(kind, shape).SerializeToString()
+    sizes = [] if is_sequence else importer.shape(value)
+    shape = None if is_sequence else [s if isinstance(s, int) else str(s) for s in sizes]
+    proto = onnx.helper.make_tensor_type_proto(kind, shape)
+    whole = onnx.helper.make_sequence_type_proto(proto) if is_sequence else proto
+    message: bytes = whole.SerializeToString()
     return message
 
 

@@ -12,48 +12,36 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from te_sched import nd
 from te_sched.errors import GraphError, Subject, counted, did_you_mean, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphVar, Tuple
+from te_sched.ir.graph import GraphVar, Tuple, TupleGetItem
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.nodes import all_nodes, has_body, translate, versions_of
-from te_sched.relax.frontend.onnx.protobufs import OnnxNode
+from te_sched.relax.frontend.onnx.protobufs import OnnxDim, OnnxGraph, OnnxNamed, OnnxNode
 from te_sched.relax.frontend.onnx.quantized_nodes import integer_nodes
 from te_sched.relax.frontend.onnx.registry import OWN, full_name
+from te_sched.relax.frontend.onnx.sequences import ABSENT, OnnxAbsent, OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import Numbers, Value
 from te_sched.relax.frontend.tensors import Size, shape_expr, sizes_of_tensor
 from te_sched.signatures import is_sequence
 
 _LEAST_OPSET = 7
 
-
-class _Tensor(Protocol):
-    """What is read of an `onnx.TensorProto` and an `onnx.ValueInfoProto`."""
-
-    name: str
-    type: Any
-
-
-class _Graph(Protocol):
-    """What is read of an `onnx.GraphProto`."""
-
-    node: Sequence[OnnxNode]
-    input: Sequence[_Tensor]
-    output: Sequence[_Tensor]
-    initializer: Sequence[_Tensor]
+# A shape of an input, the shapes of the elements of a sequence, or None for an absent input.
+InputShape = Sequence[Size] | Sequence[Sequence[Size]] | None
 
 
 def from_onnx(
     model: Any,
-    shape_dict: Mapping[str, Sequence[Size]] | None = None,
+    shape_dict: Mapping[str, InputShape] | None = None,
     dtype_dict: str | Mapping[str, str] = "float32",
     opset: int | None = None,
     keep_params_in_input: bool = False,
@@ -64,7 +52,8 @@ def from_onnx(
     Parameters
     ----------
     model : an `onnx.ModelProto`.
-    shape_dict : shapes of inputs by name, where the model has none, or others.
+    shape_dict : shapes of inputs by name, where the model has none, or others: a list of shapes
+        for a sequence of tensors, None for an optional input that calls do not give.
     dtype_dict : dtypes of inputs whose dtype the model does not have.
     opset : the version of the operators; by default that of the model.
     keep_params_in_input : whether parameters are inputs of the function, with the values in its
@@ -77,7 +66,7 @@ def from_onnx(
     """
     onnx = _onnx()
     _check(onnx, model)
-    graph: _Graph = model.graph
+    graph: OnnxGraph = model.graph
     versions = versions_of(model.opset_import)
     if opset:
         versions[OWN[0]] = opset
@@ -96,9 +85,13 @@ def from_onnx(
     _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
     for one in [dtype_dict] if isinstance(dtype_dict, str) else dtype_dict.values():
         dtypes.known(one)
-    inputs, names = _inputs(onnx, graph, known, shape_dict, dtype_dict, sanitize_input_names)
+    inputs, names = _inputs(graph, known, shape_dict, dtype_dict, sanitize_input_names)
     importer.values.update(names)
-    importer.shapes = {name: sizes_of_tensor(var, "") for name, var in names.items()}
+    importer.shapes = {
+        name: sizes_of_tensor(var, "")
+        for name, var in names.items()
+        if isinstance(var, GraphVar) and isinstance(var.struct_info, TensorStructInfo)
+    }
     params: list[GraphVar] = []
     values: list[nd.NDArray] = []
     for name, array in known.items():
@@ -115,15 +108,30 @@ def from_onnx(
         attrs[PARAMS] = values
     builder = importer.builder
     bodies = [node for function in model.functions for node in function.node]
-    has_conditions = any(node.op_type == "If" for node in all_nodes([*graph.node, *bodies]))
+    every = all_nodes([*graph.node, *bodies])
+    has_conditions = any(node.op_type in _WITH_CONDITIONS for node in every)
     with builder.function("main", [*inputs, *params], attrs):
         with bindings(builder, has_conditions):
+            importer.values |= {name: _elements(importer, var) for name, var in names.items()}
             for node in integer_nodes(graph.node, [one.name for one in graph.output], known):
                 translate(importer, node)
-            found = [importer.tensor(_output(importer, one.name)) for one in graph.output]
+            found = [importer.result(_output(importer, one.name)) for one in graph.output]
             output = bind_result(builder, found[0] if len(found) == 1 else Tuple(tuple(found)))
         builder.emit_func_output(output)
     return finished(builder, has_conditions)
+
+
+# Operators whose graphs are branches, or functions that call themselves.
+_WITH_CONDITIONS = ("If", "Loop", "Scan")
+
+
+def _elements(importer: OnnxImporter, value: GraphVar | OnnxAbsent) -> Value:
+    """The value of an input: of a tuple, the sequence of its elements."""
+    info = None if isinstance(value, OnnxAbsent) else value.struct_info
+    if isinstance(value, OnnxAbsent) or not isinstance(info, TupleStructInfo):
+        return value
+    elements = [importer.emit(TupleGetItem(value, n)) for n in range(len(info.fields))]
+    return OnnxSequence(elements, importer.dtype(elements[0]) if elements else "float32")
 
 
 def _output(importer: OnnxImporter, name: str) -> Value:
@@ -198,7 +206,7 @@ def _as_name(name: str) -> str:
 
 
 def _check_names(
-    given: Mapping[str, object], graph: _Graph, known: Mapping[str, Numbers], what: str
+    given: Mapping[str, object], graph: OnnxGraph, known: Mapping[str, Numbers], what: str
 ) -> None:
     """GraphError for a name that is not one of an input or of a weight."""
     names = [one.name for one in graph.input]
@@ -211,7 +219,7 @@ def _check_names(
             )
 
 
-def _given_shape(name: str, given: Sequence[Size], declared: Sequence[Size]) -> list[Size]:
+def _given_shape(name: str, given: InputShape, declared: Sequence[Size]) -> list[Size]:
     """The shape of an input that a user gives; GraphError if it does not fit the model."""
     if not is_sequence(given):
         raise GraphError(
@@ -230,44 +238,72 @@ def _given_shape(name: str, given: Sequence[Size], declared: Sequence[Size]) -> 
 
 
 def _inputs(
-    onnx: ModuleType,
-    graph: _Graph,
+    graph: OnnxGraph,
     known: Mapping[str, Numbers],
-    shapes: Mapping[str, Sequence[Size]] | None,
+    shapes: Mapping[str, InputShape] | None,
     default_dtypes: str | Mapping[str, str],
     is_sanitized: bool,
-) -> tuple[list[GraphVar], dict[str, GraphVar]]:
+) -> tuple[list[GraphVar], dict[str, GraphVar | OnnxAbsent]]:
     """The variables of the inputs, also by their name in the model."""
     sizes: dict[str, Var] = {}
     inputs: list[GraphVar] = []
-    names: dict[str, GraphVar] = {}
+    names: dict[str, GraphVar | OnnxAbsent] = {}
     for one in graph.input:
         if one.name in known:
             continue
-        if one.type.WhichOneof("value") not in (None, "tensor_type"):
-            raise GraphError(
-                f"input {one.name} is not a tensor",
-                f"its type is {one.type.WhichOneof('value')}",
-                "write the model with tensors as inputs",
-            )
-        kind = one.type.tensor_type
-        shape: list[Size] = []
-        for n, dim in enumerate(kind.shape.dim):
-            if dim.HasField("dim_value") and dim.dim_value >= 0:
-                shape.append(dim.dim_value)
-            else:
-                is_named = dim.dim_param not in ("", "?", "-1")
-                name = _as_name(dim.dim_param if is_named else f"{one.name}_dim_{n}")
-                shape.append(sizes.setdefault(name, Var(name, "int64")))
-        if shapes is not None and one.name in shapes:
-            shape = _given_shape(one.name, shapes[one.name], shape)
         if isinstance(default_dtypes, str):
             dtype = default_dtypes
         else:
             dtype = default_dtypes.get(one.name, "float32")
-        if kind.elem_type:
-            dtype = dtype_of(kind.elem_type)
-        name = _as_name(one.name) if is_sanitized else one.name
-        inputs.append(GraphVar(name, TensorStructInfo(tuple(shape), dtype)))
+        info = _input_info(one, shapes or {}, dtype, sizes)
+        if info is None:
+            names[one.name] = ABSENT
+            continue
+        inputs.append(GraphVar(_as_name(one.name) if is_sanitized else one.name, info))
         names[one.name] = inputs[-1]
     return inputs, names
+
+
+def _input_info(
+    value: OnnxNamed, shapes: Mapping[str, InputShape], dtype: str, sizes: dict[str, Var]
+) -> TensorStructInfo | TupleStructInfo | None:
+    """What is known of an input: a tensor, or a tuple for a sequence; None of an absent one."""
+    name, kind = value.name, value.type
+    if kind.WhichOneof("value") == "optional_type":
+        if name in shapes and shapes[name] is None:
+            return None
+        kind = kind.optional_type.elem_type
+    which = kind.WhichOneof("value")
+    if which not in (None, "tensor_type", "sequence_type"):
+        raise GraphError(
+            f"input {name} is not a tensor",
+            f"its type is {which}",
+            "write the model with tensors as inputs",
+        )
+    if which != "sequence_type":
+        own = kind.tensor_type
+        declared = _declared_shape(name, own.shape.dim, sizes)
+        shape = _given_shape(name, shapes[name], declared) if name in shapes else declared
+        return TensorStructInfo(tuple(shape), dtype_of(own.elem_type) if own.elem_type else dtype)
+    element, parts = kind.sequence_type.elem_type.tensor_type, shapes.get(name)
+    if not is_sequence(parts) or not all(map(is_sequence, parts)):
+        raise GraphError(
+            f"input {name} is a sequence, whose length is not known",
+            f"its shapes are {repr_of(parts)}" if name in shapes else "",
+            f'give the shapes of its elements: from_onnx(model, shape_dict={{"{name}": [[3, 4]]}})',
+        )
+    dtype = dtype_of(element.elem_type) if element.elem_type else dtype
+    return TupleStructInfo(tuple([TensorStructInfo(tuple(part), dtype) for part in parts]))
+
+
+def _declared_shape(name: str, dims: Iterable[OnnxDim], sizes: dict[str, Var]) -> list[Size]:
+    """The shape of an input in the model: sizes that are not given are variables."""
+    shape: list[Size] = []
+    for n, dim in enumerate(dims):
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            shape.append(dim.dim_value)
+        else:
+            is_named = dim.dim_param not in ("", "?", "-1")
+            variable = _as_name(dim.dim_param if is_named else f"{name}_dim_{n}")
+            shape.append(sizes.setdefault(variable, Var(variable, "int64")))
+    return shape

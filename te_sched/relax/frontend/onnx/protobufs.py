@@ -28,10 +28,51 @@ class OnnxNode(Protocol):
     attribute: Sequence[OnnxAttribute]
 
 
+class OnnxDim(Protocol):
+    """What is read of a size in an `onnx.TensorShapeProto`: a number or a name."""
+
+    dim_value: int
+    dim_param: str
+
+    def HasField(self, name: str, /) -> bool:
+        """Whether a field is set."""
+
+
+class OnnxShape(Protocol):
+    """What is read of an `onnx.TensorShapeProto`."""
+
+    dim: Sequence[OnnxDim]
+
+
+class OnnxTensorType(Protocol):
+    """What is read of the type of a tensor."""
+
+    elem_type: int
+    shape: OnnxShape
+
+
+class OnnxTypeOf(Protocol):
+    """What is read of the type of a sequence or of an optional value."""
+
+    elem_type: OnnxType
+
+
+class OnnxType(Protocol):
+    """What is read of an `onnx.TypeProto`."""
+
+    tensor_type: OnnxTensorType
+    sequence_type: OnnxTypeOf
+    optional_type: OnnxTypeOf
+
+    def WhichOneof(self, name: str, /) -> str | None:
+        """The name of the field that is set."""
+
+
 class OnnxNamed(Protocol):
-    """What is read of the name of an `onnx.TensorProto` or an `onnx.ValueInfoProto`."""
+    """What is read of an `onnx.TensorProto` or an `onnx.ValueInfoProto`."""
 
     name: str
+    type: OnnxType  # of the latter alone
 
 
 class OnnxGraph(Protocol):

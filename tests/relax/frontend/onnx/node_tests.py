@@ -106,7 +106,8 @@ def array_of(value):
 
 
 def with_constants(case, original):
-    """The model of a test with constants as initializers, and its other inputs.
+    """The model of a test with constants as initializers, its other inputs, and the shapes of those
+    that are sequences or optional values.
 
     `original` is the test of which this one may be the body: its node says which are constants.
     """
@@ -117,13 +118,18 @@ def with_constants(case, original):
     (node,) = original.model.graph.node
     places = CONSTANT_INPUTS.get(node.op_type, ())
     names = {node.input[place] for place in places if place < len(node.input)}
-    rest = []
+    rest, shapes = [], {}
     for value, info in zip(case.data_sets[0][0], model.graph.input, strict=True):
         if info.name in names:
             model.graph.initializer.append(numpy_helper.from_array(array_of(value), info.name))
-        else:
-            rest.append(value)
-    return model, rest
+            continue
+        if isinstance(value, list):
+            shapes[info.name] = [array_of(element).shape for element in value]
+        elif value is None:
+            shapes[info.name] = None
+            continue
+        rest.append(value)
+    return model, rest, shapes
 
 
 def original_of(case, cases):
@@ -134,8 +140,8 @@ def original_of(case, cases):
 
 def results_of(case, original) -> list:
     """The results of a test, as this library computes them."""
-    model, inputs = with_constants(case, original)
-    module = from_onnx(model)
+    model, inputs, shapes = with_constants(case, original)
+    module = from_onnx(model, shapes)
     machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
     results = machine["main"](*[_argument(value) for value in inputs])
     return [results] if len(case.data_sets[0][1]) == 1 else list(results)

@@ -43,6 +43,9 @@ from te_sched.relax.frontend.onnx.operators import (
     selection as selection,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    sequences as sequences,
+)
+from te_sched.relax.frontend.onnx.operators import (
     shapes as shapes,
 )
 from te_sched.relax.frontend.onnx.operators import (

@@ -1,11 +1,14 @@
 """Rows of operators of ONNX whose attributes are graphs.
 
-Loops of a number of steps that is known are written step by step.
+Loops of a few steps, whose number is known, are written step by step; others are functions that
+call themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,15 +17,15 @@ from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.control_flow import conditional
+from te_sched.relax.frontend.loops import LoopStep, loop
 from te_sched.relax.frontend.onnx.evaluation import evaluate
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.nodes import translate_graph
 from te_sched.relax.frontend.onnx.protobufs import OnnxGraph
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
-from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size
-
-_MOST_STEPS = 1024
+from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxSequence
+from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value
+from te_sched.relax.frontend.tensors import Size, fixed_size, shape_expr
 
 
 @row("If")
@@ -33,17 +36,47 @@ def _if(
     if is_true is not None:
         return tuple(translate_graph(imp, then_branch if is_true else else_branch))
 
-    def results_of(graph: OnnxGraph) -> Sequence[GraphExpr]:
-        return [imp.tensor(value) for value in translate_graph(imp, graph)]
+    layouts: list[list[int | None]] = []
 
-    tensor = imp.tensor(condition)
-    if imp.rank(tensor):
-        tensor = imp.emit(R.reshape(tensor, []))
-    return tuple(
-        conditional(
-            imp.builder, tensor, lambda: results_of(then_branch), lambda: results_of(else_branch)
-        )
+    def results_of(graph: OnnxGraph) -> Sequence[GraphExpr]:
+        values = translate_graph(imp, graph)
+        layouts.append([len(v) if isinstance(v, OnnxSequence) else None for v in values])
+        parts = [v.elements if isinstance(v, OnnxSequence) else (v,) for v in values]
+        return [imp.tensor(value) for part in parts for value in part]
+
+    results = conditional(
+        imp.builder,
+        _scalar(imp, condition),
+        lambda: results_of(then_branch),
+        lambda: results_of(else_branch),
     )
+    layout, other = layouts
+    if layout != other:
+        raise GraphError(
+            "the branches of a condition give sequences of other lengths",
+            "the elements of a sequence are results of the graph",
+            "give both branches sequences of the same lengths",
+        )
+    left = iter(results)
+    return tuple(
+        [
+            next(left) if count is None else OnnxSequence([next(left) for _ in range(count)])
+            for count in layout
+        ]
+    )
+
+
+def _scalar(imp: OnnxImporter, value: Value, dtype: str = "bool") -> GraphExpr:
+    """A tensor of one element without its dimensions."""
+    tensor = imp.tensor(value)
+    has_more = any(isinstance(size, int) and size != 1 for size in imp.shape(tensor))
+    if imp.dtype(tensor) != dtype or has_more:
+        raise GraphError(
+            f"a condition or a number of steps is {tensor.struct_info}",
+            f"expected one element of {dtype}",
+            "reduce and cast it in the model",
+        )
+    return imp.emit(R.reshape(tensor, [])) if imp.rank(tensor) else tensor
 
 
 @row("Loop")
@@ -54,7 +87,82 @@ def _loop(
     *initial: Value,
     body: OnnxGraph,
 ) -> Result:
-    steps = _steps(imp, [] if most is None else imp.ints(most, 0))
+    numbers = None if most is None else imp.known_numbers(most, 0)
+    steps = _ONLY_BY_CONDITION if most is None else _fixed(numbers)
+    has_sequences = any(isinstance(value, OnnxSequence | OnnxAbsent) for value in initial)
+
+    def write() -> Result:
+        return _computed_loop(imp, most, condition, initial, body)
+
+    def unroll() -> Result:
+        return _unrolled_loop(imp, steps or 0, condition, initial, body)
+
+    return _written(imp, steps, has_sequences, write, unroll)
+
+
+_ONLY_BY_CONDITION = 1 << 62  # the greatest number of steps of a loop without one
+_MOST_WRITTEN = 16  # steps of a loop that are written one after the other
+_MOST_WRITABLE = 1024  # the same where a step must be translated with its number
+
+
+class _NotWritable(GraphError):
+    """The steps of a loop cannot be written one after the other, though their number is small."""
+
+
+def _fixed(numbers: Sequence[Number] | None) -> int | None:
+    """A number of steps; None if it is computed when the model runs."""
+    number = numbers[0] if numbers else None
+    return int(number) if isinstance(number, int | float) else None
+
+
+def _written(
+    imp: OnnxImporter,
+    steps: int | None,
+    has_sequences: bool,
+    write: Callable[[], Result],
+    unroll: Callable[[], Result],
+) -> Result:
+    """A loop as a function that calls itself, or all of its steps.
+
+    Few steps are written one after the other, as are those of which each one must be translated
+    with its number: whose state has sequences, or that compute sizes.
+    """
+    is_writable = steps is not None and steps <= _MOST_WRITABLE
+    if has_sequences and not is_writable:
+        raise GraphError(
+            "a loop with a sequence in its state has a number of steps that is computed"
+            if steps in (None, _ONLY_BY_CONDITION)
+            else f"a loop with a sequence in its state has {steps} steps, expected at most "
+            f"{_MOST_WRITABLE}",
+            "the length of a sequence must be known",
+            "give the loop a number of steps, or collect tensors as scan outputs",
+        )
+    if has_sequences or (steps is not None and steps <= _MOST_WRITTEN):
+        try:
+            with imp.builder.undone_by_errors():
+                return unroll()
+        except _NotWritable:
+            if has_sequences:
+                raise
+    try:
+        with imp.builder.undone_by_errors():
+            return write()
+    except GraphError as error:
+        if not is_writable:
+            raise
+        with suppress(_NotWritable), imp.builder.undone_by_errors():
+            return unroll()
+        raise error
+
+
+def _unrolled_loop(
+    imp: OnnxImporter,
+    steps: int,
+    condition: Value | None,
+    initial: Sequence[Value],
+    body: OnnxGraph,
+) -> Result:
+    """All steps of a loop, one after the other."""
     goes_on = True if condition is None else _goes_on(imp, condition)
     states, parts = list(initial), list[list[Value]]()
     for step in range(steps):
@@ -66,6 +174,42 @@ def _loop(
         states = results[: len(states)]
         parts.append(results[len(states) :])
     return (*states, *_stacked(imp, parts, len(body.output) - 1 - len(states)))
+
+
+def _computed_loop(
+    imp: OnnxImporter,
+    most: Value | None,
+    condition: Value | None,
+    initial: Sequence[Value],
+    body: OnnxGraph,
+) -> Result:
+    """A loop whose number of steps a call knows."""
+    limit = None if most is None else _scalar(imp, most, "int64")
+    count = len(initial)
+
+    def whether(number: GraphExpr, value: Value | None) -> GraphExpr:
+        """Whether there is a step of a number."""
+        parts: list[GraphExpr] = [] if limit is None else [imp.emit(R.less(number, limit))]
+        if value is not None and _known_truth(imp, value) is not True:
+            parts.append(_scalar(imp, value))
+        both = [imp.emit(R.logical_and(*parts))] if len(parts) > 1 else parts
+        return both[0] if both else const(True, "bool")
+
+    def step(state: Sequence[GraphVar]) -> LoopStep:
+        shapes = [value.type.tensor_type.shape for value in body.input[:2]]
+        inputs: list[Value] = [
+            imp.emit(R.reshape(state[0], [1])) if len(shapes[0].dim) else state[0],
+            np.full([1] * len(shapes[1].dim), True),
+        ]
+        goes_on, *results = translate_graph(imp, body, [*inputs, *state[1:]])
+        number = imp.emit(R.add(state[0], const(1, "int64")))
+        tensors = [imp.tensor(result) for result in results]
+        return LoopStep(whether(number, goes_on), [number, *tensors[:count]], tensors[count:])
+
+    zero = const(0, "int64")
+    start = [zero, *[imp.tensor(value) for value in initial]]
+    (_, *states), elements = loop(imp.builder, whether(zero, condition), step, start)
+    return (*states, *elements)
 
 
 @row("Scan", since=9)
@@ -80,44 +224,136 @@ def _scan(
     scan_output_directions: Ints = (),
 ) -> Result:
     count = len(inputs) - num_scan_inputs
-    states, sequences = list(inputs[:count]), inputs[count:]
-    axes = [
-        axis % imp.rank(sequence)
-        for axis, sequence in zip(scan_input_axes or [0] * num_scan_inputs, sequences, strict=True)
-    ]
-    steps = _steps(imp, [imp.shape(sequences[0])[axes[0]]])
-    backward = scan_input_directions or [0] * num_scan_inputs
-    parts: list[list[Value]] = []
-    for step in range(steps):
-        places = [steps - 1 - step if is_backward else step for is_backward in backward]
-        elements = [
-            imp.emit(R.take(imp.tensor(sequence), const(place, "int64"), axis))
-            for sequence, place, axis in zip(sequences, places, axes, strict=True)
-        ]
-        results = translate_graph(imp, body, [*states, *elements])
-        states = results[:count]
-        parts.append(results[count:])
     outputs = len(body.output) - count
-    stacked = _stacked(imp, parts, outputs, scan_output_axes, scan_output_directions)
-    return (*states, *stacked)
+    scan = _Scan(
+        imp,
+        body,
+        inputs[:count],
+        [imp.tensor(value) for value in inputs[count:]],
+        scan_input_axes or [0] * num_scan_inputs,
+        scan_input_directions or [0] * num_scan_inputs,
+        scan_output_axes or [0] * outputs,
+        scan_output_directions or [0] * outputs,
+    )
+    steps = scan.steps
+    return _written(
+        imp, steps if isinstance(steps, int) else None, False, scan.computed, scan.unrolled
+    )
 
 
-def _steps(imp: OnnxImporter, numbers: Sequence[Size]) -> int:
-    """The number of steps of a loop; GraphError if a call decides it, or if there are too many."""
-    steps = numbers[0] if len(numbers) == 1 else None
-    if not isinstance(steps, int):
+@row("Scan")
+def _scan_of_batches(
+    imp: OnnxImporter,
+    lengths: Value | None,
+    *inputs: Value,
+    body: OnnxGraph,
+    num_scan_inputs: int,
+    directions: Ints = (),
+) -> Result:
+    """Scan of version 8: the first axis of all inputs and outputs is a batch."""
+    if lengths is not None:
         raise GraphError(
-            "a loop has a number of steps that is computed when the model runs",
-            "the steps of a loop are written one after the other",
-            imp.help_with_shapes if numbers else "give the loop a number of steps",
+            "a Scan of version 8 has lengths of sequences",
+            "they are computed when the model runs",
+            "convert the model to version 9: onnx.version_converter.convert_version(model, 9)",
         )
-    if steps > _MOST_STEPS:
-        raise GraphError(
-            f"a loop has {steps} steps, expected at most {_MOST_STEPS}",
-            "the steps of a loop are written one after the other",
-            "export the model with an operator for the loop, such as LSTM or CumSum",
+    batches = fixed_size(imp.shape(inputs[0])[0], "scan")
+    rows: list[tuple[Value, ...]] = []
+    for batch in range(batches):
+        index = const(batch, "int64")
+        parts = [imp.emit(R.take(imp.tensor(value), index, 0)) for value in inputs]
+        row_of = _scan(
+            imp,
+            *parts,
+            body=body,
+            num_scan_inputs=num_scan_inputs,
+            scan_input_directions=directions,
         )
-    return steps
+        assert isinstance(row_of, tuple)
+        assert not isinstance(row_of, OnnxSizes)
+        rows.append(row_of)
+    return tuple(_stacked(imp, rows, len(body.output)))
+
+
+@dataclass
+class _Scan:
+    """A Scan: states, and the tensors whose elements its steps are given."""
+
+    imp: OnnxImporter
+    body: OnnxGraph
+    initial: Sequence[Value]
+    sequences: Sequence[GraphExpr]
+    given_axes: Ints
+    backward: Ints
+    output_axes: Ints
+    output_backward: Ints
+
+    @property
+    def axes(self) -> list[int]:
+        """The axes of the steps."""
+        pairs = zip(self.given_axes, self.sequences, strict=True)
+        return [axis % self.imp.rank(sequence) for axis, sequence in pairs]
+
+    @property
+    def steps(self) -> Size:
+        """The number of steps."""
+        return self.imp.shape(self.sequences[0])[self.axes[0]]
+
+    def _step(
+        self, place: GraphExpr, reversed_place: GraphExpr, states: Sequence[Value]
+    ) -> list[Value]:
+        """The results of a step, which is given the elements of two places."""
+        elements = [
+            self.imp.emit(R.take(sequence, reversed_place if is_backward else place, axis))
+            for sequence, is_backward, axis in zip(
+                self.sequences, self.backward, self.axes, strict=True
+            )
+        ]
+        return translate_graph(self.imp, self.body, [*states, *elements])
+
+    def unrolled(self) -> Result:
+        """All steps, one after the other."""
+        assert isinstance(self.steps, int)
+        count, states = len(self.initial), list(self.initial)
+        parts: list[list[Value]] = []
+        for step in range(self.steps):
+            places = const(step, "int64"), const(self.steps - 1 - step, "int64")
+            results = self._step(*places, states)
+            states = results[:count]
+            parts.append(results[count:])
+        outputs = len(self.body.output) - count
+        order = self.output_axes, self.output_backward
+        return (*states, *_stacked(self.imp, parts, outputs, *order))
+
+    def computed(self) -> Result:
+        """A loop whose number of steps a call knows."""
+        imp, count = self.imp, len(self.initial)
+        total = imp.emit(R.reshape(imp.emit(R.shape_to_tensor(shape_expr([self.steps]))), []))
+        one = const(1, "int64")
+
+        def step(state: Sequence[GraphVar]) -> LoopStep:
+            number = imp.emit(R.add(state[0], one))
+            last = imp.emit(R.subtract(total, number)) if any(self.backward) else state[0]
+            results = self._step(state[0], last, state[1:])
+            tensors = [imp.tensor(result) for result in results]
+            goes_on = imp.emit(R.less(number, total))
+            return LoopStep(goes_on, [number, *tensors[:count]], tensors[count:])
+
+        zero = const(0, "int64")
+        start = [zero, *[imp.tensor(value) for value in self.initial]]
+        (_, *states), elements = loop(imp.builder, imp.emit(R.less(zero, total)), step, start)
+        order = zip(elements, self.output_axes, self.output_backward, strict=True)
+        return (*states, *[self._arranged(*output) for output in order])
+
+    def _arranged(self, stacked: GraphExpr, axis: int, is_backward: int) -> GraphExpr:
+        """The elements of all steps along an axis."""
+        value = self.imp.emit(R.flip(stacked, 0)) if is_backward else stacked
+        rank = self.imp.rank(value)
+        if axis % rank == 0:
+            return value
+        order = list(range(1, rank))
+        order.insert(axis % rank, 0)
+        return self.imp.emit(R.permute_dims(value, order))
 
 
 def _known_truth(imp: OnnxImporter, condition: Value) -> bool | None:
@@ -128,10 +364,10 @@ def _known_truth(imp: OnnxImporter, condition: Value) -> bool | None:
 
 
 def _goes_on(imp: OnnxImporter, condition: Value) -> bool:
-    """Whether a loop has another step; GraphError if a call decides it."""
+    """Whether a loop has another step; _NotWritable if a call decides it."""
     is_true = _known_truth(imp, condition)
     if is_true is None:
-        raise GraphError(
+        raise _NotWritable(
             "a loop ends by a condition that is computed when the model runs",
             "the steps of a loop are written one after the other",
             "export the model with a loop of a known number of steps",
@@ -148,7 +384,7 @@ def _stacked(
 ) -> list[Value]:
     """What the steps of a loop give beside its states, each in one tensor."""
     if count and not parts:
-        raise GraphError(
+        raise _NotWritable(
             "a loop without steps gives a tensor",
             "the shapes of its elements are those of its steps",
             "remove the loop, or give it a step",

@@ -20,7 +20,7 @@ from te_sched.relax.frontend.integer_arithmetic import Parameter
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.operators.windows import padding_of
 from te_sched.relax.frontend.onnx.registry import Ints, row
-from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value
+from te_sched.relax.frontend.onnx.sizes import Value
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.windows import with_bias
 
@@ -38,12 +38,10 @@ class Quantized(NamedTuple):
 
 def parameter(imp: OnnxImporter, value: Value) -> Parameter:
     """An input as an array that is known, or as a value of the graph."""
-    if isinstance(value, OnnxSizes):
-        return imp.tensor(value)
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         return array.astype("int8") if str(array.dtype) in _FEW_BITS else array
-    return value
+    return imp.tensor(value)
 
 
 def number(imp: OnnxImporter, value: Value | None, dtype: str = "uint8") -> Parameter:

@@ -80,9 +80,10 @@ def _transpose(imp: OnnxImporter, x: Value, perm: Ints | None = None) -> Value:
 
 
 @row("Unsqueeze")
-def _unsqueeze(
+def unsqueeze(
     imp: OnnxImporter, x: Value, axes_input: Value | None = None, *, axes: Ints | None = None
 ) -> Value:
+    """A value with new dimensions of size 1."""
     places = imp.ints(axes if axes_input is None else axes_input, 1)
     if isinstance(x, OnnxSizes) and x.is_scalar and len(places) == 1:
         return OnnxSizes(x, False, x.dtype)
@@ -105,7 +106,8 @@ def _squeeze(
 
 
 @row("Concat")
-def _concat(imp: OnnxImporter, *values: Value, axis: int) -> Value:
+def concatenate(imp: OnnxImporter, *values: Value, axis: int) -> Value:
+    """Values along an axis: known ones, sizes, or tensors."""
     known = [one for one in values if is_known(one)]
     if len(known) == len(values):
         arrays = [one for one in known if not isinstance(one, OnnxSizes)]

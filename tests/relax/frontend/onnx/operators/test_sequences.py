@@ -1,0 +1,179 @@
+"""Sequences and optional values of ONNX, beside its reference evaluator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched import nd, relax
+from te_sched.errors import GraphError
+from te_sched.relax.frontend.onnx import from_onnx
+
+onnx = pytest.importorskip("onnx")
+
+X = np.arange(30, dtype="float32").reshape(5, 6) / 4
+
+
+def parsed(text: str, inputs: str = "float[5, 6] x", outputs: str = "float[a, b] y") -> Any:
+    """A model, from ONNX's text of nodes."""
+    header = '<ir_version: 10, opset_import: ["" : 18]>\n'
+    known = "<int64 one = {1}, int64 last = {-1}, int64 two = {2}, int64[2] parts = {2, 3}>"
+    return onnx.parser.parse_model(f"{header} f ({inputs}) => ({outputs}) {known} {{ {text} }}")
+
+
+def check(model: Any, *arrays: Any, shapes: Any = None) -> None:
+    """Compare results with those of the reference evaluator."""
+    names = [value.name for value in model.graph.input]
+    evaluator = onnx.reference.ReferenceEvaluator(model)
+    expected = evaluator.run(None, dict(zip(names, arrays, strict=True)))
+    machine = relax.VirtualMachine(relax.build(from_onnx(model, shapes), "llvm"), nd.cpu())
+    result = machine["main"](*[_argument(array) for array in arrays])
+    results = [result] if len(expected) == 1 else list(result)
+    for part, wanted in zip(results, expected, strict=True):
+        parts, arrays_wanted = (part, wanted) if isinstance(wanted, list) else ([part], [wanted])
+        assert len(parts) == len(arrays_wanted)
+        for one, array in zip(parts, arrays_wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), array, rtol=1e-6, strict=True)
+
+
+def _argument(value: Any) -> Any:
+    return [nd.array(one) for one in value] if isinstance(value, list) else nd.array(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s = SplitToSequence <axis: int = 0> (x, parts) \n y = SequenceAt (s, one)",
+        "s = SplitToSequence <axis: int = 1> (x, two) \n y = SequenceAt (s, last)",
+        "s = SplitToSequence <axis: int = 0> (x, two) \n y = SequenceAt (s, last)",
+        "s = SplitToSequence <axis: int = 1> (x) \n y = SequenceAt (s, two)",
+        "s = SplitToSequence <axis: int = -1> (x, two) \n "
+        "y = ConcatFromSequence <axis: int = 0> (s)",
+    ],
+)
+def test_parts_of_a_tensor(text: str) -> None:
+    check(parsed(text), X)
+
+
+def test_parts_without_the_axis_are_stacked_on_another_one() -> None:
+    check(
+        parsed(
+            "s = SplitToSequence <axis: int = 0, keepdims: int = 0> (x) \n "
+            "y = ConcatFromSequence <axis: int = -1, new_axis: int = 1> (s)"
+        ),
+        X,
+    )
+
+
+def test_elements_are_inserted_and_erased() -> None:
+    """Their order is read in the result: in front, before the last one, at the end."""
+    text = """
+        e = SequenceEmpty ()
+        negative = Neg (x)
+        root = Sqrt (x)
+        s1 = SequenceInsert (e, x)
+        s2 = SequenceInsert (s1, negative, zero)
+        s3 = SequenceInsert (s2, root, last)
+        s4 = SequenceConstruct (root, x, negative)
+        s5 = SequenceErase (s4)
+        s6 = SequenceErase (s5, zero)
+        third = SequenceAt (s3, two)
+        length = SequenceLength (s3)
+        wide = ConcatFromSequence <axis: int = 0> (s3)
+        only = ConcatFromSequence <axis: int = 1> (s6)
+    """
+    outputs = "seq(float) s3, float[a, b] third, int64 length, float[c, d] wide, float[e, g] only"
+    model = parsed(text, outputs=outputs)
+    zero = onnx.numpy_helper.from_array(np.array(0), "zero")
+    model.graph.initializer.append(zero)
+    check(model, X)
+
+
+def test_sequences_and_optional_values_are_inputs_and_outputs() -> None:
+    text = """
+        has = OptionalHasElement (maybe)
+        z = SequenceMap <body: graph = step (float[a] e, float[1] k) => (float[a] r) {
+            r = Mul (e, k)
+        }> (s, k)
+    """
+    inputs = "seq(float) s, float[1] k, optional(float) maybe"
+    model = parsed(text, inputs, "seq(float) z, bool has")
+    elements = [X[0], X[1, :4]]
+    shapes = {"s": [one.shape for one in elements], "maybe": [3]}
+    check(model, elements, X[2, :1], X[0, :3], shapes=shapes)
+    machine = relax.build(from_onnx(model, {**shapes, "maybe": None}), "llvm")
+    _, has = relax.VirtualMachine(machine, nd.cpu())["main"](_argument(elements), X[2, :1])
+    assert not has.numpy()
+
+
+def test_a_condition_gives_a_sequence() -> None:
+    text = """
+        total = ReduceSum <keepdims: int = 0> (x)
+        c = Greater (total, k)
+        s = If (c) <then_branch: graph = then () => (seq(float) p) {
+            p = SplitToSequence <axis: int = 0> (x, parts)
+        }, else_branch: graph = other () => (seq(float) q) {
+            n = Neg (x)
+            q = SequenceConstruct (x, n)
+        }>
+        y = ConcatFromSequence <axis: int = 0> (s)
+    """
+    for k in (-9, 1e6):
+        check(parsed(text, "float[5, 6] x, float k"), X, np.array(k, "float32"))
+
+
+def test_sizes_in_a_sequence_are_a_shape() -> None:
+    text = """
+        whole = Shape (x)
+        rows = Gather (whole, one)
+        s = SequenceConstruct (rows, two, last)
+        shape = ConcatFromSequence <axis: int = 0, new_axis: int = 1> (s)
+        y = Reshape (x, shape)
+    """
+    model = parsed(text, "float[n, m] x", "float[a, b, c] y")
+    check(model, X[:4])
+    check(model, X[:4, :4])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("s = SequenceConstruct (x) \n y = SequenceAt (s, one)", "position 1 is outside of a seq"),
+        ("s = SequenceConstruct (x) \n y = Exp (s)", "a node is given a sequence of 1 element"),
+        ("y = SequenceAt (x, one)", "a node is given a value that is not a sequence"),
+        ("s = SequenceEmpty () \n y = ConcatFromSequence <axis: int = 0> (s)", "is joined"),
+        ("s = Optional <type = float[1]> () \n y = OptionalGetElement (s)", "without an element"),
+    ],
+)
+def test_nodes_that_do_not_fit_are_refused(text: str, message: str) -> None:
+    if "Optional" in text:
+        model = parsed("y = OptionalGetElement (s)")
+        proto = onnx.helper.make_tensor_type_proto(1, [1])
+        node = onnx.helper.make_node("Optional", [], ["s"], type=proto)
+        model.graph.node.insert(0, node)
+    else:
+        model = parsed(text)
+    with pytest.raises(GraphError, match=message):
+        from_onnx(model)
+
+
+def test_a_sequence_of_unknown_length_is_refused() -> None:
+    model = parsed("y = SequenceAt (s, one)", "seq(float) s")
+    with pytest.raises(GraphError, match="input s is a sequence, whose length is not known"):
+        from_onnx(model)
+
+
+def test_a_sequence_in_a_loop_of_computed_steps_is_refused() -> None:
+    text = """
+        e = SequenceEmpty ()
+        s = Loop (n, "", e) <body: graph = step (int64 i, bool go, seq(float) a)
+        => (bool go_out, seq(float) b) {
+            b = SequenceInsert (a, x)
+            go_out = Identity (go)
+        }>
+        y = ConcatFromSequence <axis: int = 0> (s)
+    """
+    with pytest.raises(GraphError, match="sequence in its state has a number of steps that is com"):
+        from_onnx(parsed(text, "float[5, 6] x, int64 n"))
