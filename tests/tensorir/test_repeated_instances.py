@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import tir
-from te_sched.errors import ScheduleError, TeSchedError
-from tests.tensorir.programs import OTHERS, function, program
+from te_sched.errors import TeSchedError
+from tests.tensorir.programs import function, program
 
 FILL = """
 for i in range(8):
@@ -49,29 +48,6 @@ def test_repeated_updates_are_refused(value: str) -> None:
         te_sched.build(program(updated(value)))
 
 
-def test_reduction_loops_of_a_count_are_reordered() -> None:
-    sch = tir.Schedule(
-        program(
-            function(
-                "B:8",
-                """
-for i, k, l in T.grid(8, 3, 5):
-    with T.block("B"):
-        vi, vk, vl = T.axis.remap("SRR", [i, k, l])
-        with T.init():
-            B[vi] = 0.0
-        B[vi] = B[vi] + 1.0
-""",
-            )
-        )
-    )
-    _, k, l = sch.get_loops("B")  # noqa: E741
-    sch.reorder(l, k)
-    result = np.zeros(8, "float32")
-    te_sched.build(sch.mod)(result)
-    np.testing.assert_array_equal(result, np.full(8, 15, "float32"))
-
-
 def test_results_of_reductions_may_be_overwritten_by_other_values() -> None:
     func = program(
         function(
@@ -90,36 +66,3 @@ for i, k in T.grid(8, 4):
     result = np.ones(8, "float32")
     te_sched.build(func)(np.ones((8, 4), "float32"), result)
     np.testing.assert_array_equal(result, np.zeros(8))
-
-
-def updated_by_a_loop(value: str) -> tir.Schedule:
-    """B is updated in 3 iterations of j, which no iterator of its block has."""
-    return tir.Schedule(program(OTHERS["updated by a loop"].replace("B[vi] + A[vi]", value)))
-
-
-@pytest.mark.parametrize(
-    ("value", "factors"),
-    [
-        ("B[vi] + A[vi]", [1, 3]),
-        ("B[vi] + A[vi]", [3, None]),
-        ("A[vi] * 2.0", [2, 2]),
-        ("T.max(A[vi], B[vi])", [2, 2]),
-    ],
-)
-def test_loops_without_iterators_are_split(value: str, factors: list[int | None]) -> None:
-    sch = updated_by_a_loop(value)
-    sch.split(sch.get_loops("B")[0], factors, disable_predication=True)
-    array, result = np.arange(8, dtype="float32"), np.ones(8, "float32")
-    te_sched.build(sch.mod)(array, result)
-    expected = {"B": array * 3 + 1, "A": array * 2, "T": np.maximum(array, 1)}[value[0]]
-    np.testing.assert_array_equal(result, expected)
-
-
-def test_more_iterations_of_an_update_are_refused() -> None:
-    sch = updated_by_a_loop("B[vi] + A[vi]")
-    with pytest.raises(ScheduleError, match=r"cannot split loop j .* they repeat block B"):
-        sch.split(sch.get_loops("B")[0], [2, 2], disable_predication=True)
-    sch.split(sch.get_loops("B")[0], [2, 2])
-    array, result = np.arange(8, dtype="float32"), np.ones(8, "float32")
-    te_sched.build(sch.mod)(array, result)
-    np.testing.assert_array_equal(result, array * 3 + 1)

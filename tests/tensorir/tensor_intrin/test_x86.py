@@ -9,9 +9,8 @@ import pytest
 
 import te_sched
 from te_sched import tir
-from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
-from te_sched.tensorir.intrinsics import _BROUGHT
-from te_sched.tensorir.tensor_intrin import arm_cpu, hexagon, rocm, x86
+from te_sched.errors import BuildError, LoweringError
+from te_sched.tensorir.tensor_intrin import x86
 from te_sched.tensorir.tiling import tile_with_tensor_intrin
 from tests.tensorir.programs import program
 
@@ -122,39 +121,6 @@ def test_build_rejects_rows_that_are_not_one_after_the_other() -> None:
     sch = tensorized(x86.VNNI_DOT_16x4_INTRIN, text)
     with pytest.raises(LoweringError, match="a vector of 64 elements of view B goes beyond its"):
         te_sched.build(sch.mod, target="llvm")
-
-
-@pytest.mark.parametrize("name", _BROUGHT)
-def test_descriptions_and_implementations_agree(name: str) -> None:
-    made = tir.TensorIntrin.get(name)
-    assert tir.TensorIntrin.get(name) is made
-    roots = [func.body.block for func in (made.desc, made.impl)]
-    assert str(roots[0].writes) == str(roots[1].writes)
-    assert str(roots[0].reads) == str(roots[1].reads)
-    with pytest.raises(ScheduleError, match="is registered already"):
-        tir.TensorIntrin.register(name, made.desc, made.impl)
-
-
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        (arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN, "llvm.aarch64.neon.sdot"),
-        (arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN, "llvm.aarch64.neon.udot"),
-        (arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN, "llvm.aarch64.neon.addp"),
-        (arm_cpu.DP4A_S8S8S32_INTRIN, "__dp4a"),
-        (rocm.AMDGPU_SDOT4_INTRIN, "llvm.amdgcn.sdot4"),
-        (hexagon.VRMPY_u8u8i32_INTRIN, "llvm.hexagon.V6.vrmpyub.acc.128B"),
-    ],
-)
-def test_implementations_call_an_instruction(name: str, call: str) -> None:
-    assert call in tir.TensorIntrin.get(name).impl.script()
-
-
-def test_an_unknown_name_is_a_value_error() -> None:
-    with pytest.raises(DeclarationError, match=r"did you mean 'dot_16x4_vnni'"):
-        tir.TensorIntrin.get("dot_16x4_vnn")
-    with pytest.raises(ValueError, match="there is no intrinsic"):
-        tir.TensorIntrin.get("none")
 
 
 def test_indices_have_the_dtype_of_the_program() -> None:
