@@ -68,6 +68,17 @@ def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
 _MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", "dlight.scheduled"}
 
 
+def share_among_processors(
+    sch: Schedule, loop: LoopRV, axes: Iterable[IterVar], least: int
+) -> None:
+    """Run a loop in parallel. If calls give extents of the iterators `axes` of its block, fewer
+    processors run it, so that each stores at least a number of elements.
+    """
+    sch.parallel(loop)
+    if any(extent_of(axis) is None for axis in axes):
+        sch.annotate(loop, "pragma_parallel_work", least)
+
+
 def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
     """Inline injective blocks into injective ones that read them, and into all those that transpose
     or that copy one of the `constants`.

@@ -8,6 +8,8 @@ contiguous part of the iterations, one for each thread, and the loop ends when a
 Pragmas on the axis of a parallel loop, or on one outside it, say more:
 
     parallel_grain            use fewer threads, so that each has at least this many iterations
+    parallel_work             the same of elements that are stored in the iterations, if calls give
+                              their number
     parallel_stride_pattern   deal the iterations out one by one, for those of uneven length
 
 TVM's parallel_launch_point and parallel_barrier_when_finish join several loops under one start of
@@ -17,7 +19,10 @@ its own team and waits for it.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from te_sched.codegen.llvm.casts import cast
+from te_sched.codegen.llvm.expressions import evaluate
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import Body, serial_loop
 from te_sched.codegen.llvm.outline import (
@@ -29,13 +34,16 @@ from te_sched.codegen.llvm.outline import (
 from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.errors import BuildError
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.visitor import parts_of, variables_of, walk
 from te_sched.wording import wording
 
 _GRAIN, _STRIDE = "pragma_parallel_grain", "pragma_parallel_stride_pattern"
+_WORK = "pragma_parallel_work"
 _NUMBER, _COUNT = "%share", "%shares"  # of this share, and of all, as i64
-TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE})
+TEAM_PRAGMAS = frozenset({_GRAIN, _STRIDE, _WORK})
 
 
 def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
@@ -47,7 +55,7 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     write_share(inner, node, start, extent, body)
     order_streams(inner)
     data = fill_captures(out, inner)
-    _start_team(out, name, data, _team_limit(out, extent))
+    _start_team(out, name, data, _team_limit(out, extent, node.body))
     finish_function(inner, name, f"ptr %error, i64 {_NUMBER}, i64 {_COUNT}", "nounwind")
     leave_on_error(out, data)
 
@@ -104,9 +112,17 @@ def _narrowed(out: FunctionText, number: str, kind: str) -> str:
     return number if kind == "i64" else out.emit(f"trunc i64 {number} to {kind}")
 
 
-def _team_limit(out: FunctionText, extent: Value) -> str:
+def _team_limit(out: FunctionText, extent: Value, body: S.Stmt) -> str:
     """The requested number of shares, as i32."""
     size = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='size')}, align 4")
+    total = cast(out, extent, "int64").text
+    shares = out.emit(f"sdiv i64 {total}, {_grain(out, body)}")
+    threads = out.intrinsic("smin", "int64", shares, out.emit(f"sext i32 {size} to i64"))
+    return out.emit(f"trunc i64 {out.intrinsic('smax', 'int64', threads, '1')} to i32")
+
+
+def _grain(out: FunctionText, body: S.Stmt) -> str:
+    """The least number of iterations of a share, as i64."""
     grain = out.team_wishes.get(_GRAIN, E.IntImm(1))
     if not isinstance(grain, E.IntImm) or grain.value < 1:
         raise BuildError(
@@ -114,10 +130,29 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
             "it is the minimum number of iterations of a thread",
             f"use a number: {wording().grain}",
         )
-    total = cast(out, extent, "int64").text
-    shares = out.emit(f"sdiv i64 {total}, {grain.value}")
-    threads = out.intrinsic("smin", "int64", shares, out.emit(f"sext i32 {size} to i64"))
-    return out.emit(f"trunc i64 {out.intrinsic('smax', 'int64', threads, '1')} to i32")
+    work = out.team_wishes.get(_WORK)
+    stored = ops.convert(1) if work is None else _elements_stored(body, {*out.environment})
+    if isinstance(stored, E.IntImm) or not isinstance(work, E.IntImm):
+        return str(grain.value)
+    each = out.intrinsic("smax", "int64", cast(out, evaluate(out, stored), "int64").text, "1")
+    least = out.emit(f"add i64 {out.emit(f'sdiv i64 {work.value}, {each}')}, 1")
+    return out.intrinsic("smax", "int64", least, str(grain.value))
+
+
+def _elements_stored(body: S.Stmt, known: Set[E.Var]) -> E.Expr:
+    """How many elements a statement stores, as far as the `known` variables tell it."""
+    if isinstance(body, S.For):
+        inside = _elements_stored(body.body, known)
+        is_known = {*variables_of(body.extent)} <= known
+        is_known &= not any(isinstance(part, E.BufferLoad | E.Call) for part in walk(body.extent))
+        return inside * ops.cast("int64", body.extent) if is_known else inside
+    if isinstance(body, S.BufferStore):
+        return ops.const(dtypes.lanes(body.value.dtype), "int64")
+    count = ops.const(0, "int64")
+    for part in parts_of(body):
+        if isinstance(part, S.Stmt):
+            count = count + _elements_stored(part, known)
+    return count
 
 
 def _start_team(out: FunctionText, name: str, data: str, limit: str) -> None:

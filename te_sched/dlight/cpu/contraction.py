@@ -22,7 +22,15 @@ from te_sched.dlight.cpu.dot_products import (
     tensorized,
 )
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
-from te_sched.dlight.structure import Contraction, attempt, contraction_of, loop_of, node_of
+from te_sched.dlight.structure import (
+    Contraction,
+    attempt,
+    contraction_of,
+    loop_of,
+    node_of,
+    share_among_processors,
+)
+from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
@@ -32,6 +40,7 @@ from te_sched.tensorir.facts.axes import (
     assumed_size,
     extent_of,
     largest_divisor,
+    multiple_of,
     size_of,
 )
 from te_sched.tensorir.facts.computations import factors_of, is_injective
@@ -41,6 +50,7 @@ from te_sched.tir.schedule import Schedule
 
 PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
 SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
+PARTITIONED = "pragma_loop_partition_hint"  # a loop becomes several, by the conditions in it
 _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
@@ -176,6 +186,25 @@ def tile_of(
     return best[1]
 
 
+def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()) -> dict[int, int]:
+    """The rows and columns of a tile of windows, by their iterators, as far as calls give their
+    number: `pad_einsum` cannot pad those.
+    """
+    found = contraction_of(node, constants)
+    if found is None or _is_einsum(found):
+        return {}
+    axes = node.iter_vars
+    rows = 1 if found.row is None else extent_of(axes[found.row])
+    columns = extent_of(axes[found.column])
+    tile = tile_of(columns, rows, vectors_of(target))
+    if tile is None:
+        return {}
+    sizes = {found.column: tile.columns}
+    if found.row is not None:
+        sizes[found.row] = tile.rows
+    return {at: size for at, size in sizes.items() if size > 1 and extent_of(axes[at]) is None}
+
+
 def _is_einsum(found: Contraction) -> bool:
     """Whether all indices are iterators or numbers, so that rows and columns can be padded."""
     indices = [one for load in found.operands for one in load.indices]
@@ -191,11 +220,14 @@ def _tile_for(
     is_of_dots: bool,
 ) -> RegisterTile | None:
     """The tile of a contraction, by what of it can be padded; of columns if that `is_worth` it."""
-    rows, is_einsum = 1 if found.row is None else extent_of(axes[found.row]), _is_einsum(found)
-    if not is_einsum and rows is None:  # they cannot be padded
-        rows = 1
+    is_einsum = _is_einsum(found)
+    columns = extent_of(axes[found.column])
+    rows = 1 if found.row is None else extent_of(axes[found.row])
+    if not is_einsum:  # they cannot be padded here
+        columns = columns or multiple_of(axes[found.column])
+        rows = rows or multiple_of(axes[found.row])
     return tile_of(
-        extent_of(axes[found.column]),
+        columns,
         rows,
         vectors,
         lines=1 if line is None else extent_of(axes[line]) or 1,
@@ -215,9 +247,7 @@ def _multiples(
     if found.row is not None:
         sizes[found.row] = tile.rows
     multiples = {
-        at: size
-        for at, size in sizes.items()
-        if size > 1 and ((extent := extent_of(axes[at])) is None or extent % size)
+        at: size for at, size in sizes.items() if size > 1 and multiple_of(axes[at]) % size
     }
     if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
         multiples[dot.depth] = GROUP
@@ -396,8 +426,9 @@ def _tile(
     is_parallel = assumed_size(node.iter_vars) >= _WORTH
     loops = _split_into_tiles(sch, last, node, found, sizes)
     rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
-    fused, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
-    sch.compute_at(block, innermost)
+    outer, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
+    sch.compute_at(block, innermost)  # before loops are fused: their extents bound its iterators
+    fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
     tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
     reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
     sums = _loops_of(sch, block, reduced)
@@ -417,7 +448,7 @@ def _tile(
         if axis != found.column:
             sch.unroll(loop)
     if is_parallel:
-        sch.parallel(fused)
+        share_among_processors(sch, fused, node.iter_vars, _WORTH // 2)
     if column == len(axes) - 1:
         _in_vectors(sch, loops.column, columns, lanes)
     elif found.row is not None and node.iter_vars[found.row].var is axes[-1]:
@@ -425,6 +456,8 @@ def _tile(
         for loop in (loops.column, *loops.inner[:-1]):
             sch.unroll(loop)
         sch.vectorize(loops.inner[-1])
+        if extent_of(node.iter_vars[found.row]) is None:  # store vectors where a tile is full
+            sch.annotate(loops.inner[-1], PARTITIONED, 1)
     sch.annotate(fused, SCHEDULED, 1)
     if dot is not None:
         tensorized(sch, block, list(sums.values()), dot.intrinsic)
@@ -455,9 +488,9 @@ def _split_into_tiles(
 
 def _order_tiles(
     sch: Schedule, node: Any, found: Contraction, loops: _TileLoops, rows: int, is_parallel: bool
-) -> tuple[LoopRV, LoopRV]:
-    """Order the loops over tiles, and fuse those that processors share: this loop, and the last one
-    around a tile. A tile has a number of `rows`.
+) -> tuple[list[LoopRV], LoopRV]:
+    """Order the loops over tiles: those that processors share, and the last one around a tile. A
+    tile has a number of `rows`.
     """
     wanted = 2 * usable_processors()  # parts
     around = math.prod([_loop_extent(sch, one) for one in loops.before])
@@ -471,9 +504,7 @@ def _order_tiles(
     innermost = rest[-1] if rest else loops.panels
     if math.prod([_loop_extent(sch, one) for one in outer]) < wanted:
         outer.append(loops.panels)
-    is_inside = bool(rest) or outer[-1] is not loops.panels
-    fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
-    return fused, innermost if is_inside else fused
+    return outer, innermost
 
 
 def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) -> None:
@@ -541,7 +572,8 @@ def _blocks_of_rows(
         if row_outer is None:
             return after, []
         if loop_extent(sch, row_outer.key) is None:
-            return (after, [row_outer]) if has_panels else ([*after, row_outer], [])
+            is_shared = has_panels or None in [loop_extent(sch, loop.key) for loop in after]
+            return (after, [row_outer]) if is_shared else ([*after, row_outer], [])
         outer, within = in_blocks(row_outer, rows)
         return [*after, outer], [within]
     at = places[-1]
@@ -575,4 +607,5 @@ def _schedule_packing(
         else:
             sch.reorder(*loops, inner)
     if size >= _WORTH:
-        sch.parallel(sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0])
+        shared = sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0]
+        share_among_processors(sch, shared, node_of(sch, packed).iter_vars, _WORTH // 2)

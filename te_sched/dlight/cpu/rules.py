@@ -11,9 +11,15 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import DefaultRule
-from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
+from te_sched.dlight.cpu.contraction import (
+    PARTITIONED,
+    SCHEDULED,
+    open_tile_of,
+    schedule_contraction,
+)
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
+from te_sched.dlight.cpu.windows import with_padded_windows
 from te_sched.dlight.simple_accesses import with_simple_accesses
 from te_sched.dlight.structure import (
     attempt,
@@ -22,12 +28,14 @@ from te_sched.dlight.structure import (
     is_untouched,
     loop_of,
     node_of,
+    share_among_processors,
 )
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
+from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, Var
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import variables_of, walk
 from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, extent_of, size_of
 from te_sched.tensorir.facts.computations import is_injective, is_reduction, loads_of
@@ -93,6 +101,10 @@ def constants_of(sch: Schedule) -> list[Buffer]:
 
 def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
+    func: PrimFunc = sch.mod["main"]
+    padded = with_padded_windows(func, partial(open_tile_of, target=target, constants=constants))
+    if padded is not func:
+        sch = Schedule(padded)
     inline_injective(sch, constants)
     lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
@@ -145,7 +157,8 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
             schedule_elements(sch, whole, lanes)
         _vectorize_last(sch, part, lanes, rows)
     if rows is not None:
-        sch.parallel(rows)
+        axes = node_of(sch, heads[-1]).iter_vars
+        share_among_processors(sch, rows, axes, _WORTH // 8)  # that several blocks compute
     for part, _ in parts:
         reduced = _loops_of_kind(sch, part, REDUCTION)
         attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
@@ -275,15 +288,20 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
     if outer and is_large:
         kept = _enough(sch, outer)
         fused = sch.fuse(*kept) if len(kept) > 1 else kept[0]
-        attempt(lambda: sch.parallel(fused))
+        attempt(lambda: share_among_processors(sch, fused, node.iter_vars, _WORTH // 2))
 
 
 def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
-    """The first loops that have work for all cores."""
-    count, found = 1, []
+    """The first loops that have work for all cores; those of open extents may be short. Loops that
+    are fused into others have known extents, by which indices are divided.
+    """
+    count = 1
+    found: list[Any] = []
     for loop in loops:
+        if found and extent_of(loop_of(sch, loop)) is None:
+            break
         found.append(loop)
-        count *= size_of([loop_of(sch, loop)], unknown=1 << 20)
+        count *= size_of([loop_of(sch, loop)])
         if count >= 4 * usable_processors():
             break
     return found
@@ -307,6 +325,13 @@ def _reads_across(node: Any) -> bool:
     )
 
 
+def _chooses_along(node: Any) -> bool:
+    """Whether the place along the last iterator decides which value an element gets."""
+    last = node.iter_vars[-1].var
+    choices = [choice_of(part) for part in walk(node.body)]
+    return any(choice is not None and last in variables_of(choice[0]) for choice in choices)
+
+
 def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None) -> None:
     """Run the innermost loop of a block in vectors, if it counts elements, and not `rows`."""
     node = node_of(sch, block)
@@ -317,6 +342,8 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None)
     if rows is not None and loop_of(sch, rows) is statement:
         return
     kind = kind_of_loop(sch, sch.block_key(block, "dlight"), loop.key)
+    if kind == SPATIAL and extent_of(statement) is None and _chooses_along(node):
+        sch.annotate(loop, PARTITIONED, 1)  # LLVM makes vectors of the parts
     extent = extent_of(statement) or 0
     if kind != SPATIAL or extent < 2 or statement.kind != "serial":
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import IntImm, IterVar, Var
 from te_sched.ir.stmt import For
@@ -26,6 +27,19 @@ def extent_of(axis: IterVar | For) -> int | None:
     else:
         extent = axis.extent
     return extent.value if isinstance(extent, IntImm) else None
+
+
+def multiple_of(axis: IterVar) -> int:
+    """A number that divides the extent of an iterator: the extent itself, if it is constant.
+
+    >>> multiple_of(te.reduce_axis((0, (te.var("n") + 3) // 4 * 4), name="k"))
+    4
+    """
+    extent = None if axis.dom is None else axis.dom.extent
+    if extent is None or isinstance(extent, IntImm):
+        return 1 if extent is None else extent.value
+    coefficient, base = Analyzer().modular_set(extent)
+    return math.gcd(coefficient, base)
 
 
 def size_of(axes: Iterable[IterVar | For], unknown: int = 1) -> int:

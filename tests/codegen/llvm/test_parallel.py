@@ -15,6 +15,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.runtime import registry, threads
+from te_sched.script import tir as T
 from tests.codegen.programs import buffer, build, function, loop
 
 
@@ -113,6 +114,40 @@ def test_grain_is_a_number_of_iterations() -> None:
     for wrong in (0, -1, 2.5):
         with pytest.raises(BuildError, match="parallel_grain"):
             dealt(4, {"parallel_grain": wrong})
+
+
+def test_work_of_open_loops_decides_how_many_threads_run_them() -> None:
+    """Two threads run 6 rows of 5 elements, but not 6 rows of 2."""
+    seen: set[int] = set()
+
+    def note(i: int) -> int:
+        seen.add(get_ident())
+        time.sleep(0.01)
+        return 0
+
+    @T.prim_func
+    def rows(b: T.handle) -> None:
+        n, m = T.int64(), T.int64()
+        B = T.match_buffer(b, (n, m), "int32")
+        for i in T.parallel(n, annotations={"pragma_parallel_work": 10}):
+            for j in range(m):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = T.call_extern("int32", "noted", vi) + T.Cast("int32", vj)
+
+    te_sched.register_extern("noted", note)
+    threads.set_num_threads(2)
+    try:
+        module = te_sched.build(rows, "llvm")
+        for shape, count in (((6, 2), 1), ((6, 5), 2), ((0, 3), 0), ((1, 50), 1)):
+            seen.clear()
+            result = np.full(shape, -1, "int32")
+            module(result)
+            np.testing.assert_array_equal(result, np.zeros((shape[0], 1), int) + range(shape[1]))
+            assert len(seen) == count
+    finally:
+        threads.set_num_threads(0)
+        registry.remove_extern("noted")
 
 
 def test_stride_pattern_deals_iterations_one_by_one() -> None:

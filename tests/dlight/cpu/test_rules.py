@@ -165,3 +165,20 @@ def test_fallback_is_one_rule_of_several():
     with LLVM:
         made = dlight.ApplyDefaultSchedule(dlight.cpu.Fallback())(module)
     np.testing.assert_allclose(results(made, declared), results(func, declared), rtol=1e-5)
+
+
+def test_borders_of_open_sizes_are_loops_of_their_own():
+    """What a condition along the last iterator chooses is decided by the loop."""
+    n, m = te.var("n", "int64"), te.var("m", "int64")
+    x = te.placeholder((n, 3, m), name="x")
+    func = te.create_prim_func([x, topi.nn.pad(x, [0, 0, 2], [0, 0, 1])])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    text = str(sch.mod)
+    assert "pragma_loop_partition_hint" in text
+    assert "T.parallel(n * T.int64(3), " in text  # no index is divided by an open size
+    module = te_sched.build(sch.mod, "llvm")
+    for shape in ((2, 3, 5), (1, 3, 1), (0, 3, 4), (2, 3, 0), (3, 3, 70)):
+        numbers = np.random.default_rng(0).random(shape, "float32")
+        padded = np.full((*shape[:2], shape[2] + 3), np.nan, "float32")
+        module(numbers, padded)
+        np.testing.assert_array_equal(padded, np.pad(numbers, [(0, 0), (0, 0), (2, 1)]))

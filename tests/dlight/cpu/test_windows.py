@@ -1,0 +1,130 @@
+"""Windows over open sizes: padded programs have tiles without guards, and the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import dlight, te, topi
+from te_sched.dlight.cpu.windows import with_padded_windows
+from te_sched.ir.blocks import Block
+from te_sched.ir.stmt import PrimFunc
+
+LLVM = te_sched.target.Target("llvm")
+torch = pytest.importorskip("torch")
+
+
+def convolution(
+    rank: int,
+    channels: tuple[int, int],
+    stride: int = 1,
+    padding: int = 0,
+    kernel: int = 3,
+    *,
+    groups: int = 1,
+    dilation: int = 1,
+    has_rest: bool = True,
+) -> PrimFunc:
+    """A convolution of open sizes, with a bias and a ReLU after it."""
+    sizes = [te.var(name, "int64") for name in "nhw"[: rank + 1]]
+    x = te.placeholder((sizes[0], channels[0], *sizes[1:]), name="x")
+    w = te.placeholder((channels[1], channels[0] // groups, *[kernel] * rank), name="w")
+    pads = [padding] * (2 * rank)
+    layouts = ("NCW", "OIW") if rank == 1 else ("NCHW", "OIHW")
+    y = topi.nn.conv(x, w, [stride] * rank, pads, [dilation] * rank, groups, *layouts)
+    if not has_rest:
+        return te.create_prim_func([x, w, y])
+    b = te.placeholder((1, channels[1], *[1] * rank), name="b")
+    return te.create_prim_func([x, w, b, topi.nn.relu(topi.add(y, b))])
+
+
+def scheduled(func: PrimFunc) -> te_sched.tir.Schedule:
+    schedule: Any = dlight.cpu.Default().apply(func, LLVM, False)
+    return schedule
+
+
+def check(func: PrimFunc, shapes: list[tuple[int, ...]], **options: Any) -> None:
+    """Compare with torch, for some shapes of the input."""
+    module = te_sched.build(scheduled(func).mod, "llvm")
+    numbers = np.random.default_rng(0)
+    buffers = [func.buffer_map[param] for param in func.params]
+    weight = numbers.standard_normal([int(size.value) for size in buffers[1].shape]).astype(
+        "float32"
+    )
+    for shape in shapes:
+        x = numbers.standard_normal(shape).astype("float32")
+        run = torch.conv1d if len(shape) == 3 else torch.conv2d
+        expected = run(torch.tensor(x), torch.tensor(weight), **options).numpy()
+        args = [x, weight]
+        if len(buffers) == 4:
+            bias = numbers.standard_normal([int(size.value) for size in buffers[2].shape])
+            args.append(bias.astype("float32"))
+            expected = np.maximum(expected + args[-1], 0)
+        result = np.full(expected.shape, np.nan, "float32")
+        module(*args, result)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("has_rest", [True, False])
+@pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 0), (2, 1)])
+def test_convolutions_of_open_sizes(stride: int, padding: int, has_rest: bool) -> None:
+    func = convolution(2, (5, 32), stride, padding, has_rest=has_rest)
+    shapes = [(1, 5, 8, 8), (2, 5, 3, 3), (1, 5, 7, 19), (0, 5, 8, 8), (3, 5, 12, 33)]
+    check(func, shapes, stride=stride, padding=padding)
+
+
+def test_convolutions_of_sequences() -> None:
+    func = convolution(1, (3, 64), 5, 0, 10)
+    check(func, [(1, 3, 10), (1, 3, 11), (2, 3, 47), (1, 3, 400)], stride=5)
+    func = convolution(1, (8, 48), 1, 2, dilation=2)
+    check(func, [(1, 8, 1), (1, 8, 6), (3, 8, 31)], padding=2, dilation=2)
+
+
+def test_windows_that_skip_elements() -> None:
+    check(convolution(2, (16, 32), 2, 0, 1), [(1, 16, 1, 1), (2, 16, 6, 9)], stride=2)
+
+
+def test_convolutions_of_groups_and_of_single_channels() -> None:
+    func = convolution(2, (16, 32), 1, 1, groups=4)
+    check(func, [(1, 16, 5, 5), (2, 16, 9, 18)], padding=1, groups=4)
+    func = convolution(2, (16, 16), 1, 1, groups=16)
+    check(func, [(1, 16, 5, 5), (2, 16, 9, 18), (1, 16, 1, 1)], padding=1, groups=16)
+
+
+def rows(block: Block) -> Mapping[int, int]:
+    """Four results of the last iterator of a convolution."""
+    return {3: 4} if block.name_hint.startswith("conv2d") else {}
+
+
+def test_what_windows_read_gets_its_size_from_the_results() -> None:
+    func = with_padded_windows(convolution(2, (5, 32), 2, 1), rows)
+    text = str(func)
+    assert (
+        "pad_temp_pad = T.alloc_buffer((n, 5, (h - T.int64(1)) // T.int64(2) * T.int64(2) + T."
+        in text
+    )
+    assert "conv2d_nchw_pad = T.alloc_buffer(" in text
+    result = te_sched.build(func, "llvm")
+    x, w = np.ones((1, 5, 4, 6), "float32"), np.ones((32, 5, 3, 3), "float32")
+    y = np.zeros((1, 32, 2, 3), "float32")
+    result(x, w, np.zeros((1, 32, 1, 1), "float32"), y)
+    assert y[0, 0].tolist() == [[20, 30, 30], [30, 45, 45]]
+
+
+def test_sums_over_what_other_blocks_read_too_stay_as_they_are() -> None:
+    n = te.var("n", "int64")
+    x = te.placeholder((1, 3, n, n), name="x")
+    w = te.placeholder((16, 3, 3, 3), name="w")
+    y = topi.nn.conv2d_nchw(x, w, 1, 1, 1)
+    func = te.create_prim_func([x, w, y.op.input_tensors[0], y])  # a result, too
+    assert with_padded_windows(func, rows) is func
+
+
+def test_tiles_of_windows_have_no_guards() -> None:
+    text = str(scheduled(convolution(2, (16, 32), 2, 1)).mod)
+    update = text.split('with T.block("conv2d_nchw_update")')[1].split("T.reads")[0]
+    assert "T.where" not in update
