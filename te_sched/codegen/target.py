@@ -28,9 +28,15 @@ _OF_CUDA = (
     *("max_threads_per_block", "max_shared_memory_per_block", "registers_per_block"),
     "l2_cache_size_bytes",
 )
+_MOST_DIGITS = 18
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no", "")
 # Options that may stand without a value.
 _FLAGS = ("fast-math", "system-lib", "link-params")
+# Options that are counts.
+_COUNTS = (
+    *("num-cores", "max_num_threads", "thread_warp_size", "max_threads_per_block"),
+    *("max_shared_memory_per_block", "registers_per_block", "l2_cache_size_bytes"),
+)
 _OPTIONS = {"llvm": (*_OF_LLVM, *_EVERYWHERE), "cuda": (*_OF_CUDA, *_EVERYWHERE)}
 # Kinds whose names programs know; whatever options they have, no code is generated for them.
 _OTHER_KINDS = {
@@ -394,7 +400,13 @@ def _plain(name: str, text: str) -> Any:
     """The value of an option: a number, a list of features, or a text."""
     if name in ("mattr", "libs"):
         return text.split(",")
-    return int(text) if text.isdecimal() else text
+    number = _number(text)
+    return text if number is None else number
+
+
+def _number(text: str) -> int | None:
+    """A number that is not negative; None for other texts."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _words(target: str) -> list[str]:
@@ -432,7 +444,7 @@ def _read_options(kind: str, words: list[str], text: str) -> dict[str, str]:
 def _check_options(options: dict[str, str], text: str) -> None:
     """Refuse invalid values."""
     width = options.get("vector-width", "256")
-    if not width.isdecimal() or int(width) % 64 or not 64 <= int(width) <= 65536:
+    if _number(width) not in range(64, 65537, 64):
         fault = f"vector-width must be a multiple of 64 from 64 to 65536, got {repr_of(width)}"
         raise _unusable(text, fault, "use a number of bits like 128, 256 or 512")
     if options.get("fast-math", "0").lower() not in (*_TRUE, *_FALSE):
@@ -441,3 +453,8 @@ def _check_options(options: dict[str, str], text: str) -> None:
     level = options.get("opt-level", "3")
     if level not in ("0", "1", "2", "3"):
         raise _unusable(text, f"opt-level must be 0 to 3, got {level!r}", "use 0, 1, 2 or 3")
+    for name in _COUNTS:
+        count = options.get(name, "1")
+        if not _number(count):
+            fault = f"{name} must be an integer of at least 1, got {repr_of(count)}"
+            raise _unusable(text, fault, f"write -{name}=8, for example, or leave it out")

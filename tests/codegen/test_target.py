@@ -75,6 +75,7 @@ def test_target_rejects_zeros_and_halves_of_characters(text):
         ),
         ("cpu", {}),
         ("llvm -model='two words'", {"model": "two words"}),
+        (f"llvm -model={'7' * 5000}", {"model": "7" * 5000}),
         ("aws/cpu/c5.large -mcpu=x", {"keys": "x86,cpu", "mcpu": "x", "num-cores": "1"}),
     ],
 )
@@ -96,6 +97,12 @@ def test_options_are_read_and_written_again(text: str, options: dict[str, str]) 
         ("llvm -opt-level=4", "opt-level must be 0 to 3, got '4'"),
         ({"mcpu": "x"}, "the mapping has no 'kind'"),
         (3, "expected a string"),
+        ("llvm -num-cores=0", "num-cores must be an integer of at least 1, got '0'"),
+        ("cuda -max_num_threads=x", "max_num_threads must be an integer of at least 1, got 'x'"),
+        ("metal -thread_warp_size", "thread_warp_size must be an integer of at least 1, got ''"),
+        ("cuda -registers_per_block=-8", "registers_per_block must be an integer of at least 1"),
+        (f"llvm -num-cores={'9' * 5000}", "num-cores must be an integer of at least 1, got a str"),
+        (f"llvm -vector-width={'64' * 3000}", "vector-width must be a multiple of 64 from 64 to"),
     ],
 )
 def test_target_rejects(target: object, fault: str) -> None:

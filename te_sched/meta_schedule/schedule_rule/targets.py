@@ -24,23 +24,9 @@ def given(target: Target | None) -> Target:
 
 
 def cores_of(target: Target | None) -> int:
-    """The number of processors of a target; those of this machine if it does not say.
-
-    Raises
-    ------
-    DeclarationError for a number that is not positive.
-    """
-    known = given(target)
-    cores = known.options.get("num-cores")
-    if cores is None:
-        return cpu_count()
-    if not cores.isdigit() or int(cores) < 1:
-        raise DeclarationError(
-            f"target {known} has {cores} processors, expected a positive number",
-            "the number of parallel iterations depends on it",
-            'give "llvm -num-cores=8", with the number of physical cores',
-        )
-    return int(cores)
+    """The number of processors of a target; those of this machine if it does not say."""
+    cores = given(target).options.get("num-cores")
+    return cpu_count() if cores is None else int(cores)
 
 
 def can_copy_asynchronously(target: Target | None) -> bool:
