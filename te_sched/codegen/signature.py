@@ -109,11 +109,16 @@ class Signature:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Signature:
         """The signature that `to_json` gave."""
-        parameters = [FunctionParameter(**item) for item in data["parameters"]]
-        symbols = [Symbol(**item) for item in data["symbols"]]
-        extents = [Extent(**item) for item in data["extents"]]
-        rest = {key: data[key] for key in ("name", "symbol", "failures", "parallel", "result")}
-        return Signature(parameters=parameters, symbols=symbols, extents=extents, **rest)
+        parts = {"parameters": FunctionParameter, "symbols": Symbol, "extents": Extent}
+        built = {name: [kind(**item) for item in data[name]] for name, kind in parts.items()}
+        return Signature(**{**data, **built})
+
+    def failure(self, what: str, why: str, help: str) -> int:
+        """The error code of a failure that generated code reports."""
+        text = [what, why, help]
+        if text not in self.failures:
+            self.failures.append(text)
+        return self.failures.index(text) + 1
 
 
 def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:

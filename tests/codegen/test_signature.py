@@ -104,7 +104,8 @@ def test_signatures_travel_as_json() -> None:
     size = Size("the extent of i", N - 1, 0, "why", (N,), most=9)
     ret = S.Evaluate(E.Call("int32", "tir.ret", (N,)))
     signature = signature_of(buffer("A", [N, M]), body=ret, **{ATTRIBUTE: (size,)})
-    signature.failures.append(["what", "why", "help"])
+    assert [signature.failure(what, "why", "help") for what in "xyx"] == [1, 2, 1]
+    signature.memory, signature.device_id = 2, 1
     assert signature.result == "int32"
     (extent,) = signature.extents
     assert (extent.size, extent.least, extent.loops, extent.most) == (["-", X, 1], 0, [X], 9)

@@ -1,8 +1,7 @@
 """Legality of schedules: iterations that run at the same time must be independent.
 
-`lower` prints any schedule; `build` checks it here
-first. Must not know targets beyond what threads can
-combine.
+`lower` prints any schedule; `build` checks it here first. Must not know targets beyond what threads
+can combine.
 """
 
 from __future__ import annotations

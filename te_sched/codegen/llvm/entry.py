@@ -113,7 +113,7 @@ def _finish(out: FunctionText, parameters: list[str]) -> None:
     if out.signature.result:
         fault = f"function {out.signature.name} ended without returning a value"
         why = f"it returns {out.signature.result} elsewhere"
-        failure = out.module.failure(out.signature, fault, why, "return a value on every path")
+        failure = out.signature.failure(fault, why, "return a value on every path")
         out.do(f"ret i32 {failure}")
     else:
         out.do("ret i32 0")

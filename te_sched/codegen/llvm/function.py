@@ -228,7 +228,7 @@ class FunctionText:
 
     def fail_if(self, condition: str, what: str, why: str, help: str) -> None:
         """Leave with a described failure where a condition holds."""
-        self.leave_if(condition, str(self.module.failure(self.signature, what, why, help)))
+        self.leave_if(condition, str(self.signature.failure(what, why, help)))
 
     def load_slot(self, **what: object) -> str:
         """The pointer in the slot of an import."""

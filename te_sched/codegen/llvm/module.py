@@ -103,13 +103,6 @@ class ModuleText:
             self.imports.append(what)
         return self._slots[key]
 
-    def failure(self, signature: Signature, what: str, why: str, help: str) -> int:
-        """The error code of a failure that generated code reports."""
-        text = [what, why, help]
-        if text not in signature.failures:
-            signature.failures.append(text)
-        return signature.failures.index(text) + 1
-
     def describe(self, target: dict[str, Any]) -> bytes:
         """The metadata that an object file carries for its loader."""
         data = {

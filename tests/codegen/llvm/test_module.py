@@ -33,12 +33,6 @@ def test_imports_are_numbered_by_what_they_are() -> None:
     assert [one["name"] for one in module.imports] == ["x", "y"]
 
 
-def test_failures_are_numbered_from_1() -> None:
-    module, signature = ModuleText(), Signature("f", "f", [], [])
-    codes = [module.failure(signature, what, "why", "help") for what in "xyx"]
-    assert codes == [1, 2, 1]
-
-
 def test_text_is_read_by_llvm_and_describes_itself() -> None:
     module, machine = ModuleText(), host_machine()
     for name in ("f", 'g"'):

@@ -26,17 +26,6 @@ def test_extents_of_zero_and_one() -> None:
         np.testing.assert_array_equal(b, a + a)
 
 
-@pytest.mark.parametrize("stride", [1, 2, 0, -1])
-def test_ramps_of_any_stride(stride: int) -> None:
-    source, target = buffer("A", [N]), buffer("B", [4])
-    base = E.IntImm(8)
-    value = load(source, E.Ramp(base, E.IntImm(stride), 4))
-    body = S.BufferStore(target, value, (E.Ramp(ZERO, E.IntImm(1), 4),))
-    a, b = np.arange(N, dtype="float32"), np.zeros(4, "float32")
-    build(function([source, target], body))(a, b)
-    np.testing.assert_array_equal(b, [8 + stride * k for k in range(4)])
-
-
 def test_gather_and_scatter() -> None:
     source, places, target = buffer("A", [N]), buffer("P", [8], "int32"), buffer("B", [N])
     index = load(places, E.Ramp(ZERO, E.IntImm(1), 8))
