@@ -90,12 +90,36 @@ def build(
     return made
 
 
-def compile_module(mod: Any, target: str | Target | None = None, **options: Any) -> Any:
-    """Build a module: one of graphs by `build`, others by `te_sched.build`."""
+def compile_module(
+    mod: Any,
+    target: str | Target | None = None,
+    *,
+    relax_pipeline: object = "default",
+    tir_pipeline: object = "default",
+    **options: Any,
+) -> Any:
+    """Build a module: one of graphs by `build`, others by `te_sched.build`.
+
+    Parameters
+    ----------
+    relax_pipeline : what `build` takes as `pipeline`; "default" is the one of `build`.
+    tir_pipeline : "default" or None.
+    options : other arguments of `build`.
+    """
+    if tir_pipeline is not None and not (
+        isinstance(tir_pipeline, str) and tir_pipeline == "default"
+    ):
+        raise GraphError(
+            f"a module is compiled with tir_pipeline={repr_of(tir_pipeline)}",
+            "functions of loops are lowered by the passes of te_sched.lower",
+            "apply passes to the module before, and leave tir_pipeline out",
+        )
     functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
-    if any(isinstance(func, GraphFunction) for func in functions):
-        return build(mod, target, **options)
-    return driver.build(mod, target=target)
+    if not any(isinstance(func, GraphFunction) for func in functions):
+        return driver.build(mod, target=target)
+    if not isinstance(relax_pipeline, str) or relax_pipeline != "default":
+        options["pipeline"] = relax_pipeline
+    return build(mod, target, **options)
 
 
 def write_instructions(

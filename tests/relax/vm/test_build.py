@@ -26,6 +26,24 @@ def test_functions_and_modules_are_built():
     assert compile_module(te_sched.IRModule({"f": loops})).function_names == ("f",)
 
 
+def test_modules_are_compiled_with_a_pipeline_of_graphs():
+    """As programs of TVM 0.20 write it."""
+    module, seen = te_sched.IRModule({"main": relax.Function([X], relax.op.exp(X))}), []
+
+    @module_pass(opt_level=0)
+    def pipeline(mod, _):
+        seen.append(mod)
+        return relax.get_pipeline("default")(mod)
+
+    for chosen in (pipeline, "default", "default_build"):
+        executable = compile_module(module, "llvm", relax_pipeline=chosen, tir_pipeline=None)
+        result = relax.VirtualMachine(executable, CPU)["main"](np.zeros(4, "float32"))
+        assert result.numpy().tolist() == [1] * 4
+    assert len(seen) == 1
+    with pytest.raises(GraphError, match="compiled with tir_pipeline='mine'"):
+        compile_module(module, "llvm", tir_pipeline="mine")
+
+
 def test_parameters_are_bound():
     w = relax.Var("w", relax.TensorStructInfo([4], "float32"))
     module = te_sched.IRModule({"main": relax.Function([X, w], relax.op.add(X, w))})
