@@ -146,6 +146,20 @@ def product(a: Number, b: Number) -> Number:
     return a * b
 
 
+def largest(a: Number, b: Number) -> Number:
+    """The larger one of two numbers.
+
+    >>> largest(2, 3), largest(te.var("n"), 3)
+    (3, T.max(n, 3))
+    """
+    return ops.maximum(a, b) if are_open(a, b) else max(a, b)
+
+
+def smallest(a: Number, b: Number) -> Number:
+    """The smaller one of two numbers."""
+    return ops.minimum(a, b) if are_open(a, b) else min(a, b)
+
+
 def decided(condition: object, analyzer: Analyzer) -> bool | None:
     """Whether a condition of sizes holds always (True) or never (False); None if that depends."""
     if not isinstance(condition, Expr):

@@ -47,7 +47,14 @@ def _binary(make: str, of_numbers: OfNumbers) -> Callable[..., Value]:
     return rule
 
 
-_ON_SIZES = {operator.add, operator.sub, operator.mod, operator.mul}
+_ON_SIZES: dict[OfNumbers, Callable[[Number, Number], Number]] = {
+    operator.add: operator.add,
+    operator.sub: operator.sub,
+    operator.mod: operator.mod,
+    operator.mul: _sizes.product,
+    np.maximum: _sizes.largest,
+    np.minimum: _sizes.smallest,
+}
 
 
 def _of_sizes(
@@ -58,8 +65,7 @@ def _of_sizes(
     if function is _quotient:
         found = _sizes.zipped(lambda one, two: _sizes.quotient(one, two, analyzer), a, b)
     elif function in _ON_SIZES:
-        exact = _sizes.product if function is operator.mul else function
-        found = _sizes.zipped(exact, a, b)
+        found = _sizes.zipped(_ON_SIZES[function], a, b)
     elif function in _CONDITIONS:
         holds = _sizes.zipped(lambda one, two: _sizes.decided(function(one, two), analyzer), a, b)
         if holds is None or None in holds:
@@ -130,24 +136,24 @@ def _mod(imp: OnnxImporter, a: Value, b: Value, fmod: int = 0) -> Value:
     return _binary(make, np.fmod if fmod else operator.mod)(imp, a, b)
 
 
-def _several(make: str) -> Callable[..., GraphExpr]:
-    def rule(imp: OnnxImporter, *values: Value) -> GraphExpr:
-        total, *rest = imp.tensors(values)
+def _several(make: str, of_numbers: OfNumbers) -> Callable[..., Value]:
+    def rule(imp: OnnxImporter, *values: Value) -> Value:
+        total, *rest = values if all(map(is_known, values)) else imp.tensors(values)
         for value in rest:
-            total = imp.emit(getattr(R, make)(total, value))
+            total = _binary(make, of_numbers)(imp, total, value)
         return total
 
     return rule
 
 
-row("Max")(_several("maximum"))
-row("Min")(_several("minimum"))
-row("Sum")(_several("add"))
+row("Max")(_several("maximum", np.maximum))
+row("Min")(_several("minimum", np.minimum))
+row("Sum")(_several("add", operator.add))
 
 
 @row("Mean")
 def _mean(imp: OnnxImporter, *values: Value) -> Value:
-    total = _several("add")(imp, *values)
+    total = imp.tensor(_several("add", operator.add)(imp, *values))
     return imp.emit(R.divide(total, const(len(values), imp.dtype(total))))
 
 
@@ -257,7 +263,12 @@ def _clip(
     low: Value | None = None,
     high: Value | None = None,
     **attrs: float,
-) -> GraphExpr:
+) -> Value:
+    if isinstance(x, OnnxSizes) and all(one is None or is_known(one) for one in (low, high)):
+        bounds = ((low, "maximum", np.maximum), (high, "minimum", np.minimum))
+        for bound, make, of_numbers in bounds:
+            x = x if bound is None else _binary(make, of_numbers)(imp, x, bound)
+        return x
     if not all(one is None or imp.has_value(n + 1) for n, one in enumerate((low, high))):
         found = imp.tensor(x)
         found = found if low is None else imp.emit(R.maximum(found, imp.tensor(low)))

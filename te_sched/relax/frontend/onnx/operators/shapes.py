@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphExpr, TupleGetItem
+from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, are_open, is_known
-from te_sched.relax.frontend.tensors import Size, fixed_size, product_of, reshaped
+from te_sched.relax.frontend.tensors import Size, fixed_size, product_of, reshaped, shape_expr
 from te_sched.relax.frontend.windows import depth_to_space, padded
 
 
@@ -137,10 +140,27 @@ def _split(
             where: int | list[Size] = imp.count
         else:
             where = [each * (n + 1) for n in range(imp.count - 1)]
+    elif are_open(*sizes):
+        return _parts_of_open_sizes(imp, x, sizes, axis)
     else:
         where = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
     found = imp.emit(R.split(x, where, axis))
     return tuple([imp.emit(TupleGetItem(found, n)) for n in range(imp.count)])
+
+
+def _parts_of_open_sizes(
+    imp: OnnxImporter, x: GraphExpr, sizes: Sequence[Size], axis: int
+) -> tuple[GraphVar, ...]:
+    """Parts of a tensor along an axis; calls check what does not follow from its sizes."""
+    parts, begin = [], ops.convert(0)
+    whole, place = imp.shape(x), axis % imp.rank(x)
+    for size in sizes:
+        end = imp.builder.analyzer.simplify(begin + size)
+        part = imp.emit(R.strided_slice(x, [place], [begin], [end]))
+        shape = shape_expr([*whole[:place], size, *whole[place + 1 :]])
+        parts.append(imp.builder.match_cast(part, TensorStructInfo(shape, imp.dtype(x))))
+        begin = end
+    return tuple(parts)
 
 
 @row("Expand")
@@ -148,11 +168,23 @@ def _expand(imp: OnnxImporter, x: Value, shape: Value) -> GraphExpr:
     sizes, old = imp.sizes(shape, 1), imp.shape(x)
     count = max(len(sizes), len(old))
     wide: list[list[Size]] = [[*[1] * (count - len(one)), *one] for one in (sizes, old)]
-    found = [
-        two if not isinstance(one, Expr) and one == 1 else one
-        for one, two in zip(*wide, strict=True)
-    ]
+    found = [_expanded(imp, *pair) for pair in zip(*wide, strict=True)]
     return imp.emit(R.broadcast_to(imp.tensor(x), found))
+
+
+def _expanded(imp: OnnxImporter, wanted: Size, size: Size) -> Size:
+    """The size of a dimension that is repeated if it is 1, and kept if 1 is wanted."""
+    if not isinstance(wanted, Expr) or not isinstance(size, Expr):
+        fixed = size if isinstance(wanted, Expr) else wanted
+        other = wanted if isinstance(wanted, Expr) else size
+        return other if fixed == 1 else fixed
+    if not imp.builder.analyzer.can_prove_equal(wanted, size):
+        raise GraphError(
+            f"a dimension of size {size} is expanded to {wanted}",
+            "whether it is repeated depends on the call",
+            imp.help_with_shapes,
+        )
+    return size
 
 
 @row("Tile")
@@ -191,7 +223,9 @@ def _pad(
     if are_open(*flat):
         if mode != "constant":
             raise GraphError(
-                f"pads that calls give in mode {mode!r}", f"they are {flat}", "use fixed pads"
+                f"pads that calls give in mode {mode!r}",
+                f"they are {', '.join(map(str, flat))}",
+                imp.help_with_shapes,
             )
         return padded(imp.builder, x, flat[::2], flat[1::2], fill)
     kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
