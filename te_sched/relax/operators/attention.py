@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from te_sched import te
@@ -117,7 +118,7 @@ def _check_bias(call: GraphCall, builder: BlockBuilder, scores: tuple[Any, ...])
             check_equal(call, builder, one, size, "the sizes of bias and scores")
 
 
-def _rule(name: str) -> Rewrite:
+def _rule(name: str, is_exact: bool = False) -> Rewrite:
     def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
         attrs = call.attrs
         if attrs.window_size is not None:
@@ -127,7 +128,8 @@ def _rule(name: str) -> Rewrite:
         def te_attention(
             query: te.Tensor, key: te.Tensor, value: te.Tensor, bias: te.Tensor | None = None
         ) -> te.Tensor:
-            return _te_attention(query, key, value, bias, attrs.scale, attrs.causal_mask)
+            options = (attrs.scale, attrs.causal_mask, is_exact)
+            return _te_attention(query, key, value, bias, *options)
 
         return builder.call_te(te_attention, *call.args, primfunc_name_hint=name)
 
@@ -141,6 +143,7 @@ def _te_attention(
     bias: te.Tensor | None,
     scale: Expr | None,
     causal_mask: str | None,
+    is_exact: bool,
 ) -> te.Tensor:
     """softmax(query @ key.T * scale + bias) @ value, for each batch and head.
 
@@ -148,6 +151,7 @@ def _te_attention(
     bias : of a shape that broadcasts to (batch, heads, sequence of queries, of keys), or None.
     scale : by default 1 / sqrt(size of a head).
     causal_mask : "TopLeft" or "BottomRight" leaves later keys out.
+    is_exact : whether a mask leaves scores far below 0 as they are, which TVM's text has as NaN.
     """
     batch, queries, heads, size = query.shape
     keys, size_of_value = key.shape[1], value.shape[3]
@@ -158,13 +162,13 @@ def _te_attention(
         scores = topi.multiply(scores, ops.cast(scores.dtype, scale))
     if bias is not None:
         scores = topi.reshape(scores, [batch, heads, queries, keys])
-        scores = topi.add(scores, _with_dimensions(bias))
+        scores = topi.add(scores, bias)
         scores = topi.reshape(scores, [batch * heads, queries, keys])
     if causal_mask is None:
         shares = topi.nn.softmax(scores)
     else:
         last = 0 if causal_mask == "TopLeft" else keys - queries
-        shares = _masked_softmax(scores, last)
+        shares = (_softmax_of_kept if is_exact else _masked_softmax)(scores, last)
     values = _by_head(value, keys, size_of_value)
     found = topi.nn.batch_matmul(shares, values, transpose_b=False)
     found = topi.reshape(found, [batch, heads, queries, size_of_value])
@@ -178,16 +182,6 @@ def _by_head(tensor: te.Tensor, count: Expr, size: Expr) -> te.Tensor:
     return topi.reshape(topi.transpose(tensor, [0, 2, 1, 3]), [batch * heads, count, size])
 
 
-def _with_dimensions(bias: te.Tensor) -> te.Tensor:
-    """A bias of 2 to 4 dimensions as one of 4: batch, heads, queries, keys."""
-    sizes = list(bias.shape)
-    if len(sizes) == 4:
-        return bias
-    if len(sizes) == 3:  # one for each batch
-        return topi.reshape(bias, [sizes[0], 1, *sizes[1:]])
-    return topi.reshape(bias, [sizes[0], 1, 1, sizes[1]])
-
-
 def _masked_softmax(scores: te.Tensor, last: Expr | int) -> te.Tensor:
     """The softmax along the last axis, of the elements up to the diagonal `last`."""
     kept = topi.trilu(scores, last, upper=False)
@@ -197,11 +191,24 @@ def _masked_softmax(scores: te.Tensor, last: Expr | int) -> te.Tensor:
     return result
 
 
-declare("relax.nn.attention", _infer_attention, mixed_precision=ALWAYS, legalize=_rule("attention"))
-declare(
-    "relax.nn.attention_bias",
-    _infer_attention,
-    mixed_precision=ALWAYS,
-    legalize=_rule("attention_bias"),
-)
+def _softmax_of_kept(scores: te.Tensor, last: Expr | int) -> te.Tensor:
+    """`_masked_softmax` by scores of minus infinity: its maximum is that of the kept ones alone."""
+    hidden = te.const(-math.inf, scores.dtype)
+
+    def element(*i: Expr) -> Expr:
+        return te.select(ops.less_equal(i[-1] - i[-2], last), scores(*i), hidden)
+
+    kept = te.compute(scores.shape, element, name="T_kept")
+    result: te.Tensor = topi.nn.softmax(kept)
+    return result
+
+
+for _name in ("attention", "attention_bias"):
+    declare(
+        f"relax.nn.{_name}",
+        _infer_attention,
+        mixed_precision=ALWAYS,
+        legalize=_rule(_name),
+        exact=_rule(_name, is_exact=True),
+    )
 declare("relax.nn.attention_var_len", _infer_attention, mixed_precision=ALWAYS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from te_sched import relax
@@ -31,6 +32,8 @@ ARRAYS: dict[str, Any] = {
     "k": floats(2, 6, 3, 4),
     "v": floats(2, 6, 3, 8),
     "bias": floats(2, 3, 5, 6),
+    "heads": floats(3, 5, 6),
+    "pairs": floats(5, 6),
     "lengths": floats(2, 1, 1, 6),
 }
 
@@ -56,6 +59,14 @@ CASES: dict[str, Case] = {
         lambda v: nn.attention(v["q"], v["k"], v["v"], causal_mask="BottomRight"),
         lambda v: attended(v, first=1),
     ),
+    "attention bias of heads": (
+        lambda v: nn.attention(v["q"], v["k"], v["v"], v["heads"]),
+        lambda v: attended(v, v["heads"]),
+    ),
+    "attention bias of pairs": (
+        lambda v: nn.attention(v["q"], v["k"], v["v"], v["pairs"]),
+        lambda v: attended(v, v["pairs"]),
+    ),
     "attention causal of the first": (
         lambda v: nn.attention(v["q"], v["k"], v["v"], causal_mask="TopLeft"),
         lambda v: attended(v, first=0),
@@ -71,6 +82,16 @@ RESULTS = Results(ARRAYS, CASES, convert=torch.from_numpy, is_exact=False)
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_those_of_torch(name: str) -> None:
     RESULTS.check(name)
+
+
+@pytest.mark.parametrize("name", ["attention causal far below 0", "attention causal"])
+def test_masks_leave_scores_as_they_are_in_builds(name: str) -> None:
+    arrays = {**ARRAYS, "q": 40 * np.abs(ARRAYS["q"]), "k": -10 * np.abs(ARRAYS["k"])}
+    cases: dict[str, Case] = {
+        "attention causal": CASES["attention causal"],
+        "attention causal far below 0": CASES["attention causal of the first"],
+    }
+    Results(arrays, cases, convert=torch.from_numpy).check(name)
 
 
 def test_every_operator_is_run() -> None:

@@ -118,12 +118,12 @@ def test_other_layouts_of_the_result_have_no_rule(build: Any) -> None:
         assert operator_of(call.op).legalize(builder, call) is call
 
 
-def test_the_maximum_of_floats_is_nan_where_an_element_is() -> None:
-    array = np.array([[[np.nan, 1, 3, -np.inf, -np.inf, 2, 4, np.nan]]], "float32")
+def test_the_maximum_of_floats_is_nan_or_infinite_where_elements_are() -> None:
+    array = np.array([[[np.nan, 1, -np.inf, -np.inf, 4, np.nan]]], "float32")
     cases: dict[str, Case] = {
         "pool": (
             lambda v: nn.max_pool1d(v["x"], 2, 2),
-            lambda v: np.array([[[np.nan, 3, 2, np.nan]]], "float32"),
+            lambda v: np.array([[[np.nan, -np.inf, np.nan]]], "float32"),
         ),
     }
     Results({"x": array}, cases).check("pool")
