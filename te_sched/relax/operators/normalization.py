@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from te_sched import te
 from te_sched.errors import GraphError, warn
 from te_sched.ir import ops
 from te_sched.ir.graph import Constant, GraphCall, GraphExpr, Tuple, TupleGetItem
@@ -221,7 +222,21 @@ def _sizes_fit(
 
 def _legalize_layer_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     attrs = call.attrs
-    return builder.call_te(topi.nn.layer_norm, *call.args, list(attrs.axes), attrs.epsilon)
+
+    def layer_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
+        parameters = _applied(call, gamma, beta)
+        return topi.nn.layer_norm(data, *parameters, list(attrs.axes), attrs.epsilon)
+
+    return builder.call_te(layer_norm, *call.args)
+
+
+def _applied(call: GraphCall, gamma: te.Tensor, beta: te.Tensor) -> tuple[te.Tensor, te.Tensor]:
+    """The parameters that a normalization scales and centers by: ones and zeros if it does not."""
+    attrs = call.attrs
+    return (
+        gamma if attrs.scale else topi.full_like(gamma, 1.0),
+        beta if attrs.center else topi.full_like(beta, 0.0),
+    )
 
 
 def _layout_of_layer_norm(call: GraphCall, orders: list[Order]) -> Plan | None:
@@ -300,14 +315,13 @@ def _infer_group_norm(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 def _legalize_group_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     attrs = call.attrs
-    return builder.call_te(
-        topi.nn.group_norm,
-        *call.args,
-        attrs.num_groups,
-        attrs.channel_axis,
-        list(attrs.axes),
-        attrs.epsilon,
-    )
+
+    def group_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
+        groups, channel, axes = attrs.num_groups, attrs.channel_axis, list(attrs.axes)
+        parameters = _applied(call, gamma, beta)
+        return topi.nn.group_norm(data, *parameters, groups, channel, axes, attrs.epsilon)
+
+    return builder.call_te(group_norm, *call.args)
 
 
 declare(

@@ -80,6 +80,18 @@ CASES: dict[str, Case] = {
         lambda v: nn.layer_norm(v["line"], v["w"], v["w"], [1, 2], 1e-3),
         lambda v: F.layer_norm(v["line"], (4, 6), v["w"], v["w"], 1e-3),
     ),
+    "layer_norm without scale": (
+        lambda v: nn.layer_norm(v["x"], v["c6"], v["d6"], -1, scale=False),
+        lambda v: F.layer_norm(v["x"], (6,), None, v["d6"]),
+    ),
+    "layer_norm without center": (
+        lambda v: nn.layer_norm(v["x"], v["c6"], v["d6"], -1, center=False),
+        lambda v: F.layer_norm(v["x"], (6,), v["c6"]),
+    ),
+    "group_norm plain": (
+        lambda v: nn.group_norm(v["line"], v["c4"], v["d4"], 2, 1, 2, center=False, scale=False),
+        lambda v: F.group_norm(v["line"], 2),
+    ),
     "rms_norm axes": (
         lambda v: nn.rms_norm(v["line"], v["w"], [-2, -1]),
         lambda v: F.rms_norm(v["line"], (4, 6), v["w"], 1e-5),
