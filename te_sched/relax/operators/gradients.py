@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from te_sched import te
+from te_sched.errors import warn
 from te_sched.ir import builder as ir_builder
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
@@ -13,12 +14,12 @@ from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
-from te_sched.relax.operators.inference import argument_error, tensor_of
+from te_sched.relax.operators.inference import argument_error, check_indices, tensor_of
 from te_sched.relax.operators.legalization import numbers_of, topi
 from te_sched.relax.operators.loss import ones_of_classes
 from te_sched.relax.operators.pooling import pool_attrs
 from te_sched.relax.operators.registry import Rewrite, declare, make_call, named
-from te_sched.relax.operators.sizes import as_sizes
+from te_sched.relax.operators.sizes import as_sizes, axis_of
 
 
 def no_grad(input: Value) -> GraphCall:
@@ -83,25 +84,31 @@ def nll_loss_backward(
     )
 
 
-def _legalize_nll_loss_backward(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
-    reduction, ignored = call.attrs.reduction, call.attrs.ignore_index
+def _nll_loss_backward_rule(is_exact: bool) -> Rewrite:
+    """The rule of the gradient of nll_loss; TVM's text leaves out ignored indices from 0 on."""
 
-    def te_nll_loss_backward(
-        grad: te.Tensor, predictions: te.Tensor, targets: te.Tensor, weights: te.Tensor
-    ) -> te.Tensor:
-        return _of_predictions(grad, predictions, targets, weights, reduction, ignored)
+    def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+        reduction, ignored = call.attrs.reduction, call.attrs.ignore_index
+        index = ignored if is_exact or ignored >= 0 else None
 
-    def te_nll_loss_backward_no_weight(
-        grad: te.Tensor, predictions: te.Tensor, targets: te.Tensor
-    ) -> te.Tensor:
-        weights = ones_of_classes(predictions)
-        return _of_predictions(grad, predictions, targets, weights, reduction, ignored)
+        def te_nll_loss_backward(
+            grad: te.Tensor, predictions: te.Tensor, targets: te.Tensor, weights: te.Tensor
+        ) -> te.Tensor:
+            return _of_predictions(grad, predictions, targets, weights, reduction, index)
 
-    if len(call.args) == 4:
-        return builder.call_te(
-            te_nll_loss_backward, *call.args, primfunc_name_hint="nll_loss_backward"
-        )
-    return builder.call_te(te_nll_loss_backward_no_weight, *call.args)
+        def te_nll_loss_backward_no_weight(
+            grad: te.Tensor, predictions: te.Tensor, targets: te.Tensor
+        ) -> te.Tensor:
+            weights = ones_of_classes(predictions)
+            return _of_predictions(grad, predictions, targets, weights, reduction, index)
+
+        if len(call.args) == 4:
+            return builder.call_te(
+                te_nll_loss_backward, *call.args, primfunc_name_hint="nll_loss_backward"
+            )
+        return builder.call_te(te_nll_loss_backward_no_weight, *call.args)
+
+    return legalize
 
 
 def _of_predictions(
@@ -110,15 +117,16 @@ def _of_predictions(
     targets: te.Tensor,
     weights: te.Tensor,
     reduction: str,
-    ignored: int,
+    ignored: int | None,
 ) -> te.Tensor:
-    """The gradient of nll_loss by its predictions."""
+    """The gradient of nll_loss by its predictions; None ignores no index."""
     zero = te.const(0, predictions.dtype)
 
     def weight(*i: Expr) -> Expr:
-        if ignored < 0:
+        if ignored is None:
             return weights(targets(*i))
-        return te.select(ops.not_equal(targets(*i), ignored), weights(targets(*i)), zero)
+        choose = te.select if ignored >= 0 else te.if_then_else  # which reads no weight of -1
+        return choose(ops.not_equal(targets(*i), ignored), weights(targets(*i)), zero)
 
     of_targets = te.compute(targets.shape, weight, name="all_weights")
     if reduction in ("mean", "sum"):
@@ -135,7 +143,12 @@ def _of_predictions(
     return te.compute(predictions.shape, element, name="pred_grad")
 
 
-declare("relax.grad.nll_loss_backward", _infer_like_input, legalize=_legalize_nll_loss_backward)
+declare(
+    "relax.grad.nll_loss_backward",
+    _infer_like_input,
+    legalize=_nll_loss_backward_rule(is_exact=False),
+    exact=_nll_loss_backward_rule(is_exact=True),
+)
 
 # Pools
 
@@ -186,7 +199,10 @@ def _pool_gradient(kind: str) -> _PoolGradient:
 def _pool_gradient_rule(kind: str) -> Rewrite:
     def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
         attrs = call.attrs
-        if attrs.out_layout != attrs.layout:
+        is_dilated = any(step != 1 for step in numbers_of(attrs.dilation))
+        if attrs.out_layout != attrs.layout or is_dilated:
+            what = "with dilation" if is_dilated else f"from {attrs.layout} to {attrs.out_layout}"
+            warn(f"{call.op} {what} has no rule")
             return call
 
         def te_pool_grad(grad: te.Tensor, data: te.Tensor) -> te.Tensor:
@@ -224,6 +240,14 @@ def take_backward(
         [output_grad, x, indices],
         axis=None if axis is None else int(axis),
     )
+
+
+def _infer_take_backward(call: GraphCall, builder: BlockBuilder) -> StructInfo:
+    x = tensor_of(call, 1)
+    check_indices(call, 2)
+    if call.attrs.axis is not None and x.ndim != -1:
+        axis_of(call, call.attrs.axis, x.ndim)
+    return x
 
 
 def _legalize_take_backward(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -271,4 +295,4 @@ def _taken(grad: te.Tensor, x: te.Tensor, indices: te.Tensor, axis: int | None) 
     )
 
 
-declare("relax.grad.take_backward", _infer_like_input, legalize=_legalize_take_backward)
+declare("relax.grad.take_backward", _infer_take_backward, legalize=_legalize_take_backward)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from te_sched import relax
-from te_sched.errors import GraphTypeError
+from te_sched.errors import GraphError, GraphTypeError
 from te_sched.relax.op import grad
 from te_sched.relax.operators import gradients
+from te_sched.relax.operators.registry import operator_of
 from tests.relax.operator_tables import (
     Build,
     Case,
@@ -18,6 +19,7 @@ from tests.relax.operator_tables import (
     Results,
     floats,
     inferred,
+    ints,
     number,
     operators_of,
     tensor,
@@ -113,6 +115,35 @@ def test_results_are_those_of_torch(name: str) -> None:
     RESULTS.check(name)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_negative_indices_are_ignored_in_builds(reduction: str) -> None:
+    arrays = {**ARRAYS, "labels": np.array([-1, 5, 2], "int64"), "each": floats(3)}
+    output = "each" if reduction == "none" else "g"
+
+    def reference(v: Any) -> Any:
+        options = {"reduction": reduction, "ignore_index": -1}
+        return gradient(
+            lambda p: F.nll_loss(p, v["labels"], v["weights"], **options), v["log"], v[output]
+        )
+
+    def build(v: Any) -> Any:
+        args = [v[name] for name in (output, "log", "labels", "weights")]
+        return grad.nll_loss_backward(*args, reduction, -1)
+
+    Results(arrays, {"loss": (build, reference)}, convert=torch.from_numpy).check("loss")
+
+
+@pytest.mark.parametrize("options", [{"dilation": 2}, {"out_layout": "NHWC"}])
+def test_gradients_of_other_windows_have_no_rule(options: dict[str, Any]) -> None:
+    builder = relax.BlockBuilder()
+    x = tensor(1, 1, 6, 6)
+    call = builder.normalize(grad.max_pool2d_backward(x, x, 3, **options))
+    rule = operator_of(call.op).legalize
+    assert rule is not None
+    with pytest.warns(UserWarning, match="max_pool2d_backward .* has no rule"):
+        assert rule(builder, call) is call
+
+
 def test_every_operator_is_run() -> None:
     assert RESULTS.operators() == operators_of(gradients)
 
@@ -135,9 +166,12 @@ def test_inference(build: Build, text: str) -> None:
     assert str(inferred(build())) == text
 
 
+X = tensor(3)
 REFUSED: list[tuple[Build, type[Exception], str]] = [
     (lambda: grad.start_checkpoint(relax.const(1.0)), GraphTypeError, "expected a variable"),
     (lambda: grad.max_pool2d_backward(tensor(2), number()), GraphTypeError, "expected a tensor"),
+    (lambda: grad.take_backward(X, X, X, 0), GraphTypeError, "expected a tensor of integers"),
+    (lambda: grad.take_backward(X, X, ints(2), 1), GraphError, "axis 1 of .* is out of range"),
 ]
 
 
