@@ -17,7 +17,13 @@ from te_sched.relax.operators.inference import common_dtype, common_vdevice, sha
 from te_sched.relax.operators.layouts import Layout
 from te_sched.relax.operators.legalization import numbers_of, topi
 from te_sched.relax.operators.registry import ALWAYS, Rewrite, declare, make_call, named
-from te_sched.relax.operators.sizes import as_padding, as_sizes, check_at_least, check_equal
+from te_sched.relax.operators.sizes import (
+    as_padding,
+    as_sizes,
+    check_at_least,
+    check_equal,
+    check_groups,
+)
 from te_sched.relax.operators.spatial_layouts import (
     check_layout,
     check_rank_of_layout,
@@ -74,11 +80,11 @@ def _convolution(rank: int, example: str = "") -> _Convolution:
         out_layout: str | None = None,
         out_dtype: Any = None,
     ) -> GraphCall:
-        _check_groups(groups, f"conv{rank}d")
+        check_groups(groups, f"conv{rank}d")
         return make_call(
             full,
             [data, weight],
-            strides=as_sizes(strides, rank, "strides"),
+            strides=as_sizes(strides, rank, "strides", least=1),
             padding=as_padding(padding, rank),
             **_attrs(rank, dilation, groups, (data_layout, kernel_layout, out_layout), out_dtype),
         )
@@ -102,20 +108,13 @@ def _attrs(
     """The attributes that all convolutions have after those of their windows."""
     data_layout, kernel_layout, out_layout = layouts
     return {
-        "dilation": as_sizes(dilation, rank, "dilation"),
+        "dilation": as_sizes(dilation, rank, "dilation", least=1),
         "groups": int(groups),
         "data_layout": data_layout,
         "kernel_layout": kernel_layout,
         "out_layout": out_layout or data_layout,
         "out_dtype": dtypes.known(out_dtype),
     }
-
-
-def _check_groups(groups: int, name: str) -> None:
-    if groups <= 0:
-        raise GraphError(
-            f"{name} has {groups} groups", "", "give a positive number that divides the channels"
-        )
 
 
 class _Arguments:
@@ -267,13 +266,13 @@ def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvoluti
         out_layout: str | None = None,
         out_dtype: Any = None,
     ) -> GraphCall:
-        _check_groups(groups, name)
+        check_groups(groups, name)
         return make_call(
             f"relax.nn.{name}",
             [data, weight],
-            strides=as_sizes(strides, rank, "strides"),
+            strides=as_sizes(strides, rank, "strides", least=1),
             padding=as_padding(padding, rank),
-            output_padding=as_sizes(output_padding, rank, "output_padding"),
+            output_padding=as_sizes(output_padding, rank, "output_padding", least=0),
             **_attrs(rank, dilation, groups, (data_layout, kernel_layout, out_layout), out_dtype),
         )
 

@@ -141,6 +141,7 @@ def _infer_gather_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
             "both begin with the same dimensions of batches",
             "give a smaller number",
         )
+    _check_coordinates(call, indices)
     depth = (shape_of(indices) or [None])[-1]
     if data.ndim == -1 or not isinstance(depth, IntImm):
         return TensorStructInfo(None, data.dtype, vdevice)
@@ -154,6 +155,11 @@ def _infer_gather_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         rank = len(places) - 1 + data.ndim - used
         return TensorStructInfo(None, data.dtype, vdevice, rank)
     return TensorStructInfo(ShapeExpr((*places[:-1], *sizes[used:])), data.dtype, vdevice)
+
+
+def _check_coordinates(call: GraphCall, indices: TensorStructInfo) -> None:
+    if indices.ndim == 0:
+        raise argument_error(call, 1, "a tensor of at least 1 dimension, which holds coordinates")
 
 
 def _legalize_gather_nd(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -230,6 +236,7 @@ def _infer_scatter_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     check_integers(call, 1, indices)
     common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
+    _check_coordinates(call, indices)
     sizes, places, values = (shape_of(one) for one in infos)
     if sizes is None:
         return TensorStructInfo(None, data.dtype, vdevice, data.ndim)

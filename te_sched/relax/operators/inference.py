@@ -27,6 +27,7 @@ from te_sched.ir.struct_info import (
     VDevice,
     size_text,
 )
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
@@ -173,18 +174,15 @@ def broadcast(
 
 def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> VDevice | None:
     """The device that tensors share; those without one fit every device."""
-    found: VDevice | None = None
-    for one in infos:
-        if one.vdevice is None:
-            continue
-        if found is not None and found != one.vdevice:
+    devices = [info.vdevice for info in infos if info.vdevice is not None]
+    for device in devices[1:]:
+        if not structural_equal(devices[0], device):
             raise GraphTypeError(
-                f"the arguments of {call.op} are on devices {found} and {one.vdevice}",
+                f"the arguments of {call.op} are on devices {devices[0]} and {device}",
                 "an operator does not copy its arguments",
                 "copy one with relax.op.to_vdevice(value, device)",
             )
-        found = one.vdevice
-    return found
+    return devices[0] if devices else None
 
 
 def check_floats(call: GraphCall, place: int) -> None:

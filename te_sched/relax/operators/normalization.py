@@ -26,6 +26,7 @@ from te_sched.relax.operators.sizes import (
     axes_of,
     axis_of,
     check_equal,
+    check_groups,
     known_sizes,
     unknown,
 )
@@ -275,6 +276,7 @@ def group_norm(
     scale: bool = True,
 ) -> GraphCall:
     """Normalization over axes and the channels of a group."""
+    check_groups(num_groups, "group_norm")
     return make_call(
         "relax.nn.group_norm",
         [data, gamma, beta],

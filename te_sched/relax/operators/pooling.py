@@ -50,9 +50,9 @@ def pool_attrs(
 ) -> dict[str, Any]:
     """The attributes of a pool of `count` dimensions."""
     return {
-        "pool_size": as_sizes(pool_size, count, "pool_size"),
-        "strides": as_sizes(strides, count, "strides"),
-        "dilation": as_sizes(dilation, count, "dilation"),
+        "pool_size": as_sizes(pool_size, count, "pool_size", least=1),
+        "strides": as_sizes(strides, count, "strides", least=1),
+        "dilation": as_sizes(dilation, count, "dilation", least=1),
         "padding": as_padding(padding, count),
         "ceil_mode": bool(ceil_mode),
         "count_include_pad": bool(count_include_pad),

@@ -85,10 +85,10 @@ def _infer(
     if data.ndim != -1 and (data.ndim or any(one.ndim != 0 for one in infos[1:])):
         axis = axis_of(call, call.attrs.axis, data.ndim)
         sizes = shape_of(data)
-        for info in infos[1:]:
+        for place, info in enumerate(infos[1:], start=1):
             known = shape_of(info)
             if known is not None and len(known) > 1:
-                raise argument_error(call, infos.index(info), "a tensor of one dimension at most")
+                raise argument_error(call, place, "a tensor of one dimension at most")
             if known and sizes is not None:
                 check_equal(call, builder, known[0], sizes[axis], f"the sizes along axis {axis}")
     vdevice = common_vdevice(call, infos)

@@ -10,7 +10,7 @@ from typing import Any, SupportsInt
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import (
     ShapeExpr,
@@ -35,11 +35,16 @@ def as_axes(axes: Any) -> tuple[int, ...] | None:
 
 
 def as_sizes(
-    given: Any, count: int, name: str, counts: Sequence[int] = (), dtype: str = "int64"
+    given: Any,
+    count: int,
+    name: str,
+    counts: Sequence[int] = (),
+    dtype: str = "int64",
+    least: int | None = None,
 ) -> tuple[Expr, ...]:
     """An attribute of one number for each of `count` dimensions, given as one number or several.
 
-    `counts` are other numbers of values that are taken as they are.
+    `counts` are other numbers of values that are taken as they are, `least` is the least value.
     """
     values = tuple(given) if is_sequence(given) else (given,)
     if len(values) == 1:
@@ -50,7 +55,14 @@ def as_sizes(
             f"it is {repr_of(given)}",
             "give one number, or one for each spatial dimension",
         )
-    return tuple([ops.const(one, dtype) if isinstance(one, int) else one for one in values])
+    sizes = tuple([ops.const(one, dtype) if isinstance(one, int) else one for one in values])
+    if least is not None and any(isinstance(size, IntImm) and size.value < least for size in sizes):
+        raise GraphError(
+            f"{name} is {repr_of(given)}, expected at least {least}",
+            "",
+            f"give {least} or more for each spatial dimension",
+        )
+    return sizes
 
 
 def as_padding(padding: Any, count: int) -> tuple[Expr, ...]:
@@ -171,6 +183,14 @@ def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:
     """GraphError if an argument that is to be indices is known to be of another dtype."""
     if info.dtype and not info.dtype.startswith(("int", "uint")):
         raise argument_error(call, place, "a tensor of integers")
+
+
+def check_groups(groups: int, name: str) -> None:
+    """GraphError if channels are divided into less than one group."""
+    if groups <= 0:
+        raise GraphError(
+            f"{name} has {groups} groups", "", "give a positive number that divides the channels"
+        )
 
 
 def given_sizes(value: Any, name: str) -> tuple[int, ...]:

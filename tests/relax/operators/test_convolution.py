@@ -149,13 +149,17 @@ def test_inference(build: Build, text: str) -> None:
     assert str(inferred(build())) == text
 
 
+X, W = tensor(1, 3, 8), tensor(4, 3, 3)
 REFUSED: list[tuple[Build, type[Exception], str]] = [
     (
         lambda: nn.conv2d(tensor(1, 3, 8, 8), tensor(4, 3, 3, 3), strides=(1, 1, 1)),
         GraphError,
         "strides has 3 values, expected 1 or 2",
     ),
-    (lambda: nn.conv1d(tensor(1, 3, 8), tensor(4, 3, 3), groups=0), GraphError, "has 0 groups"),
+    (lambda: nn.conv1d(X, W, groups=0), GraphError, "has 0 groups"),
+    (lambda: nn.conv1d(X, W, strides=0), GraphError, "strides is 0, expected at least 1"),
+    (lambda: nn.conv1d_transpose(X, W, dilation=0), GraphError, "dilation is 0, expected at least"),
+    (lambda: nn.conv1d_transpose(X, W, output_padding=-1), GraphError, "output_padding is -1"),
     (
         lambda: nn.conv1d(tensor(1, 4, 8), tensor(5, 2, 3), groups=2),
         GraphError,

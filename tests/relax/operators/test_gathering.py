@@ -133,6 +133,8 @@ def test_inference(build: Build, text: str) -> None:
 FLOAT = tensor(2, 3)
 INT = tensor(2, 3, dtype="int32")
 REFUSED: list[tuple[Build, type[Exception], str]] = [
+    (lambda: op.gather_nd(tensor(2), ints()), GraphTypeError, "which holds coordinates"),
+    (lambda: op.scatter_nd(tensor(2), ints(), tensor()), GraphTypeError, "which holds coordinates"),
     (
         lambda: op.gather_elements(tensor(2), tensor(2)),
         GraphTypeError,

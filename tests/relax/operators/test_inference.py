@@ -87,6 +87,7 @@ def test_the_advice_for_numbers_has_the_dtype_of_the_tensor() -> None:
 
 def test_a_device_is_that_of_the_tensors_that_have_one() -> None:
     infos = [tensor(2, device=device).struct_info for device in (None, CUDA, None, CUDA)]
+    infos.append(tensor(2, device=VDevice("cuda")).struct_info)  # another one that is equal
     assert inference.common_vdevice(call_of(), infos) is CUDA
     assert inference.common_vdevice(call_of(), infos[:1]) is None
     with pytest.raises(GraphTypeError, match=r"are on devices .*cuda.* and .*llvm"):

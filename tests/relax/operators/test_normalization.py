@@ -195,6 +195,11 @@ REFUSED: list[tuple[Build, type[Exception], str]] = [
         "has 3 groups of",
     ),
     (
+        lambda: nn.group_norm(tensor(2, 4, 5), tensor(4), tensor(4), 0, 1, 2),
+        GraphError,
+        "group_norm has 0 groups",
+    ),
+    (
         lambda: nn.layer_norm(tensor(2, 3), tensor(4), tensor(4), -1),
         GraphError,
         "the sizes of the tensor and its parameters of relax.nn.layer_norm differ: 3 and 4",

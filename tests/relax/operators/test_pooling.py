@@ -165,6 +165,8 @@ def test_inference(build: Build, text: str) -> None:
 
 
 REFUSED: list[tuple[Build, type[Exception], str]] = [
+    (lambda: nn.avg_pool1d(tensor(1, 3, 8), 0), GraphError, "pool_size is 0, expected at least 1"),
+    (lambda: nn.max_pool1d(tensor(1, 3, 8), 2, -1), GraphError, "strides is -1"),
     (
         lambda: nn.adaptive_avg_pool2d(tensor(1, 2, 3, 4), (1, 2, 3)),
         GraphError,

@@ -50,6 +50,12 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         GraphError,
         "strides has 2 values, expected 1 or 3",
     ),
+    (
+        lambda: sizes.as_sizes([1, 0], 2, "strides", least=1),
+        GraphError,
+        r"strides is \[1, 0\], expected at least 1",
+    ),
+    (lambda: sizes.check_groups(0, "conv1d"), GraphError, "conv1d has 0 groups"),
     (lambda: sizes.as_padding([1, 2, 3], 2), GraphError, "padding has 3 values"),
     (lambda: sizes.axis_of(CALL, 2, 2), GraphError, "axis 2 of relax.concat is out of range for 2"),
     (lambda: sizes.axis_of(CALL, 0, 0), GraphError, "the tensor has no axis"),
