@@ -7,10 +7,10 @@ import math
 from te_sched import te
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
-from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Value
-from te_sched.relax.operators.inference import argument_error, tensor_of
+from te_sched.relax.operators.inference import check_floats, tensor_of
 from te_sched.relax.operators.layouts import ALONG_AXIS, OF_ELEMENTS
 from te_sched.relax.operators.legalization import te_rule, topi, topi_function
 from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
@@ -22,15 +22,8 @@ def _infer_like_data(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 def _infer_like_floats(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    data = tensor_of(call, 0)
-    check_float_data(call, 0, data)
-    return data
-
-
-def check_float_data(call: GraphCall, place: int, info: TensorStructInfo) -> None:
-    """GraphError if an argument is known to be of another dtype than one of floats."""
-    if info.dtype and not info.dtype.startswith(("float", "bfloat", "custom")):
-        raise argument_error(call, place, "a tensor of floats")
+    check_floats(call, 0)
+    return tensor_of(call, 0)
 
 
 def relu(data: Value) -> GraphCall:
@@ -144,7 +137,7 @@ def log_softmax(data: Value, axis: int = -1) -> GraphCall:
 
 def _infer_softmax(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     data = tensor_of(call, 0)
-    check_float_data(call, 0, data)
+    check_floats(call, 0)
     if data.ndim != -1:
         axis_of(call, call.attrs.axis, data.ndim)
     return data

@@ -29,7 +29,6 @@ from te_sched.relax.operators.sizes import (
     axis_of,
     check_at_least,
     check_equal,
-    check_integers,
     given_sizes,
     sized,
     unknown,
@@ -102,7 +101,7 @@ def gather_elements(data: Value, indices: Value, axis: int = 0) -> GraphCall:
 
 def _infer_gather_elements(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     data, indices = tensors_of(call, 2)
-    check_integers(call, 1, indices)
+    check_indices(call, 1)
     vdevice = common_vdevice(call, [data, indices])
     if -1 in (data.ndim, indices.ndim):
         return TensorStructInfo(None, data.dtype, vdevice)
@@ -132,7 +131,7 @@ def gather_nd(data: Value, indices: Value, batch_dims: int = 0) -> GraphCall:
 
 def _infer_gather_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     data, indices = tensors_of(call, 2)
-    check_integers(call, 1, indices)
+    check_indices(call, 1)
     batch, vdevice = call.attrs.batch_dims, common_vdevice(call, [data, indices])
     if batch < 0 or (-1 not in (data.ndim, indices.ndim) and batch > min(data.ndim, indices.ndim)):
         raise GraphError(
@@ -196,7 +195,7 @@ def scatter_elements(
 
 def _infer_scatter_elements(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     data, indices, updates = infos = tensors_of(call, 3)
-    check_integers(call, 1, indices)
+    check_indices(call, 1)
     common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
     ranks = {one.ndim for one in infos} - {-1}
@@ -233,7 +232,7 @@ def scatter_nd(data: Value, indices: Value, updates: Value, reduction: str = "up
 
 def _infer_scatter_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     data, indices, updates = infos = tensors_of(call, 3)
-    check_integers(call, 1, indices)
+    check_indices(call, 1)
     common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
     _check_coordinates(call, indices)
@@ -291,7 +290,7 @@ def _infer_one_hot(call: GraphCall, builder: BlockBuilder) -> StructInfo:
             raise argument_error(call, place + 1, "a number")
     if values[0].dtype != values[1].dtype:
         raise argument_error(call, 2, f"a number of {values[0].dtype}")
-    check_integers(call, 0, indices)
+    check_indices(call, 0)
     depth = call.attrs.depth
     if depth <= 0:
         raise GraphError(f"{call.op} has depth={depth}", "", "give a positive number")

@@ -12,10 +12,9 @@ from te_sched.ir.graph import Constant, GraphCall, GraphExpr, Tuple, TupleGetIte
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo, size_text
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
-from te_sched.relax.operators.activations import check_float_data
 from te_sched.relax.operators.arguments import Numbers, Value
 from te_sched.relax.operators.binary import add, divide, multiply, subtract
-from te_sched.relax.operators.inference import argument_error, tensor_of, tensors_of
+from te_sched.relax.operators.inference import argument_error, check_floats, tensor_of, tensors_of
 from te_sched.relax.operators.layouts import Layout, Order, Plan, axes_in_order
 from te_sched.relax.operators.legalization import topi
 from te_sched.relax.operators.reductions import mean, variance
@@ -203,7 +202,7 @@ def _sizes_fit(
 ) -> bool:
     """Whether the parameters are known to have the sizes of the axes; GraphError if not so."""
     data, params = infos[0], infos[1:]
-    check_float_data(call, 0, data)
+    check_floats(call, 0)
     for place, one in enumerate(params, start=1):
         if one.dtype != data.dtype:
             raise argument_error(call, place, f"a tensor of dtype {data.dtype or 'unknown'}")

@@ -179,12 +179,6 @@ def check_at_least(call: GraphCall, builder: BlockBuilder, one: Any, least: Any,
     builder.require("at least", one, least, f"{what} of {call.op}")
 
 
-def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:
-    """GraphError if an argument that is to be indices is known to be of another dtype."""
-    if info.dtype and not info.dtype.startswith(("int", "uint")):
-        raise argument_error(call, place, "a tensor of integers")
-
-
 def check_groups(groups: int, name: str) -> None:
     """GraphError if channels are divided into less than one group."""
     if groups <= 0:

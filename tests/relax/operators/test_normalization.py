@@ -207,7 +207,7 @@ REFUSED: list[tuple[Build, type[Exception], str]] = [
     (
         lambda: nn.layer_norm(ints(2, 3), tensor(3), tensor(3), -1),
         GraphTypeError,
-        "argument 0 of relax.nn.layer_norm .* floats",
+        "argument 0 of relax.nn.layer_norm .* floating",
     ),
     (lambda: nn.rms_norm(tensor(2, 3), tensor(3), 2), GraphError, "axis 2 of relax.nn.rms_norm"),
 ]
