@@ -73,7 +73,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicClass, PublicObject
-from te_sched.relax.core.sizes import own_variables, variables_in
+from te_sched.relax.core.sizes import own_variables, tensor_sizes, variables_in
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators.registry import OPERATORS, operator_of
 from te_sched.relax.size_relations import Kind, SizeRelations
@@ -678,7 +678,7 @@ class BlockBuilder(PublicClass, PublicObject):
                     return self._normalized(new)
             if call.struct_info_ is None:
                 try:
-                    update_struct_info(call, operator.infer(call, self))
+                    update_struct_info(call, _checked_sizes(call, operator.infer(call, self)))
                 except GraphError as error:
                     error.call = written
                     raise
@@ -916,7 +916,19 @@ def _inferred(call: GraphCall) -> StructInfo | None:
     operator = OPERATORS.get(str(call.op))
     if operator is None or None in [getattr(one, "struct_info_", None) for one in call.args]:
         return None
-    return operator.infer(call, BlockBuilder())
+    return _checked_sizes(call, operator.infer(call, BlockBuilder()))
+
+
+def _checked_sizes(call: GraphCall, info: StructInfo) -> StructInfo:
+    """What is inferred of a call; GraphError if a size is known to be negative."""
+    for size in tensor_sizes(info):
+        if isinstance(size, IntImm) and size.value < 0:
+            raise GraphError(
+                f"a size of the result of {call.op} is {size.value}",
+                f"it is {info}",
+                "give sizes of 0 or more",
+            )
+    return info
 
 
 INFERENCES.append(_inferred)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -279,6 +280,23 @@ def test_an_expression_that_is_an_argument_twice_is_bound_once() -> None:
         "R.add(lv4, gv)",
     ]
     assert builder.lookup_binding(same) is builder._bindings[first].args[0]
+
+
+NEGATIVE: list[Callable[[], relax.Expr]] = [
+    lambda: relax.op.zeros((-1,), "float32"),
+    lambda: relax.op.eye(-1),
+    lambda: relax.op.repeat(relax.const([1, 2]), -1),
+    lambda: relax.op.tile(relax.const([1, 2]), (2, -1)),
+    lambda: relax.op.nn.pad(relax.const([1, 2]), (-3, 0)),
+    lambda: relax.op.nn.adaptive_avg_pool1d(relax.const([[[1.0]]]), -1),
+    lambda: relax.op.split(relax.op.zeros((-1,), "float32"), 2),
+]
+
+
+@pytest.mark.parametrize("build", NEGATIVE)
+def test_results_of_negative_sizes_are_refused(build: Callable[[], relax.Expr]) -> None:
+    with pytest.raises(GraphError, match=r"a size of the result of relax\..* is -[12]"):
+        relax.BlockBuilder().normalize(build())
 
 
 def test_bindings_are_undone_with_an_error() -> None:
