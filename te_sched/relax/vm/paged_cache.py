@@ -22,6 +22,7 @@ from te_sched.relax.vm.page_tables import BLOCK, PageTables, Window
 from te_sched.runtime.ndarray import NDArray, array, array_inside, empty
 
 _TILE = 16  # vectors of queries that a kernel treats at once
+_ALIGNED = 16  # elements of 4 bytes from one array to the next
 
 
 class RopeMode(IntEnum):
@@ -105,6 +106,7 @@ class PagedAttentionCache:
         self._frequencies = frequencies.astype(np.float64)
         self._append, self._attention = append, attention
         self._forward: Forward | None = None
+        self._queries: NDArray | None = None
         self._waves: tuple[NDArray, ...] = ()  # by frequency and position, for keys
         self._reserve_waves(0)
 
@@ -170,16 +172,18 @@ class PagedAttentionCache:
         spans = list(zip(sequence_ids, begins, ends, strict=True))
         slots = [self.tables.slots(*span) for span in spans]
         positions = np.concatenate([np.arange(*span[1:], dtype=np.int32) for span in spans])
-        sizes, total = self.sizes, len(positions)
+        rows = [self.tables.rows(sequence_id) for sequence_id in sequence_ids]
+        tiles = np.array(self._tiles(spans), np.int32)
+        tables = _packed([np.concatenate(slots), tiles, np.concatenate(rows)], "int32")
         self._reserve_waves(max(ends))
         self._forward = Forward(
-            tuple(sequence_ids),
-            positions,
-            array(np.concatenate(slots)),
-            array(np.array(self._tiles(spans), np.int32)),
-            array(np.concatenate([self.tables.rows(span[0]) for span in spans])),
-            self._waves_of(positions),
-            empty((sizes.heads, total * sizes.group, sizes.head_dim), "float32"),
+            sequence_ids=tuple(sequence_ids),
+            positions=positions,
+            slots=tables[0],
+            tiles=tables[1],
+            rows=tables[2],
+            waves=tuple(_packed(self._waves_of(positions), "float32")),
+            queries=self._queries_for(len(positions)),
         )
 
     def end_forward(self) -> None:
@@ -249,12 +253,20 @@ class PagedAttentionCache:
             row += len(rows)
         return tiles
 
-    def _waves_of(self, positions: npt.NDArray[np.int32]) -> tuple[NDArray, ...]:
+    def _queries_for(self, tokens: int) -> NDArray:
+        """Memory for queries: that of the last forward, if it had as many tokens."""
+        sizes = self.sizes
+        shape = (sizes.heads, tokens * sizes.group, sizes.head_dim)
+        if self._queries is None or self._queries.shape != shape:
+            self._queries = empty(shape, "float32")
+        return self._queries
+
+    def _waves_of(self, positions: npt.NDArray[np.int32]) -> list[npt.NDArray[np.float64]]:
         """The cosines and sines of the angles of tokens."""
         if self.sizes.rope_mode == RopeMode.NONE:
-            return ()
+            return []
         angles = positions[:, None] * self._frequencies
-        return tuple([array(wave(angles).astype(np.float32)) for wave in (np.cos, np.sin)])
+        return [np.cos(angles), np.sin(angles)]
 
     def _reserve_waves(self, length: int) -> None:
         """Make the cosines and sines for keys up to a length; a block may begin before them."""
@@ -335,6 +347,18 @@ def _layers(memory: NDArray) -> list[NDArray]:
     layers, *shape = memory.shape
     size = memory._array.nbytes // layers
     return [array_inside(memory, n * size, tuple(shape), memory.dtype) for n in range(layers)]
+
+
+def _packed(
+    parts: Sequence[npt.NDArray[np.int32] | npt.NDArray[np.float64]], dtype: str
+) -> list[NDArray]:
+    """Arrays of elements of 4 bytes with some values, in one memory: it is made once."""
+    offsets = np.cumsum([0, *[-(-part.size // _ALIGNED) * _ALIGNED for part in parts]]).tolist()
+    memory, arrays = empty((max(offsets[-1], 1),), dtype), list[NDArray]()
+    for part, offset in zip(parts, offsets, strict=False):
+        arrays.append(array_inside(memory, 4 * offset, part.shape, dtype))
+        arrays[-1]._array[...] = part
+    return arrays
 
 
 def _check_array(name: str, value: object, shape: tuple[int, ...], dtype: str) -> None:
