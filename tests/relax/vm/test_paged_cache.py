@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,21 @@ def test_windows_are_refused_where_keys_have_fixed_positions() -> None:
     cache.add_sequence(0)
     with pytest.raises(ArgumentError, match="window of 8 tokens has 8 sinks"):
         cache.enable_sliding_window(0, 8, 8)
+
+
+def test_caches_of_machines_are_used_by_several_threads() -> None:
+    def generate(seed: int) -> None:
+        machine, reference = machine_of(), Reference(RopeMode.NORMAL, "float32")
+        cache, rng = new_cache(machine), np.random.default_rng(seed)
+        for number in range(2):
+            cache.add_sequence(number)
+            reference.add(number)
+        for count in (30, *[1] * 10):
+            forward(machine, cache, reference, [(0, count), (1, 1)], rng)
+        check_contents(cache, reference)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(generate, range(4)))
 
 
 def test_caches_of_two_machines_are_apart_and_go_when_they_are_dropped() -> None:
