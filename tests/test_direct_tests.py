@@ -14,7 +14,7 @@ import te_sched
 PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
 PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
-    *("tensorir/facts", "tuning", "autotvm", "dlight", "analysis", "codegen", "runtime"),
+    *("tensorir", "tuning", "autotvm", "dlight", "analysis", "codegen", "runtime"),
     *("relax/core", "relax/dpl", "relax/transform", "relax/vm", "relax/analysis", "relax/backend"),
     *("relax/operators", "relax/testing", "meta_schedule"),
     *("trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),

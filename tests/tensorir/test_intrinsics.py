@@ -65,9 +65,9 @@ for r in range(8):
 """
 
 
-def match(desc: Any, value: str) -> dict[str, tuple[str, str]]:
+def match(desc: Any, value: str, rows: str = "") -> dict[str, tuple[str, str]]:
     """What the buffers of a description stand for in the rows of a program."""
-    sch = scheduled(function("A:8,8 B:8,8", ROWS.format(value=value)))
+    sch = scheduled(function("A:8,8 B:8,8", (rows or ROWS).format(value=value)))
     loop = sch.get_loops("B")[1]
     sch.blockize(loop)
     target = sch.get(sch.get_loops("B")[-1])
@@ -94,3 +94,10 @@ def test_buffers_and_the_indices_at_which_they_begin() -> None:
 def test_programs_that_compute_something_else(described: str, value: str) -> None:
     with pytest.raises(Mismatch, match="where the description has"):
         match(copied(described), value)
+
+
+def test_iterators_of_another_kind() -> None:
+    rows = ROWS.replace("vi = T.axis.spatial", "vi = T.axis.opaque")
+    assert match(copied("A[vi]"), "A[vr, vi]")
+    with pytest.raises(Mismatch, match="where the description has"):
+        match(copied("A[vi]"), "A[vr, vi]", rows)

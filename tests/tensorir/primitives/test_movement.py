@@ -128,3 +128,12 @@ def test_movements_reject(code: str, message: str) -> None:
     with pytest.raises(ScheduleError, match=message):
         eval(code, {"sch": sch})
     assert sch.mod.script() == before
+
+
+def test_a_place_that_is_sampled_may_be_inline() -> None:
+    for action, name, left in (("compute_at", "B", "C"), ("reverse_compute_at", "C", "B")):
+        sch = scheduled(STAGES)
+        place = sch.sample_compute_location("B", decision=-2)
+        getattr(sch, action)(name, place)
+        assert [block.name for block in sch.get_child_blocks("root")] == [left]
+        assert str(sch.get(sch.get_block(left)).writes[0].buffer.name) == "C"

@@ -198,7 +198,7 @@ def test_a_data_parallel_loop_of_one_iteration_ends_the_reduction_loops() -> Non
         ([2, 4], [2, 4]),
         ([3, 4], [2, 4]),
         ([1, 3], [1, 8]),
-        ([2] * 3, [2] * 3),
+        ([1, 4, 2], [1, 4, 2]),
         ([9, 0], [1, 8]),
     ],
 )
