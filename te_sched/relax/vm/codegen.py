@@ -176,7 +176,7 @@ class _InstructionWriter(CallWriter[VmOperand]):
         if value.op in ("relax.null_value", "relax.call_builtin_with_ctx"):
             return not value.args or self._name(value.args[0]) == "vm.builtin.alloc_shape_heap"
         if isinstance(value.op, GlobalVar):
-            return value.op.startswith("shape_func")
+            return value.op.startswith("shape_func") and len(value.args) == 1  # the heap
         context = value.args[-1] if value.args else None
         is_of_parameter = isinstance(context, GraphString) and "loc=param[" in context.value
         is_check = isinstance(value.op, ExternFunc) and is_of_parameter
