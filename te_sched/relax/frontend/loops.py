@@ -46,18 +46,19 @@ from te_sched.relax.analysis.variables import free_vars
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.core.sizes import own_variables, tensor_sizes
-from te_sched.relax.frontend.tensors import shape_expr, tensor_info
+from te_sched.relax.frontend.tensors import prim_value, shape_expr, tensor_info
 from te_sched.relax.operators.calls import call_pure_packed, null_value
+from te_sched.relax.operators.reshaping import permute_dims
 
 
 class LoopStep(NamedTuple):
     """What a step of a loop computes: whether there is another one (a tensor of one bool), the
-    state for it, and elements, which are stacked.
+    state for it, and the tensors that it adds to each list.
     """
 
     goes_on: GraphExpr
     state: Sequence[GraphExpr]
-    elements: Sequence[GraphExpr] = ()
+    added: Sequence[Sequence[GraphExpr]] = ()
 
 
 # What a loop repeats: it emits the bindings of a step for variables of the state.
@@ -69,18 +70,18 @@ def loop(
     goes_on: GraphExpr,
     body: Body,
     state: Sequence[GraphExpr],
+    lists: Sequence[GraphExpr] = (),
     keeps_sizes: bool = False,
 ) -> tuple[list[GraphVar], list[GraphVar]]:
-    """The state after the last step of a loop, and the elements of all steps, stacked along a new
-    first axis. Sizes that a step changes are variables, whose values a call knows.
-
-    Elements are collected in a list of the virtual machine, and copied once at the end.
+    """The state and the lists after the last step of a loop. Sizes that a step changes are
+    variables, whose values a call knows.
 
     Parameters
     ----------
     goes_on : whether there is a first step, a tensor of one bool.
     body : writes a step. It is called again if a size of the state is not the same afterwards.
     state : the tensors that the first step is given.
+    lists : those to which steps add tensors (`empty_list`, `stacked`).
     keeps_sizes : refuse a step that changes a size.
 
     Raises
@@ -103,16 +104,14 @@ def loop(
     _check_condition(goes_on)
     written = _WrittenStep.of(builder, body, state, keeps_sizes)
     captured = written.captured()
-    start = [builder.emit(null_value()) for _ in written.step.elements]
     name = written.loop_function(captured)
-    result = builder.emit(GraphCall(name, (goes_on, *state, *start, *captured)))
-    values = [builder.emit(TupleGetItem(result, n)) for n in range(len(state) + len(start))]
+    result = builder.emit(GraphCall(name, (goes_on, *state, *lists, *captured)))
+    values = [builder.emit(TupleGetItem(result, n)) for n in range(len(state) + len(lists))]
     finals = [
         value if value.struct_info == info else builder.match_cast(value, info)
         for value, info in zip(values[: len(state)], written.final_infos(), strict=True)
     ]
-    chains = zip(values[len(state) :], written.step.elements, strict=True)
-    return finals, [_stacked(builder, chain, part, goes_on) for chain, part in chains]
+    return finals, values[len(state) :]
 
 
 @dataclass
@@ -163,7 +162,8 @@ class _WrittenStep:
             step = body(params)
             _check_condition(step.goes_on)
             steps.append(step)
-            return builder.emit(Tuple((step.goes_on, *step.state, *step.elements)))
+            added = [element for elements in step.added for element in elements]
+            return builder.emit(Tuple((step.goes_on, *step.state, *added)))
 
         sequence = builder.sequence(write, params)
         if len(steps[0].state) != len(params):
@@ -239,17 +239,17 @@ class _WrittenStep:
         state, lists of elements, and what the step takes beside the state.
         """
         builder, step = self.builder, self.step_function(captured)
-        count, lists = len(self.params), len(self.step.elements)
+        count, sizes = len(self.params), [len(added) for added in self.step.added]
         flag = GraphVar("goes_on", TensorStructInfo((), "bool"))
-        chains = [GraphVar(f"elements{n}", ObjectStructInfo()) for n in range(lists)]
+        lists = [GraphVar(f"list{n}", ObjectStructInfo()) for n in range(len(sizes))]
         names = [value.name_hint if isinstance(value, GraphVar) else "sizes" for value in captured]
         rest = [
             GraphVar(name, value.struct_info) for name, value in zip(names, captured, strict=True)
         ]
-        params = (flag, *self.params, *chains, *rest)
+        params = (flag, *self.params, *lists, *rest)
         known = {size for param in params for size in own_variables(param.struct_info)}
         infos = [erase_unknown(one.struct_info, known - self.changing) for one in self.params]
-        result = TupleStructInfo((*infos, *[ObjectStructInfo()] * lists))
+        result = TupleStructInfo((*infos, *[ObjectStructInfo()] * len(lists)))
         with builder.function("loop", params, private=True) as name:
             name.struct_info_ = FuncStructInfo(
                 tuple([param.struct_info for param in params]), result
@@ -257,17 +257,18 @@ class _WrittenStep:
 
             def repeat() -> GraphExpr:
                 values = builder.emit(GraphCall(step, (*self.params, *rest)))
-                goes_on, *parts = [
-                    builder.emit(TupleGetItem(values, n)) for n in range(1 + count + lists)
-                ]
+                parts = iter(
+                    [builder.emit(TupleGetItem(values, n)) for n in range(1 + count + sum(sizes))]
+                )
+                new = [next(parts) for _ in range(1 + count)]
                 longer = [
-                    builder.emit(append_call(*pair))
-                    for pair in zip(chains, parts[count:], strict=True)
+                    extended(builder, elements, [next(parts) for _ in range(size)])
+                    for elements, size in zip(lists, sizes, strict=True)
                 ]
-                return builder.emit(GraphCall(name, (goes_on, *parts[:count], *longer, *rest)))
+                return builder.emit(GraphCall(name, (*new, *longer, *rest)))
 
             again = builder.sequence(repeat)
-            end = builder.sequence(lambda: builder.emit(Tuple((*self.params, *chains))))
+            end = builder.sequence(lambda: builder.emit(Tuple((*self.params, *lists))))
             whole = builder.emit_func_output(builder.emit(If(flag, again, end)))
         func = builder.get()[whole]
         assert isinstance(func, GraphFunction)
@@ -327,22 +328,92 @@ def _check_condition(condition: GraphExpr) -> None:
         )
 
 
-def append_call(elements: GraphExpr, element: GraphExpr) -> GraphCall:
-    """A call that adds an element to a list of the virtual machine."""
+# Lists of the virtual machine
+
+
+def empty_list(builder: BlockBuilder) -> GraphVar:
+    """A list without elements."""
+    return builder.emit(null_value())
+
+
+def extended(builder: BlockBuilder, elements: GraphExpr, added: Sequence[GraphExpr]) -> GraphExpr:
+    """A list with more elements."""
     name = "relax.run.append"
-    return call_pure_packed(name, elements, element, sinfo_args=ObjectStructInfo())
+    for element in added:
+        call = call_pure_packed(name, elements, element, sinfo_args=ObjectStructInfo())
+        elements = builder.emit(call)
+    return elements
 
 
-def _stacked(
-    builder: BlockBuilder, elements: GraphExpr, element: GraphExpr, like: GraphExpr
+def stacked(
+    builder: BlockBuilder, elements: GraphExpr, info: TensorStructInfo, like: GraphExpr
 ) -> GraphVar:
-    """The elements of a list as a tensor, on the device of another one."""
-    info = tensor_info(element)
-    sizes = [_after(element, axis) for axis in range(info.ndim)]
-    known = [size if size is not None and builder.has_value(size) else None for size in sizes]
-    shape = shape_expr([0 if size is None else size for size in known])
+    """The elements of a list along a new first axis.
+
+    Parameters
+    ----------
+    info : what is known of an element.
+    like : a tensor on the device of the result.
+    """
     rank = TensorStructInfo(None, info.dtype, None, info.ndim + 1)
-    name, dtype = "relax.run.stack", GraphString(info.dtype)
+    shape, dtype = _shape_of_none(builder, info), GraphString(info.dtype)
+    name = "relax.run.stack"
     result = builder.emit(call_pure_packed(name, elements, like, shape, dtype, sinfo_args=rank))
-    named = [Var("size", "int64") if size is None else size for size in known]
-    return builder.match_cast(result, TensorStructInfo((Var("steps", "int64"), *named), info.dtype))
+    sizes = [Var("steps", "int64"), *_named_sizes(builder, info)]
+    return builder.match_cast(result, TensorStructInfo(tuple(sizes), info.dtype))
+
+
+def moved_axis(builder: BlockBuilder, stack: GraphExpr, axis: int) -> GraphExpr:
+    """A tensor whose first axis becomes another one, which may count from the end."""
+    rank = tensor_info(stack).ndim
+    if axis % rank == 0:
+        return stack
+    order = list(range(1, rank))
+    order.insert(axis % rank, 0)
+    return builder.emit(permute_dims(stack, order))
+
+
+def joined(
+    builder: BlockBuilder, elements: GraphExpr, info: TensorStructInfo, like: GraphExpr, axis: int
+) -> GraphVar:
+    """The elements of a list one after the other along an axis; see `stacked`."""
+    rank = TensorStructInfo(None, info.dtype, None, info.ndim)
+    shape, dtype = _shape_of_none(builder, info), GraphString(info.dtype)
+    place, name = prim_value(axis % info.ndim), "relax.run.join"
+    call = call_pure_packed(name, elements, like, shape, dtype, place, sinfo_args=rank)
+    sizes = _named_sizes(builder, info)
+    sizes[axis % info.ndim] = Var("size", "int64")
+    return builder.match_cast(builder.emit(call), TensorStructInfo(tuple(sizes), info.dtype))
+
+
+def item(
+    builder: BlockBuilder, elements: GraphExpr, info: TensorStructInfo, position: GraphExpr
+) -> GraphVar:
+    """An element of a list, whose position is a tensor of one int."""
+    rank = TensorStructInfo(None, info.dtype, None, info.ndim)
+    result = builder.emit(call_pure_packed("relax.run.item", elements, position, sinfo_args=rank))
+    sizes = tuple(_named_sizes(builder, info))
+    return builder.match_cast(result, TensorStructInfo(sizes, info.dtype))
+
+
+def length(builder: BlockBuilder, elements: GraphExpr) -> GraphVar:
+    """The number of elements of a list, as a tensor."""
+    info = TensorStructInfo((), "int64")
+    return builder.emit(call_pure_packed("relax.run.length", elements, sinfo_args=info))
+
+
+def _sizes_outside(builder: BlockBuilder, info: TensorStructInfo) -> list[Expr | None]:
+    """The sizes of an element that are known where the list is read."""
+    sizes: list[Expr | None] = [*tensor_sizes(info)] or [None] * info.ndim
+    return [size if size is not None and builder.has_value(size) else None for size in sizes]
+
+
+def _named_sizes(builder: BlockBuilder, info: TensorStructInfo) -> list[Expr]:
+    sizes = _sizes_outside(builder, info)
+    return [Var("size", "int64") if size is None else size for size in sizes]
+
+
+def _shape_of_none(builder: BlockBuilder, info: TensorStructInfo) -> ShapeExpr:
+    """The shape of an element for lists that have none: sizes that are not known are 0."""
+    sizes = _sizes_outside(builder, info)
+    return shape_expr([0 if size is None else size for size in sizes])

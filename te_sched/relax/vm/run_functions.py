@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from te_sched.errors import CallError, GraphAssertionError
+from te_sched.errors import CallError, GraphAssertionError, counted
 from te_sched.ir import dtypes
 from te_sched.relax.message_formats import fill
 from te_sched.relax.vm.builtins import shape_to_tensor
@@ -157,23 +157,75 @@ def stack(elements: _Chain | None, like: NDArray, shape: ShapeTuple, dtype: str)
     >>> stack(append(append(None, one), two), one, ShapeTuple([2]), "int64").numpy().tolist()
     [[1, 2], [3, 4]]
     """
+    arrays = _elements(elements)
+    sizes = _shape_of(arrays, shape)
+    result = empty((len(arrays), *sizes), dtype, like.device)
+    for number, element in enumerate(arrays):
+        result._array[number] = element._array
+    return result
+
+
+def join(
+    elements: _Chain | None, like: NDArray, shape: ShapeTuple, dtype: str, axis: int
+) -> NDArray:
+    """The elements of a list along one of their axes; see `stack`.
+
+    >>> from te_sched import nd
+    >>> one, two = nd.array(np.array([1, 2])), nd.array(np.array([3]))
+    >>> join(append(append(None, one), two), one, ShapeTuple([2]), "int64", 0).numpy().tolist()
+    [1, 2, 3]
+    """
+    arrays = _elements(elements)
+    sizes = list(_shape_of(arrays, shape, axis))
+    sizes[axis] = sum(array.shape[axis] for array in arrays)
+    result, begin = empty(tuple(sizes), dtype, like.device), 0
+    for element in arrays:
+        end = begin + element.shape[axis]
+        result._array[(*[slice(None)] * axis, slice(begin, end))] = element._array
+        begin = end
+    return result
+
+
+def item(elements: _Chain | None, position: NDArray) -> NDArray:
+    """An element of a list; positions may count from the end."""
+    arrays, index = _elements(elements), int(position.numpy().item())
+    if not -len(arrays) <= index < len(arrays):
+        raise CallError(
+            f"position {index} is outside of a sequence of {counted(len(arrays), 'element')}",
+            "",
+            "give a position in the sequence",
+        )
+    return arrays[index]
+
+
+def length(elements: _Chain | None) -> NDArray:
+    """The number of elements of a list."""
+    return array(np.array(len(_elements(elements)), "int64"))
+
+
+def _elements(elements: _Chain | None) -> list[NDArray]:
     arrays: list[NDArray] = []
     while elements is not None:
         elements, element = elements
         arrays.append(element)
-    shapes = {array.shape for array in arrays}
-    if len(shapes) > 1:
-        first, other = sorted(shapes)[:2]
-        raise CallError(
-            f"the steps of a loop give elements of different shapes, {first} and {other}",
-            "the elements of all steps are stacked in one tensor",
-            "pad them to one shape in the loop",
-        )
-    sizes = next(iter(shapes), tuple(shape))
-    result = empty((len(arrays), *sizes), dtype, like.device)
-    for number, element in enumerate(reversed(arrays)):
-        result._array[number] = element._array
-    return result
+    return arrays[::-1]
+
+
+def _shape_of(
+    arrays: Sequence[NDArray], shape: ShapeTuple, axis: int | None = None
+) -> tuple[int, ...]:
+    """The shape of all elements, which may differ along an axis."""
+    if not arrays:
+        return tuple(shape)
+    own = [size for n, size in enumerate(arrays[0].shape) if n != axis]
+    for other in arrays[1:]:
+        if [size for n, size in enumerate(other.shape) if n != axis] != own:
+            raise CallError(
+                f"a list has elements of different shapes, {arrays[0].shape} and {other.shape}",
+                "its elements are joined in one tensor",
+                "pad them to one shape",
+            )
+    return arrays[0].shape
 
 
 def tensor_stride_i(data: NDArray, axis: int) -> int:
@@ -201,6 +253,9 @@ FUNCTIONS: dict[str, VmFunction] = {
     "relax.run.shape_to_tensor": shape_to_tensor,
     "relax.run.append": append,
     "relax.run.stack": stack,
+    "relax.run.join": join,
+    "relax.run.item": item,
+    "relax.run.length": length,
     **{f"relax.inspect.{name}": function for name, function in _FIELDS.items()},
 }
 registry.bring(FUNCTIONS)

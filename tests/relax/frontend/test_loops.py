@@ -12,8 +12,21 @@ from te_sched import nd, relax, script, tir
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
-from te_sched.relax.frontend.loops import Body, LoopStep, loop
+from te_sched.relax.frontend.loops import (
+    Body,
+    LoopStep,
+    empty_list,
+    extended,
+    item,
+    joined,
+    length,
+    loop,
+    moved_axis,
+    stacked,
+)
+from te_sched.relax.frontend.tensors import tensor_info
 
 ONE = relax.const(1, "int64")
 N = tir.Var("n", "int64")
@@ -23,6 +36,7 @@ def counted(
     make: Callable[[relax.BlockBuilder, Sequence[GraphVar]], Body],
     shape: Sequence[object],
     state: Callable[[relax.BlockBuilder, GraphVar], list[GraphExpr]] = lambda builder, x: [x],
+    count_of_lists: int = 0,
 ) -> IRModule:
     """A function (x, count) of a loop of `count` steps, whose state is counted and made of x."""
     builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorStructInfo(shape, "float32"))
@@ -34,13 +48,17 @@ def counted(
             number = builder.emit(relax.op.add(values[0], ONE))
             inner = body(values[1:])
             goes_on = builder.emit(relax.op.less(number, count))
-            return LoopStep(goes_on, [number, *inner.state], inner.elements)
+            infos.append([tensor_info(value) for (value,) in inner.added])
+            return LoopStep(goes_on, [number, *inner.state], inner.added)
 
         zero = relax.const(0, "int64")
         first = builder.emit(relax.op.less(zero, count))
         start = [zero, *state(builder, x)]
-        (_, *values), elements = loop(builder, first, step, start)
-        builder.emit_func_output(bind_result(builder, relax.Tuple([*values, *elements])))
+        infos = list[list[TensorStructInfo]]()
+        lists = [empty_list(builder) for _ in range(count_of_lists)]
+        (_, *values), ends = loop(builder, first, step, start, lists)
+        stacks = [stacked(builder, *pair, x) for pair in zip(ends, infos[-1], strict=True)]
+        builder.emit_func_output(bind_result(builder, relax.Tuple([*values, *stacks])))
     module = finished(builder, True)
     relax.analysis.well_formed(module)
     return module
@@ -70,7 +88,7 @@ def test_a_state_keeps_its_sizes_and_elements_are_stacked(shape: tuple[object, .
         def body(state: Sequence[GraphVar]) -> LoopStep:
             y = builder.emit(relax.op.multiply(state[0], relax.const(1.5, "float32")))
             y = builder.emit(relax.op.add(y, around[0]))
-            return LoopStep(relax.const(True), [y], [builder.emit(relax.op.sum(y)), y])
+            return LoopStep(relax.const(True), [y], [[builder.emit(relax.op.sum(y))], [y]])
 
         return body
 
@@ -82,7 +100,8 @@ def test_a_state_keeps_its_sizes_and_elements_are_stacked(shape: tuple[object, .
         stacked = np.concatenate(rows)
         return [y, stacked.sum(1), stacked]
 
-    check(counted(make, shape), reference, (3,), *([(5,)] if shape[0] is N else []))
+    module = counted(make, shape, count_of_lists=2)
+    check(module, reference, (3,), *([(5,)] if shape[0] is N else []))
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (N, 3)], ids=str)
@@ -196,3 +215,31 @@ def test_functions_of_steps_that_were_written_again_are_removed() -> None:
 
     names = list(counted(make, (2,)).functions)
     assert len([name for name in names if name.startswith("loop")]) == 2
+
+
+def test_lists_are_joined_stacked_and_read() -> None:
+    """Two lists share their first element; those that are joined differ in a size."""
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorStructInfo((N, 3), "float32"))
+    with builder.function("main", [x]), bindings(builder, True):
+        first = extended(builder, empty_list(builder), [x])
+        y = builder.emit(relax.op.exp(x))
+        wide = builder.emit(relax.op.concat([x, x], 0))
+        info = tensor_info(x)
+        both, rows = extended(builder, first, [y]), extended(builder, first, [wide, y])
+        moved = moved_axis(builder, stacked(builder, both, info, x), -1)
+        last = item(builder, both, info, relax.const(-1))
+        whole = joined(builder, rows, info, x, -2)
+        none = joined(builder, empty_list(builder), info, x, 1)
+        results = [moved, last, whole, none, length(builder, rows)]
+        builder.emit_func_output(bind_result(builder, relax.Tuple(results)))
+    machine = relax.VirtualMachine(relax.build(finished(builder, True), "llvm"), nd.cpu())
+    data = np.arange(6, dtype="float32").reshape(2, 3) / 4
+    expected = [
+        np.stack([data, np.exp(data)], -1),
+        np.exp(data),
+        np.concatenate([data, data, data, np.exp(data)]),
+        np.zeros((2, 0), "float32"),
+        np.array(3),
+    ]
+    for result, array in zip(machine["main"](nd.array(data)), expected, strict=True):
+        np.testing.assert_allclose(result.numpy(), array, rtol=1e-6, strict=True)

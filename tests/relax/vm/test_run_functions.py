@@ -86,5 +86,31 @@ def test_a_list_without_elements_has_the_shape_that_is_given() -> None:
 def test_elements_of_other_shapes_are_refused() -> None:
     arrays = [nd.array(np.zeros(size, "float32")) for size in (2, 3)]
     elements = run_functions.append(run_functions.append(None, arrays[0]), arrays[1])
-    with pytest.raises(CallError, match=r"elements of different shapes, \(2,\) and \(3,\)"):
+    with pytest.raises(
+        CallError, match=r"a list has elements of different shapes, \(2,\) and \(3,\)"
+    ):
         run_functions.stack(elements, arrays[0], relax.vm.ShapeTuple([2]), "float32")
+
+
+def test_elements_are_joined_along_an_axis_in_which_they_differ() -> None:
+    parts = [np.arange(2 * size, dtype="int32").reshape(2, size) for size in (1, 0, 3)]
+    elements = None
+    for part in parts:
+        elements = run_functions.append(elements, nd.array(part))
+    like, shape = nd.array(np.array(1)), relax.vm.ShapeTuple([2, 5])
+    result = run_functions.join(elements, like, shape, "int32", 1)
+    np.testing.assert_array_equal(result.numpy(), np.concatenate(parts, 1))
+    assert run_functions.join(None, like, shape, "int32", 1).shape == (2, 0)
+    assert run_functions.length(elements).numpy() == 3
+    with pytest.raises(CallError, match=r"different shapes, \(2, 1\) and \(2, 0\)"):
+        run_functions.join(elements, like, shape, "int32", 0)
+
+
+@pytest.mark.parametrize(("position", "expected"), [(0, 0), (2, 2), (-1, 2)])
+def test_an_element_of_a_list(position: int, expected: int) -> None:
+    elements = None
+    for number in range(3):
+        elements = run_functions.append(elements, nd.array(np.array(number)))
+    assert run_functions.item(elements, nd.array(np.array([position]))).numpy() == expected
+    with pytest.raises(CallError, match="position 3 is outside of a sequence of 3 elements"):
+        run_functions.item(elements, nd.array(np.array(3)))

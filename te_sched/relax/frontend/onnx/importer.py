@@ -23,7 +23,7 @@ from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.evaluation import evaluate
 from te_sched.relax.frontend.onnx.protobufs import OnnxAttribute, OnnxFunction
 from te_sched.relax.frontend.onnx.registry import OWN, Ints, Rule, find_row
-from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxSequence
+from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxList, OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
     Size,
@@ -128,7 +128,7 @@ class OnnxImporter:
             return self._tensor_of_sizes(value)
         if isinstance(value, np.ndarray | np.generic):
             return const(np.asarray(value), str(value.dtype))
-        if isinstance(value, OnnxSequence | OnnxAbsent):
+        if isinstance(value, OnnxSequence | OnnxList | OnnxAbsent):
             raise GraphError(
                 f"a node is given {value}",
                 "it takes a tensor",
@@ -140,6 +140,12 @@ class OnnxImporter:
         """A value that is a sequence."""
         if isinstance(value, OnnxSequence):
             return value
+        if isinstance(value, OnnxList):
+            raise GraphError(
+                f"a node is given {value}",
+                "it takes a sequence whose length is known, or adds to its end",
+                "give the loop that makes it a number of steps",
+            )
         raise GraphError(
             "a node is given a value that is not a sequence",
             f"it is {getattr(value, 'struct_info', value)}",

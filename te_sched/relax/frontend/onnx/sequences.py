@@ -1,6 +1,7 @@
-"""Sequences and optional values of ONNX, whose structure is known while a model is read.
+"""Sequences and optional values of ONNX.
 
     SequenceConstruct(a, b)     OnnxSequence([a, b]), of which the graph has the elements
+    Loop(SequenceInsert)        OnnxList(elements), a list of the virtual machine
     Optional(a)                 a
     Optional()                  ABSENT
 
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 from te_sched.errors import GraphError, counted
 
 if TYPE_CHECKING:
+    from te_sched.ir.graph import GraphExpr
+    from te_sched.ir.struct_info import TensorStructInfo
     from te_sched.relax.frontend.onnx.sizes import Value
 
 
@@ -31,6 +34,33 @@ class OnnxSequence:
 
     def __str__(self) -> str:
         return f"a sequence of {counted(len(self), 'element')}"
+
+
+class OnnxList:
+    """A sequence whose length a call knows: those of a list of the virtual machine, then `tail`.
+
+    In the step of a loop that extends the list, it has no value (`elements`), only a `tail`; lists
+    with the same `origin` are the same but for that.
+    """
+
+    __slots__ = ("elements", "info", "origin", "tail")
+
+    def __init__(
+        self,
+        elements: GraphExpr | None,
+        info: TensorStructInfo | None,
+        tail: Sequence[Value] = (),
+        origin: object = None,
+    ) -> None:
+        self.elements, self.info, self.tail = elements, info, tuple(tail)
+        self.origin = object() if origin is None else origin
+
+    def with_tail(self, tail: Sequence[Value]) -> OnnxList:
+        """The list with another tail."""
+        return OnnxList(self.elements, self.info, tail, self.origin)
+
+    def __str__(self) -> str:
+        return "a sequence whose length a call knows"
 
 
 class OnnxAbsent:

@@ -9,23 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.control_flow import conditional
-from te_sched.relax.frontend.loops import LoopStep, loop
+from te_sched.relax.frontend.loops import LoopStep, empty_list, loop, moved_axis, stacked
 from te_sched.relax.frontend.onnx.evaluation import evaluate
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.nodes import translate_graph
+from te_sched.relax.frontend.onnx.operators.sequences import joined_info, list_of
 from te_sched.relax.frontend.onnx.protobufs import OnnxGraph
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
-from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxSequence
+from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxList, OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value
-from te_sched.relax.frontend.tensors import Size, fixed_size, shape_expr
+from te_sched.relax.frontend.tensors import Size, fixed_size, shape_expr, tensor_info
 
 
 @row("If")
@@ -36,13 +39,12 @@ def _if(
     if is_true is not None:
         return tuple(translate_graph(imp, then_branch if is_true else else_branch))
 
-    layouts: list[list[int | None]] = []
+    layouts: list[list[Value]] = []
 
     def results_of(graph: OnnxGraph) -> Sequence[GraphExpr]:
         values = translate_graph(imp, graph)
-        layouts.append([len(v) if isinstance(v, OnnxSequence) else None for v in values])
-        parts = [v.elements if isinstance(v, OnnxSequence) else (v,) for v in values]
-        return [imp.tensor(value) for part in parts for value in part]
+        layouts.append(values)
+        return [imp.tensor(value) for result in values for value in _parts(result)]
 
     results = conditional(
         imp.builder,
@@ -50,20 +52,33 @@ def _if(
         lambda: results_of(then_branch),
         lambda: results_of(else_branch),
     )
-    layout, other = layouts
-    if layout != other:
+    if [_layout(value) for value in layouts[0]] != [_layout(value) for value in layouts[1]]:
         raise GraphError(
             "the branches of a condition give sequences of other lengths",
             "the elements of a sequence are results of the graph",
             "give both branches sequences of the same lengths",
         )
     left = iter(results)
-    return tuple(
-        [
-            next(left) if count is None else OnnxSequence([next(left) for _ in range(count)])
-            for count in layout
-        ]
-    )
+    return tuple([_with_parts(value, [next(left) for _ in _parts(value)]) for value in layouts[0]])
+
+
+def _parts(value: Value) -> Sequence[Value]:
+    """The values of a result of a branch that the condition chooses."""
+    if isinstance(value, OnnxSequence):
+        return value.elements
+    return value.tail if isinstance(value, OnnxList) else (value,)
+
+
+def _layout(value: Value) -> tuple[object, ...]:
+    """What results of branches must have in common."""
+    origin = value.origin if isinstance(value, OnnxList) else isinstance(value, OnnxSequence)
+    return origin, len(_parts(value))
+
+
+def _with_parts(value: Value, parts: Sequence[Value]) -> Value:
+    if isinstance(value, OnnxSequence):
+        return OnnxSequence(parts, value.dtype)
+    return value.with_tail(parts) if isinstance(value, OnnxList) else parts[0]
 
 
 def _scalar(imp: OnnxImporter, value: Value, dtype: str = "bool") -> GraphExpr:
@@ -128,27 +143,15 @@ def _written(
     with its number: whose state has sequences, or that compute sizes.
     """
     is_writable = steps is not None and steps <= _MOST_WRITABLE
-    if has_sequences and not is_writable:
-        raise GraphError(
-            "a loop with a sequence in its state has a number of steps that is computed"
-            if steps in (None, _ONLY_BY_CONDITION)
-            else f"a loop with a sequence in its state has {steps} steps, expected at most "
-            f"{_MOST_WRITABLE}",
-            "the length of a sequence must be known",
-            "give the loop a number of steps, or collect tensors as scan outputs",
-        )
-    if has_sequences or (steps is not None and steps <= _MOST_WRITTEN):
-        try:
-            with imp.builder.undone_by_errors():
-                return unroll()
-        except _NotWritable:
-            if has_sequences:
-                raise
+    is_short = steps is not None and steps <= (_MOST_WRITABLE if has_sequences else _MOST_WRITTEN)
+    if is_short:
+        with suppress(_NotWritable), imp.builder.undone_by_errors():
+            return unroll()
     try:
         with imp.builder.undone_by_errors():
             return write()
     except GraphError as error:
-        if not is_writable:
+        if is_short or not is_writable:
             raise
         with suppress(_NotWritable), imp.builder.undone_by_errors():
             return unroll()
@@ -185,7 +188,8 @@ def _computed_loop(
 ) -> Result:
     """A loop whose number of steps a call knows."""
     limit = None if most is None else _scalar(imp, most, "int64")
-    count = len(initial)
+    states = [_State.of(imp, value) for value in initial]
+    outputs = len(body.output) - 1 - len(initial)
 
     def whether(number: GraphExpr, value: Value | None) -> GraphExpr:
         """Whether there is a step of a number."""
@@ -201,15 +205,66 @@ def _computed_loop(
             imp.emit(R.reshape(state[0], [1])) if len(shapes[0].dim) else state[0],
             np.full([1] * len(shapes[1].dim), True),
         ]
-        goes_on, *results = translate_graph(imp, body, [*inputs, *state[1:]])
+        tensors = iter(state[1:])
+        own = [one.in_step if one.in_step is not None else next(tensors) for one in states]
+        goes_on, *results = translate_graph(imp, body, [*inputs, *own])
         number = imp.emit(R.add(state[0], const(1, "int64")))
-        tensors = [imp.tensor(result) for result in results]
-        return LoopStep(whether(number, goes_on), [number, *tensors[:count]], tensors[count:])
+        new: list[GraphExpr] = [number]
+        added: list[list[GraphExpr]] = []
+        for one, result in zip(states, results, strict=False):
+            if one.in_step is None:
+                new.append(imp.tensor(result))
+            else:
+                added.append([imp.tensor(value) for value in one.added(result)])
+        added += [[imp.tensor(result)] for result in results[len(states) :]]
+        infos.append([[tensor_info(value) for value in values] for values in added])
+        return LoopStep(whether(number, goes_on), new, added)
 
-    zero = const(0, "int64")
-    start = [zero, *[imp.tensor(value) for value in initial]]
-    (_, *states), elements = loop(imp.builder, whether(zero, condition), step, start)
-    return (*states, *elements)
+    zero, infos = const(0, "int64"), list[list[list[TensorStructInfo]]]()
+    start = [zero, *[one.start for one in states if one.in_step is None]]
+    lists = [one.start for one in states if one.in_step is not None]
+    lists += [empty_list(imp.builder) for _ in range(outputs)]
+    (_, *finals), ends = loop(imp.builder, whether(zero, condition), step, start, lists)
+    left, whole, known = iter(finals), iter(ends), iter(infos[-1])
+    values: list[Value] = [
+        next(left)
+        if one.in_step is None
+        else OnnxList(next(whole), joined_info(imp, [*one.infos, *next(known)]))
+        for one in states
+    ]
+    stacks = [
+        stacked(imp.builder, end, info, zero) for end, (info,) in zip(whole, known, strict=True)
+    ]
+    return (*values, *stacks)
+
+
+class _State(NamedTuple):
+    """A state of a loop before its first step: a tensor, or a list of the virtual machine, which
+    is `in_step` for steps that extend it, and has elements of `infos`.
+    """
+
+    start: GraphExpr
+    in_step: OnnxList | None = None
+    infos: Sequence[TensorStructInfo] = ()
+
+    @classmethod
+    def of(cls, imp: OnnxImporter, value: Value) -> _State:
+        """A state of an initial value."""
+        if not isinstance(value, OnnxSequence | OnnxList):
+            return cls(imp.tensor(value))
+        elements, infos = list_of(imp, value)
+        return cls(elements, OnnxList(None, None), infos)
+
+    def added(self, result: Value) -> Sequence[Value]:
+        """The elements that a step adds at the end of a list."""
+        assert self.in_step is not None
+        if not isinstance(result, OnnxList) or result.origin is not self.in_step.origin:
+            raise GraphError(
+                "a step of a loop changes a sequence in another way than by adding to it",
+                "the number of steps is computed, so that the length of the sequence is not known",
+                "insert elements at the end of the sequence, in each step as many",
+            )
+        return result.tail
 
 
 @row("Scan", since=9)
@@ -337,23 +392,25 @@ class _Scan:
             results = self._step(state[0], last, state[1:])
             tensors = [imp.tensor(result) for result in results]
             goes_on = imp.emit(R.less(number, total))
-            return LoopStep(goes_on, [number, *tensors[:count]], tensors[count:])
+            infos.append([tensor_info(tensor) for tensor in tensors[count:]])
+            added = [[tensor] for tensor in tensors[count:]]
+            return LoopStep(goes_on, [number, *tensors[:count]], added)
 
-        zero = const(0, "int64")
+        zero, infos = const(0, "int64"), list[list[TensorStructInfo]]()
         start = [zero, *[imp.tensor(value) for value in self.initial]]
-        (_, *states), elements = loop(imp.builder, imp.emit(R.less(zero, total)), step, start)
-        order = zip(elements, self.output_axes, self.output_backward, strict=True)
+        lists = [empty_list(imp.builder) for _ in self.output_axes]
+        goes_on = imp.emit(R.less(zero, total))
+        (_, *states), ends = loop(imp.builder, goes_on, step, start, lists)
+        stacks = [
+            stacked(imp.builder, end, info, zero) for end, info in zip(ends, infos[-1], strict=True)
+        ]
+        order = zip(stacks, self.output_axes, self.output_backward, strict=True)
         return (*states, *[self._arranged(*output) for output in order])
 
     def _arranged(self, stacked: GraphExpr, axis: int, is_backward: int) -> GraphExpr:
         """The elements of all steps along an axis."""
         value = self.imp.emit(R.flip(stacked, 0)) if is_backward else stacked
-        rank = self.imp.rank(value)
-        if axis % rank == 0:
-            return value
-        order = list(range(1, rank))
-        order.insert(axis % rank, 0)
-        return self.imp.emit(R.permute_dims(value, order))
+        return moved_axis(self.imp.builder, value, axis)
 
 
 def _known_truth(imp: OnnxImporter, condition: Value) -> bool | None:

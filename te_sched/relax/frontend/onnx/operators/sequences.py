@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import TupleGetItem
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import GraphExpr, TupleGetItem
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
+from te_sched.relax.constant import const
+from te_sched.relax.core.sizes import tensor_sizes
+from te_sched.relax.frontend.loops import (
+    empty_list,
+    extended,
+    item,
+    joined,
+    length,
+    moved_axis,
+    stacked,
+)
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.nodes import translate_graph
 from te_sched.relax.frontend.onnx.operators.shapes import concatenate, unsqueeze
@@ -15,11 +30,58 @@ from te_sched.relax.frontend.onnx.registry import Result, row
 from te_sched.relax.frontend.onnx.sequences import (
     ABSENT,
     OnnxAbsent,
+    OnnxList,
     OnnxSequence,
     position_in,
 )
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, fixed_size
+from te_sched.relax.frontend.tensors import Size, fixed_size, tensor_info
+
+
+def list_of(
+    imp: OnnxImporter, sequence: OnnxSequence | OnnxList
+) -> tuple[GraphExpr, list[TensorStructInfo]]:
+    """A list of the virtual machine with the elements of a sequence, and what is known of them."""
+    if isinstance(sequence, OnnxSequence):
+        elements: GraphExpr = empty_list(imp.builder)
+        infos, more = list[TensorStructInfo](), sequence.elements
+    elif sequence.elements is None:
+        raise GraphError(
+            "a step of a loop reads a sequence to which it adds elements",
+            "the number of steps is computed, so that the length of the sequence is not known",
+            "read the sequence after the loop, or keep what is read in another state",
+        )
+    else:
+        elements, more = sequence.elements, sequence.tail
+        infos = [] if sequence.info is None else [sequence.info]
+    tensors = [imp.tensor(value) for value in more]
+    infos += [tensor_info(tensor) for tensor in tensors]
+    return extended(imp.builder, elements, tensors), infos
+
+
+def joined_info(imp: OnnxImporter, infos: Sequence[TensorStructInfo]) -> TensorStructInfo:
+    """What is known of all elements of a list: sizes in which they differ have other variables."""
+    if not infos:
+        raise GraphError(
+            "the elements of a sequence are not known",
+            "no step of a loop adds one",
+            "give the sequence an element",
+        )
+    first, *others = infos
+    for other in others:
+        if (first.dtype, first.ndim) != (other.dtype, other.ndim):
+            raise GraphError(
+                "a sequence has elements of different ranks or dtypes",
+                f"they are {first} and {other}, and their number is not known",
+                "give all elements one rank and one dtype",
+            )
+    prove, shapes = imp.builder.analyzer.can_prove_equal, [tensor_sizes(info) for info in infos]
+    sizes: list[Expr] = []
+    for axis in range(first.ndim):
+        column = [shape[axis] for shape in shapes if shape]
+        is_same = len(column) == len(infos) and all(prove(column[0], size) for size in column)
+        sizes.append(column[0] if is_same else Var("size", "int64"))
+    return TensorStructInfo(tuple(sizes), first.dtype)
 
 
 @row("SequenceConstruct")
@@ -34,11 +96,16 @@ def _empty(imp: OnnxImporter, *, dtype: int = 1) -> Value:
 
 @row("SequenceLength")
 def _length(imp: OnnxImporter, sequence: Value) -> Value:
+    if isinstance(sequence, OnnxList):
+        return length(imp.builder, list_of(imp, sequence)[0])
     return np.array(len(imp.sequence(sequence)), "int64")
 
 
 @row("SequenceAt")
 def _at(imp: OnnxImporter, sequence: Value, position: Value) -> Value:
+    if isinstance(sequence, OnnxList):
+        elements, infos = list_of(imp, sequence)
+        return item(imp.builder, elements, joined_info(imp, infos), imp.tensor(position))
     whole = imp.sequence(sequence)
     (index,) = imp.ints(position, 1)
     return whole.elements[position_in(whole, index)]
@@ -48,6 +115,8 @@ def _at(imp: OnnxImporter, sequence: Value, position: Value) -> Value:
 def _insert(
     imp: OnnxImporter, sequence: Value, element: Value, position: Value | None = None
 ) -> Value:
+    if isinstance(sequence, OnnxList) and position is None:
+        return sequence.with_tail([*sequence.tail, element])
     whole = imp.sequence(sequence)
     (index,) = [len(whole)] if position is None else imp.ints(position, 2)
     at = position_in(whole, index, is_insertion=True)
@@ -88,6 +157,12 @@ def _parts(imp: OnnxImporter, extent: Size, split: Value | None) -> list[Size]:
 
 @row("ConcatFromSequence")
 def _concat(imp: OnnxImporter, sequence: Value, *, axis: int, new_axis: int = 0) -> Value:
+    if isinstance(sequence, OnnxList):
+        whole, infos = list_of(imp, sequence)
+        info, like = joined_info(imp, infos), const(0, "int64")
+        if not new_axis:
+            return joined(imp.builder, whole, info, like, axis)
+        return moved_axis(imp.builder, stacked(imp.builder, whole, info, like), axis)
     elements = imp.sequence(sequence).elements
     if not elements:
         raise GraphError(

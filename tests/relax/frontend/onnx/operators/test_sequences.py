@@ -1,4 +1,4 @@
-"""Sequences and optional values of ONNX, beside its reference evaluator."""
+"""Sequences and optional values of ONNX, beside its reference evaluator and onnxruntime."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
 
 onnx = pytest.importorskip("onnx")
+ReferenceEvaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
 
 X = np.arange(30, dtype="float32").reshape(5, 6) / 4
 
@@ -23,10 +24,14 @@ def parsed(text: str, inputs: str = "float[5, 6] x", outputs: str = "float[a, b]
     return onnx.parser.parse_model(f"{header} f ({inputs}) => ({outputs}) {known} {{ {text} }}")
 
 
-def check(model: Any, *arrays: Any, shapes: Any = None) -> None:
-    """Compare results with those of the reference evaluator."""
+def check(model: Any, *arrays: Any, shapes: Any = None, has_loops: bool = False) -> None:
+    """Compare results with those of the reference evaluator, or of onnxruntime for loops."""
     names = [value.name for value in model.graph.input]
-    evaluator = onnx.reference.ReferenceEvaluator(model)
+    if has_loops:  # in which the evaluator does not know sequences
+        runtime = pytest.importorskip("onnxruntime")
+        evaluator = runtime.InferenceSession(model.SerializeToString())
+    else:
+        evaluator = ReferenceEvaluator(model)
     expected = evaluator.run(None, dict(zip(names, arrays, strict=True)))
     machine = relax.VirtualMachine(relax.build(from_onnx(model, shapes), "llvm"), nd.cpu())
     result = machine["main"](*[_argument(array) for array in arrays])
@@ -165,15 +170,108 @@ def test_a_sequence_of_unknown_length_is_refused() -> None:
         from_onnx(model)
 
 
-def test_a_sequence_in_a_loop_of_computed_steps_is_refused() -> None:
+# Sequences whose length a call knows
+
+
+LISTED = """
+    s0 = SequenceConstruct (x)
+    s1, ends = Loop (n, "", s0) <body: graph = step (int64 i, bool go, seq(float) a)
+    => (bool go_out, seq(float) c, int64 j) {
+        row = Gather (x, i)
+        rows = Unsqueeze (row, zeros)
+        big = ReduceMax <keepdims: int = 0> (row)
+        is_big = Greater (big, k)
+        c = If (is_big) <then_branch: graph = then () => (seq(float) p) {
+            twice = Add (rows, rows)
+            p = SequenceInsert (a, twice)
+        }, else_branch: graph = other () => (seq(float) q) {
+            q = SequenceInsert (a, rows)
+        }>
+        j = Identity (i)
+        go_out = Identity (go)
+    }>
+    s2 = Loop (n, "", s1) <body: graph = again (int64 i2, bool go2, seq(float) a2)
+    => (bool go3, seq(float) c2) {
+        b2 = SequenceInsert (a2, x)
+        negative = Neg (x)
+        c2 = SequenceInsert (b2, negative)
+        go3 = Identity (go2)
+    }>
+    s3 = SequenceInsert (s2, x)
+    y = ConcatFromSequence <axis: int = 0> (s3)
+    length = SequenceLength (s3)
+    element = SequenceAt (s3, n)
+"""
+RESULTS = "float[a, b] y, int64 length, float[c, d] element, int64[e] ends"
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_loops_of_computed_steps_add_elements(count: int) -> None:
+    """The first list continues a known sequence, the second one the first, by two elements."""
+    model = parsed(LISTED, "float[5, 6] x, int64 n, float k", RESULTS)
+    zeros = onnx.numpy_helper.from_array(np.array([0]), "zeros")
+    model.graph.initializer.append(zeros)
+    check(model, X, np.array(count), np.array(4, "float32"), has_loops=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements_of_a_loop_are_stacked(axis: int) -> None:
     text = """
         e = SequenceEmpty ()
         s = Loop (n, "", e) <body: graph = step (int64 i, bool go, seq(float) a)
         => (bool go_out, seq(float) b) {
-            b = SequenceInsert (a, x)
+            row = Gather (x, i)
+            b = SequenceInsert (a, row)
+            go_out = Identity (go)
+        }>
+    """
+    text += f"y = ConcatFromSequence <axis: int = {axis}, new_axis: int = 1> (s)"
+    check(parsed(text, "float[5, 6] x, int64 n"), X, np.array(4), has_loops=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("b = SequenceInsert (a, x, one)", "a node is given a sequence whose length a call"),
+        ("b = SequenceErase (a)", "a node is given a sequence whose length a call knows"),
+        ("b = SequenceConstruct (x)", "changes a sequence in another way than by adding to it"),
+        ("r = SequenceAt (a, one) \n b = SequenceInsert (a, r)", "reads a sequence to which it a"),
+        (
+            "h = Flatten <axis: int = 0> (x) \n r = ReduceSum <keepdims: int = 0> (x) \n "
+            "c = SequenceInsert (a, r) \n b = SequenceInsert (c, h)",
+            "different ranks or dtypes",
+        ),
+        (
+            "t = ReduceMax <keepdims: int = 0> (x) \n u = Cast <to: int = 9> (t) \n "
+            "b = If (u) <then_branch: graph = then () => (seq(float) p) { "
+            "p = SequenceInsert (a, x) }, else_branch: graph = other () => (seq(float) q) { "
+            "q = Identity (a) }>",
+            "the branches of a condition have other results",
+        ),
+    ],
+)
+def test_steps_that_do_not_add_to_a_sequence_are_refused(body: str, message: str) -> None:
+    text = """
+        e = SequenceEmpty ()
+        s = Loop (n, "", e) <body: graph = step (int64 i, bool go, seq(float) a)
+        => (bool go_out, seq(float) b) {
+            BODY
             go_out = Identity (go)
         }>
         y = ConcatFromSequence <axis: int = 0> (s)
-    """
-    with pytest.raises(GraphError, match="sequence in its state has a number of steps that is com"):
+    """.replace("BODY", body)
+    with pytest.raises(GraphError, match=message):
         from_onnx(parsed(text, "float[5, 6] x, int64 n"))
+
+
+def test_a_sequence_of_computed_length_is_not_a_result() -> None:
+    text = """
+        e = SequenceEmpty ()
+        y = Loop (n, "", e) <body: graph = step (int64 i, bool go, seq(float) a)
+        => (bool go_out, seq(float) b) {
+            b = SequenceInsert (a, x)
+            go_out = Identity (go)
+        }>
+    """
+    with pytest.raises(GraphError, match="a sequence whose length a call knows"):
+        from_onnx(parsed(text, "float[5, 6] x, int64 n", "seq(float) y"))
