@@ -5,6 +5,7 @@ Must not know schedules.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.signatures import is_index, is_sequence
+from te_sched.signatures import check_arguments, is_index, is_sequence
 
 
 class ArgInfo:
@@ -120,5 +121,7 @@ class TensorInfo(ArgInfo):
     def __repr__(self) -> str:
         return f'TensorInfo("{self.dtype}", {self.shape})'
 
+
+check_arguments(sys.modules[__name__])
 
 _tell_of_absent_names(__name__)

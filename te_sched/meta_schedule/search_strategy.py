@@ -7,6 +7,7 @@ Shao et al., Tensor Program Optimization with Probabilistic Programs, NeurIPS 20
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.candidates import completed, decisions_of, replayed
 from te_sched.meta_schedule.component import Component, made, not_written
-from te_sched.signatures import scores_of
+from te_sched.signatures import check_arguments, scores_of
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tir.schedule import Schedule, Trace
 
@@ -421,5 +422,7 @@ _STRATEGIES: dict[str, type[SearchStrategy]] = {
     "replay-func": ReplayFunc,
 }
 create = SearchStrategy.create
+
+check_arguments(sys.modules[__name__])
 
 _tell_of_absent_names(__name__)

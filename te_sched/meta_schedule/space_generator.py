@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +16,7 @@ from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
 from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
 from te_sched.public_members import is_function
-from te_sched.signatures import check_function, is_sequence
+from te_sched.signatures import check_arguments, check_function, is_sequence
 from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.random_numbers import RandomNumbers
@@ -288,5 +289,7 @@ __all__ = [
     "SpaceGeneratorUnion",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])
 
 _tell_of_absent_names(__name__)

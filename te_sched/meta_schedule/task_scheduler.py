@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from operator import not_
@@ -27,7 +28,7 @@ from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.meta_schedule.tune_context import TuneContext
 from te_sched.meta_schedule.utils import remove_build_dir
-from te_sched.signatures import is_sequence
+from te_sched.signatures import check_arguments, is_sequence
 from te_sched.tensorir.random_numbers import RandomNumbers
 
 _MOST_RECALLED = 256  # records of a task that a cost model learns from before the search
@@ -463,5 +464,7 @@ _SCHEDULERS: dict[str, type[TaskScheduler]] = {
     "round-robin": RoundRobin,
 }
 create = TaskScheduler.create
+
+check_arguments(sys.modules[__name__])
 
 _tell_of_absent_names(__name__)

@@ -1,10 +1,5 @@
 """The programs and spaces that tests of tuning share; processes that they start import them."""
 
-import os
-import time
-
-import numpy as np
-
 from te_sched import meta_schedule as ms
 from te_sched.script import tir as T
 from te_sched.target import Target
@@ -12,8 +7,6 @@ from tests.meta_schedule.here import BuilderHere, RunnerHere
 
 LLVM = Target("llvm -num-cores=2")
 QUICK = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
-
-ABORTS, HANGS, NEEDS_MEMORY = 2, 3, 4  # what `misbehave` does
 
 BUILDER = ms.builder.LocalBuilder(max_workers=1)  # whose processes the tests share
 RUNNER = ms.runner.LocalRunner(evaluator_config=QUICK)
@@ -66,20 +59,6 @@ def tune(folder, trials=8, **options):
 def errors(database):
     """The messages of failures, in order; None for candidates that were measured."""
     return [one.error_msg for one in database.get_all_tuning_records()]
-
-
-def misbehave(module, device, config, arguments):
-    """An evaluator that does what the size of its argument says: it ends its process, does not end,
-    or needs 64 GiB.
-    """
-    size = arguments[0][0].shape[0]
-    if size == ABORTS:
-        os.abort()
-    if size == HANGS:
-        time.sleep(600)
-    elif size == NEEDS_MEMORY:
-        np.ones(1 << 33).sum()
-    return [float(size)]
 
 
 def complain(*arguments):

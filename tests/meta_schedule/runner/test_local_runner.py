@@ -8,16 +8,9 @@ import pytest
 from te_sched import meta_schedule as ms
 from te_sched.meta_schedule.runner import local_runner
 from te_sched.script import from_source
-from tests.meta_schedule.programs import (
-    ABORTS,
-    HANGS,
-    MODULE,
-    NEEDS_MEMORY,
-    RUNNER,
-    complain,
-    misbehave,
-)
+from tests.meta_schedule.programs import MODULE, RUNNER, complain
 from tests.meta_schedule.runner.functions import asleep, count, double, triple
+from tests.meta_schedule.runner.misbehaving import ABORTS, HANGS, NEEDS_MEMORY, misbehave
 
 
 def measured(runner, path, function=MODULE["main"], reference=None):

@@ -1,5 +1,8 @@
 """What a worker measures: comparison with the unscheduled program, and functions of the user."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -92,3 +95,14 @@ def test_each_set_of_arguments_is_measured(built):
     seconds = measuring.default_run_evaluator(module, te_sched.cpu(), config, sets)
     assert len(seconds) == 6
     assert all(0 < one < 10 for one in seconds)
+
+
+def test_workers_load_no_search():
+    code = (
+        "import sys, te_sched.meta_schedule.runner.measuring\n"
+        "import te_sched.meta_schedule.builder.local_builder\n"
+        "print(*(name for name in sys.modules if name.startswith('te_sched.meta_schedule.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[2] for name in done.stdout.split()}
+    assert loaded == {"arg_info", "builder", "component", "log_file", "runner", "utils"}
