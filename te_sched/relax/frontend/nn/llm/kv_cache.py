@@ -126,7 +126,7 @@ class TIRPagedKVCache(PagedKVCache):
         they are read (INLINE), or not at all (NONE).
     rope_scale, rope_theta, rope_scaling, rotary_dim : the angles, see `rotary_frequencies`.
     dtype : of keys and values: float32 or float16.
-    target : None or one of a processor.
+    target : one of a processor; None is the one of `with target:`, if there is one.
     layer_partition, enable_disaggregation, mla_original_qk_head_dim, mla_original_v_head_dim :
         accepted as TVM does.
     """
@@ -249,9 +249,10 @@ def _check_kind(
             "te_sched has the angles of rotary_frequencies",
             "give relax.PrimValue(0), and rope_scaling",
         )
-    if target is not None and as_target(target).kind != "llvm":
+    chosen = Target.current() if target is None else as_target(target)
+    if chosen is not None and chosen.kind != "llvm":
         raise GraphError(
-            f"a paged cache is made for {as_target(target).kind}",
+            f"a paged cache is made for {chosen.kind}",
             "its kernels are for processors",
             'build the model for "llvm", or use nn.KVCache',
         )

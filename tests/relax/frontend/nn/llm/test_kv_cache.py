@@ -271,6 +271,14 @@ def test_other_caches_are_refused(change: dict[str, Any], message: str) -> None:
         builder.emit_func_output(builder.emit_output(relax.const(1)))
 
 
+def test_a_current_target_without_kernels_is_refused() -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main", []), builder.dataflow():
+        with te_sched.target.Target("cuda"), pytest.raises(GraphError, match="made for cuda"):
+            TIRPagedKVCache(**_SIZES)
+        builder.emit_func_output(builder.emit_output(relax.const(1)))
+
+
 def test_attention_is_of_four_dimensions_and_a_fixed_size() -> None:
     builder = relax.BlockBuilder()
     with builder.function("main", []), builder.dataflow():
