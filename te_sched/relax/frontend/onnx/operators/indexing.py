@@ -6,9 +6,11 @@ import numpy as np
 
 from te_sched import te
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import GraphExpr, PrimValue
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
+from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, row
@@ -32,9 +34,15 @@ def _slice(
     ends: Ints | None = None,
     axes: Ints | None = None,
 ) -> Value:
+    axes = axes if axes_input is None else imp.ints(axes_input, 3)
+    inputs = [(1, starts_input), (2, ends_input)]
+    if any(bound is not None and imp.known_numbers(bound, n) is None for n, bound in inputs):
+        assert starts_input is not None
+        assert ends_input is not None
+        strides = None if steps_input is None else imp.ints(steps_input, 4)
+        return _computed_slice(imp, x, starts_input, ends_input, axes, strides)
     begin = imp.sizes(starts if starts_input is None else starts_input, 1)
     end = imp.sizes(ends if ends_input is None else ends_input, 2)
-    axes = axes if axes_input is None else imp.ints(axes_input, 3)
     places = list(range(len(begin)) if axes is None else axes)
     steps: list[Size] = [1] * len(begin)
     steps = steps if steps_input is None else imp.sizes(steps_input, 4)
@@ -46,6 +54,36 @@ def _slice(
             cuts[place] = _cut(*bounds)
         return x[tuple(cuts)]
     return imp.emit(R.strided_slice(x, places, begin, end, steps))
+
+
+def _computed_slice(
+    imp: OnnxImporter,
+    x: Value,
+    starts: Value,
+    ends: Value,
+    axes: Ints | None,
+    strides: Ints | None,
+) -> GraphExpr:
+    """A slice of which a call computes the begin or the end, and so the sizes."""
+    tensor, count = imp.tensor(x), fixed_size(imp.shape(starts)[0], "slice")
+    rank = imp.rank(tensor)
+    places = [axis % rank for axis in (range(count) if axes is None else axes)]
+    order = [places.index(axis) if axis in places else count for axis in range(rank)]
+
+    def of_all_axes(bound: Value, other: int) -> GraphExpr:
+        """A bound for each axis, which is another one for those that are not sliced."""
+        vector = imp.emit(R.astype(imp.tensor(bound), "int64"))
+        longer = imp.emit(R.concat([vector, const(np.array([other]), "int64")], 0))
+        return imp.emit(R.take(longer, const(np.array(order), "int64"), 0))
+
+    steps = np.array([*(strides or [1] * count), 1])[order]
+    bounds = of_all_axes(starts, 0), of_all_axes(ends, np.iinfo("int64").max)
+    result = imp.emit(R.dynamic_strided_slice(tensor, *bounds, const(steps, "int64")))
+    sizes = [
+        Var("size", "int64") if axis in places else size
+        for axis, size in enumerate(imp.shape(tensor))
+    ]
+    return imp.builder.match_cast(result, TensorStructInfo(tuple(sizes), imp.dtype(tensor)))
 
 
 def _cut(*bounds: Size) -> slice:

@@ -295,25 +295,53 @@ def test_loops_in_one_another_and_in_a_condition() -> None:
     check_beside_onnxruntime(model, *calls)
 
 
-def test_steps_that_are_translated_with_their_number_are_written() -> None:
-    """A slice from a number on that only the step knows."""
+def test_a_slice_from_the_number_of_the_step() -> None:
+    """Its size is not known, since it is cut at the end of the axis."""
     model = parsed(
         """
-        f (float[30, 2] x) => (float[1, 2] y)
-        <int64 n = {25}, bool yes = {1}, float[1, 2] zero = {0, 0}, int64[1] one = {1}> {
-            y = Loop (n, yes, zero) <body: graph = step (int64 i, bool go, float[1, 2] a)
-            => (bool go_out, float[1, 2] b) {
-                axes = Constant <value_ints: ints = [0]> ()
-                begin = Unsqueeze (i, axes)
-                end = Add (begin, one)
-                row = Slice (x, begin, end, axes)
-                b = Add (a, row)
+        f (float[n, 2] x) => (float[a, 2] y, float[b, 2] z)
+        <bool yes = {1}, float[1, 2] zero = {0, 0}, int64[1] first = {0}, int64[1] two = {2}> {
+            count = Shape <start: int = 0, end: int = 1> (x)
+            begin = Slice (x, first, two)
+            y, z = Loop (count, yes, begin, zero) <body: graph = step (
+                int64 i, bool go, float[p, 2] a, float[1, 2] c
+            ) => (bool go_out, float[q, 2] b, float[1, 2] d) {
+                from = Unsqueeze (i, first)
+                to = Add (from, two)
+                row = Slice (x, from, to, first)
+                b = Concat <axis: int = 0> (a, row)
+                last = Neg (to)
+                rest = Slice (x, first, last)
+                sum = ReduceSum (rest, first)
+                d = Add (c, sum)
                 go_out = Identity (go)
             }>
         }
         """
     )
-    module = check_beside_onnxruntime(model, {"x": np.arange(60, dtype="float32").reshape(30, 2)})
+    data = [np.arange(2 * rows, dtype="float32").reshape(rows, 2) / 8 for rows in (1, 4, 9)]
+    check_beside_onnxruntime(model, *[{"x": x} for x in data])
+
+
+def test_steps_that_are_translated_with_their_number_are_written() -> None:
+    """Copies of a row, whose number only the step knows."""
+    model = parsed(
+        """
+        f (float[1, 2] x) => (float[1, 2] y)
+        <int64 n = {25}, bool yes = {1}, int64[1] one = {1}, int64[1] first = {0}> {
+            y = Loop (n, yes, x) <body: graph = step (int64 i, bool go, float[1, 2] a)
+            => (bool go_out, float[1, 2] b) {
+                next = Add (i, one)
+                repeats = Concat <axis: int = 0> (next, one)
+                rows = Tile (x, repeats)
+                sum = ReduceSum (rows, first)
+                b = Add (a, sum)
+                go_out = Identity (go)
+            }>
+        }
+        """
+    )
+    module = check_beside_onnxruntime(model, {"x": X[:1, :2]})
     assert "loop" not in module.functions
 
 

@@ -26,3 +26,17 @@ def test_one_hot_of_negative_indices_and_of_those_beyond() -> None:
     inputs = {"a": np.array([-1, 0, 5])}
     constants = {"b": np.array(3), "c": np.array([1, 4])}
     check(model_of([("OneHot", ["a", "b", "c"], ["y"], {})], inputs, constants), inputs)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("is_end_known", [False, True])
+@pytest.mark.parametrize(
+    ("starts", "ends"), [([3, 0], [-9, 2]), ([-1, 1], [0, -1]), ([9, 2], [-2, 2])]
+)
+def test_slices_of_bounds_that_a_call_computes(starts, ends, is_end_known, dtype) -> None:
+    inputs = {"x": X, "s": np.array(starts, dtype), "e": np.array(ends, dtype)}
+    constants = {"axes": np.array([2, 1]), "steps": np.array([-2, 1])}
+    if is_end_known:
+        constants["e"] = inputs.pop("e")
+    nodes = [("Slice", ["x", "s", "e", "axes", "steps"], ["y"], {})]
+    check(model_of(nodes, inputs, constants), inputs)
