@@ -16,7 +16,7 @@ PACKAGES = (
     *("ir", "arith", "te", "schedule", "lowering", "script", "tir", "topi"),
     *("tensorir", "tuning", "autotvm", "dlight", "analysis", "codegen", "runtime"),
     *("relax/core", "relax/dpl", "relax/transform", "relax/vm", "relax/analysis", "relax/backend"),
-    *("relax/operators", "relax/testing", "meta_schedule"),
+    *("relax/operators", "relax/frontend", "relax/testing", "meta_schedule"),
     *("trace", "driver", "views", "story", "cli", "compat", "contrib", "tools"),
 )
 PROGRAMS = ("__init__.py", "__main__.py")

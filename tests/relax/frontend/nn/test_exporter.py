@@ -45,44 +45,6 @@ def test_exported_module_runs(mode: str) -> None:
     assert len(params) == 2
 
 
-def test_effects_are_passed_on() -> None:
-    class Cached(nn.Module):
-        def __init__(self) -> None:
-            self.cache = nn.KVCache(1, [2])
-
-        def forward(self, x: nn.Tensor, total: int):
-            self.cache.append(x)
-            return self.cache.view(total)
-
-    mod, _ = Cached().export_tvm({"forward": {"x": spec.Tensor([1, 2], "float32"), "total": int}})
-    machine = relax.VirtualMachine(relax.build(mod, "llvm"), te_sched.cpu())
-    (cache,) = machine["_initialize_effect"]()
-    for n in (1, 2, 3):
-        x = nd.array(np.full((1, 2), n, "float32"))
-        found, (cache,) = machine["forward"](x, relax.vm.ShapeTuple([n]), cache)
-    assert found.numpy()[:, 0].tolist() == [1, 2, 3]
-
-
-def test_subroutines_are_functions() -> None:
-    class Half(nn.Module):
-        define_subroutine = True
-
-        def forward(self, x: nn.Tensor) -> nn.Tensor:
-            return x / 2
-
-    class Both(nn.Module):
-        def __init__(self) -> None:
-            self.a, self.b = Half(), Half()
-
-        def forward(self, x: nn.Tensor) -> nn.Tensor:
-            return self.a(x) + self.b(x)
-
-    mod, _ = Both().export_tvm({"forward": {"x": spec.Tensor(["n"], "float32")}})
-    assert sorted(mod.functions) == ["forward", "half"]
-    x = np.arange(3, dtype="float32")
-    assert run(mod, "forward", nd.array(x)).numpy().tolist() == x.tolist()
-
-
 def test_results_are_tensors() -> None:
     class Odd(nn.Module):
         def forward(self, n: int):
@@ -90,19 +52,6 @@ def test_results_are_tensors() -> None:
 
     with pytest.raises(GraphError, match="method forward returns n"):
         Odd().export_tvm({"forward": {"n": int}})
-
-
-def test_cache_rejects_other_dtypes() -> None:
-    class Cached(nn.Module):
-        def __init__(self) -> None:
-            self.cache = nn.KVCache(1, [2], "float16")
-
-        def forward(self, x: nn.Tensor):
-            self.cache.append(x)
-            return x
-
-    with pytest.raises(GraphError, match="is appended to a cache of float16"):
-        Cached().export_tvm({"forward": {"x": spec.Tensor([1, 2], "float32")}})
 
 
 def test_cache_rejects_other_shapes() -> None:
