@@ -17,6 +17,7 @@ from te_sched.dlight.cpu.contraction import (
     open_tile_of,
     schedule_contraction,
 )
+from te_sched.dlight.cpu.open_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.cpu.windows import with_padded_windows
@@ -33,11 +34,18 @@ from te_sched.dlight.structure import (
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.choices import choice_of
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, Var
+from te_sched.ir.expr import Buffer, Call, Expr
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.processors import usable_processors
-from te_sched.tensorir.facts.axes import REDUCTION, SPATIAL, extent_of, size_of
+from te_sched.tensorir.facts.axes import (
+    REDUCTION,
+    SPATIAL,
+    assumed_size,
+    extent_of,
+    multiple_of,
+    size_of,
+)
 from te_sched.tensorir.facts.computations import is_injective, is_reduction, loads_of
 from te_sched.tensorir.facts.nests import kind_of_loop, loops_of_kind
 from te_sched.tensorir.handles import BlockRV
@@ -103,6 +111,7 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
     """The schedule with all blocks of its function scheduled."""
     func: PrimFunc = sch.mod["main"]
     padded = with_padded_windows(func, partial(open_tile_of, target=target, constants=constants))
+    padded = with_padded_reductions(padded, vectors_of(target).lanes)
     if padded is not func:
         sch = Schedule(padded)
     inline_injective(sch, constants)
@@ -161,6 +170,8 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         share_among_processors(sch, rows, axes, _WORTH // 8)  # that several blocks compute
     for part, _ in parts:
         reduced = _loops_of_kind(sch, part, REDUCTION)
+        if reduced and extent_of(loop_of(sch, reduced[-1])) is None:
+            sch.annotate(reduced[-1], PARTITIONED, 1)
         attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
 
 
@@ -169,14 +180,16 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
     node = node_of(sch, block)
     last = node.iter_vars[-1]
     size = extent_of(last)
-    if last.kind == SPATIAL or size is None:
+    if last.kind == SPATIAL:
         return None
     widths = [one * lanes // 4 for one in (16, 8, 4, 2, 1)]
+    if size is None:
+        widths, size = [lanes], 2 * multiple_of(last)
     wide = next((one for one in widths if one > 1 and size % one == 0 and size >= 2 * one), 0)
     if not wide:
         return None
     inputs = loads_of(node)
-    if not inputs or not all(_is_row(one, last.var) for one in inputs):
+    if not inputs or not all(is_row(one, last.var) for one in inputs):
         return None
     made: list[BlockRV] = []
 
@@ -214,20 +227,13 @@ def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
     return [loop for loop in sch.get_loops(block) if loop.key in loops]
 
 
-def _is_row(load: BufferLoad, var: Var) -> bool:
-    used = variables_of(*load.indices)
-    if var not in used:
-        return True
-    return load.indices[-1] is var and var not in variables_of(*load.indices[:-1])
-
-
 def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     """The loop over the rows of the last block, in which all blocks are computed; None if they do
     not have the same rows, or these are too few. No block is computed again for each row.
     """
     *before, last = heads
     node = node_of(sch, last)
-    rows = size_of(node.iter_vars[:-1])
+    rows = assumed_size(node.iter_vars[:-1])
     if not is_injective(node) or rows < 2 * usable_processors():
         return None
     found: list[Any] = []
@@ -235,9 +241,11 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
 
     def step(schedule: Schedule) -> None:
         outer = schedule.get_loops(last)[:-1]
-        found.append(schedule.fuse(*outer) if len(outer) > 1 else outer[0])
+        is_open = None in [extent_of(loop_of(schedule, loop)) for loop in outer]
+        rows = outer[-1] if is_open or len(outer) == 1 else schedule.fuse(*outer)
         for block in reversed(before):
-            schedule.compute_at(block, found[-1])
+            schedule.compute_at(block, rows)
+        found.append(schedule.fuse(*outer) if is_open and len(outer) > 1 else rows)
 
     def trial(schedule: Schedule) -> None:
         step(schedule)
@@ -251,8 +259,14 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
 
 
 def _runs_once(sch: Schedule, block: BlockRV) -> bool:
-    """Whether the loops around a block have an iteration for each of its instances, no more."""
-    loops = [loop_of(sch, one).extent for one in sch.get_loops(block)]
+    """Whether the loops around a block have an iteration for each of its instances, no more, or
+    its condition leaves such iterations.
+    """
+    around = [loop_of(sch, one) for one in sch.get_loops(block)]
+    values = sch.realize(sch.block_key(block, "dlight")).iter_values
+    if {*map(id, values)} == {id(loop.loop_var) for loop in around}:
+        return True
+    loops = [loop.extent for loop in around]
     domains = [one.dom.extent for one in node_of(sch, block).iter_vars if one.dom is not None]
     return Analyzer().can_prove_equal(_product(loops), _product(domains))
 
@@ -325,6 +339,18 @@ def _reads_across(node: Any) -> bool:
     )
 
 
+def _vectorize_open(sch: Schedule, node: Any, loop: Any, lanes: int) -> None:
+    """Run an innermost loop of an open extent in vectors, and the rest one by one. LLVM makes the
+    vectors of plain arithmetic.
+    """
+    if _chooses_along(node):
+        sch.annotate(loop, PARTITIONED, 1)
+    elif any(isinstance(part, Call) for part in walk(node.body)):
+        outer, inner = sch.split(loop, [None, lanes])
+        sch.vectorize(inner)
+        sch.annotate(outer, PARTITIONED, 1)
+
+
 def _chooses_along(node: Any) -> bool:
     """Whether the place along the last iterator decides which value an element gets."""
     last = node.iter_vars[-1].var
@@ -342,8 +368,9 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None)
     if rows is not None and loop_of(sch, rows) is statement:
         return
     kind = kind_of_loop(sch, sch.block_key(block, "dlight"), loop.key)
-    if kind == SPATIAL and extent_of(statement) is None and _chooses_along(node):
-        sch.annotate(loop, PARTITIONED, 1)  # LLVM makes vectors of the parts
+    if kind == SPATIAL and extent_of(statement) is None and statement.kind == "serial":
+        _vectorize_open(sch, node, loop, lanes)
+        return
     extent = extent_of(statement) or 0
     if kind != SPATIAL or extent < 2 or statement.kind != "serial":
         return

@@ -39,8 +39,8 @@ def with_padded_windows(func: PrimFunc, multiples: Multiples) -> PrimFunc:
     """The function whose sums over windows have extents that are multiples; a function in which
     each block has plain loops of its own.
     """
-    for number in range(len(_nests_of(func))):
-        nests = _nests_of(func)
+    for number in range(len(nests_of(func))):
+        nests = nests_of(func)
         sizes = multiples(nests[number].block)
         windows = _windows_of(func, nests, nests[number], sizes) if sizes else None
         if windows is not None:
@@ -48,7 +48,7 @@ def with_padded_windows(func: PrimFunc, multiples: Multiples) -> PrimFunc:
     return func
 
 
-class _Nest(NamedTuple):
+class LoopsOfBlock(NamedTuple):
     """The loops around a block, which are the values of its iterators."""
 
     loops: list[For]
@@ -69,7 +69,7 @@ class _Windows(NamedTuple):
     back: Stmt | None
 
 
-def _nests_of(func: PrimFunc) -> list[_Nest]:
+def nests_of(func: PrimFunc) -> list[LoopsOfBlock]:
     """The blocks of the root block that have plain loops."""
     root = func.body
     if not isinstance(root, BlockRealize):
@@ -85,12 +85,12 @@ def _nests_of(func: PrimFunc) -> list[_Nest]:
         if isinstance(inner, BlockRealize) and [*map(id, inner.iter_values)] == [
             id(loop.loop_var) for loop in loops
         ]:
-            nests.append(_Nest(loops, inner.block))
+            nests.append(LoopsOfBlock(loops, inner.block))
     return nests
 
 
 def _windows_of(
-    func: PrimFunc, nests: list[_Nest], nest: _Nest, sizes: Mapping[int, int]
+    func: PrimFunc, nests: list[LoopsOfBlock], nest: LoopsOfBlock, sizes: Mapping[int, int]
 ) -> _Windows | None:
     """How the windows of a sum of products are padded; None if they are not plain."""
     block, store = nest.block, stored(nest.block)
@@ -156,7 +156,7 @@ def _shape_of(load: BufferLoad, block: Block, padded: Mapping[Var, Expr]) -> lis
     return shape
 
 
-def _writer_of(func: PrimFunc, nests: list[_Nest], buffer: Buffer) -> _Nest | None:
+def _writer_of(func: PrimFunc, nests: list[LoopsOfBlock], buffer: Buffer) -> LoopsOfBlock | None:
     """The nest that writes a temporary which one other block reads."""
     if buffer in {*func.buffer_map.values()}:
         return None
@@ -174,7 +174,7 @@ def _writer_of(func: PrimFunc, nests: list[_Nest], buffer: Buffer) -> _Nest | No
     return writers[0]
 
 
-def _changes(writer: _Nest, shape: list[Expr]) -> dict[Var, Expr]:
+def _changes(writer: LoopsOfBlock, shape: list[Expr]) -> dict[Var, Expr]:
     """The extents of iterators of a writer that differ from those of its buffer."""
     analyzer = Analyzer()
     found = {}
@@ -185,13 +185,15 @@ def _changes(writer: _Nest, shape: list[Expr]) -> dict[Var, Expr]:
     return found
 
 
-def _with_loops(nest: _Nest, extents: Mapping[Var, Expr]) -> dict[Var, Expr]:
+def _with_loops(nest: LoopsOfBlock, extents: Mapping[Var, Expr]) -> dict[Var, Expr]:
     """The extents of the loops of some iterators."""
     pairs = zip(nest.loops, nest.block.iter_vars, strict=True)
     return {loop.loop_var: extents[axis.var] for loop, axis in pairs if axis.var in extents}
 
 
-def _conditions(store: BufferStore, writer: _Nest, changes: Mapping[Var, Expr]) -> list[Expr]:
+def _conditions(
+    store: BufferStore, writer: LoopsOfBlock, changes: Mapping[Var, Expr]
+) -> list[Expr]:
     """What holds for the elements that a writer had before and may have others than now."""
     choice = choice_of(store.value)
     known = [*conjuncts(choice[0])] if choice is not None and _is_zero(choice[2]) else []
