@@ -8,8 +8,7 @@ from tests.meta_schedule.here import BuilderHere, RunnerHere
 LLVM = Target("llvm -num-cores=2")
 QUICK = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
 
-BUILDER = ms.builder.LocalBuilder(max_workers=1)  # whose processes the tests share
-RUNNER = ms.runner.LocalRunner(evaluator_config=QUICK)
+RUNNER = ms.runner.LocalRunner(evaluator_config=QUICK)  # whose process the tests share
 
 
 @T.prim_func

@@ -14,7 +14,14 @@ from te_sched.errors import BuildError, DeclarationError, ScheduleError
 from te_sched.meta_schedule.database import MemoryDatabase
 from te_sched.meta_schedule.runner import LocalRunnerFuture
 from te_sched.meta_schedule.tuning import Trials, Tuned, program_of
-from tests.meta_schedule.here import RunnerHere, product, space, sums_without_init, tuned
+from tests.meta_schedule.here import (
+    BuilderHere,
+    RunnerHere,
+    product,
+    space,
+    sums_without_init,
+    tuned,
+)
 
 
 def test_tune_in_worker_processes():
@@ -143,7 +150,8 @@ def test_target_may_be_the_second_argument():
     program = te.create_prim_func(product())
     with pytest.raises(BuildError, match="'lvvm' is not a target kind"):
         te_sched.tune(program, "lvvm")
-    found = te_sched.tune(program, "llvm -num-cores=3", trials=1, cost_model=None)
+    parts = {"builder": BuilderHere(), "runner": RunnerHere(), "cost_model": None, "space": space}
+    found = te_sched.tune(program, "llvm -num-cores=3", trials=1, **parts)
     assert str(found.target) == "llvm -num-cores=3"
 
 

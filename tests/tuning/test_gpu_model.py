@@ -12,7 +12,8 @@ from te_sched.script import tir as T
 from te_sched.target import Target
 from te_sched.tuning import gpu_model
 from te_sched.tuning.arguments import random_arrays
-from tests.meta_schedule.programs import BUILDER, MODULE, RUNNER, errors, space
+from tests.meta_schedule.here import BuilderHere
+from tests.meta_schedule.programs import MODULE, RUNNER, errors, space
 
 CUDA = Target("cuda -arch=sm_80")
 
@@ -70,7 +71,7 @@ def test_the_whole_search_runs_without_a_gpu(tmp_path):
         space=space(threads),
         strategy="replay-trace",
         cost_model=None,
-        builder=BUILDER,
+        builder=BuilderHere(),
         runner=RUNNER,
         seed=1,
     )
