@@ -374,6 +374,9 @@ class nn:
     def conv3d(data: _Any, weight: _Any, strides: _Any = ..., padding: _Any = ..., dilation: _Any = ..., groups: _int = 1, data_layout: _str = "NCDHW", kernel_layout: _str = "OIDHW", out_layout: _str | None = None, out_dtype: _Any = None) -> _GraphExpr:
         """The convolution of three dimensions."""
     @staticmethod
+    def conv3d_transpose(data: _Any, weight: _Any, strides: _Any = ..., padding: _Any = ..., output_padding: _Any = ..., dilation: _Any = ..., groups: _int = 1, data_layout: _str = "NCDHW", kernel_layout: _str = "IODHW", out_layout: _str | None = None, out_dtype: _Any = None) -> _GraphExpr:
+        """The transposed convolution of three dimensions: the gradient of conv3d by its input."""
+    @staticmethod
     def cross_entropy_with_logits(predictions: _Any, labels: _Any) -> _GraphExpr:
         """-sum(predictions * labels), divided by the size of the batch if there is one."""
     @staticmethod

@@ -33,6 +33,8 @@ class Cell(NamedTuple):
     clip : the greatest size of arguments of activations, but for that of the cell.
     couples_gates : whether the forget gate of an LSTM is 1 minus its input gate.
     resets_product : whether a GRU resets the product with the state, else the state.
+    quantizes_state : whether products are those of states that are rounded to unsigned bytes, whose
+        range is that of the state of a sequence and 0 (dynamic quantization).
     """
 
     gates: int
@@ -40,6 +42,7 @@ class Cell(NamedTuple):
     clip: float | None = None
     couples_gates: bool = False
     resets_product: bool = False
+    quantizes_state: bool = False
 
     def clipped(self, value: Expr) -> Expr:
         """An argument of an activation."""
@@ -144,6 +147,8 @@ class _Steps:
         self.sums = ib.allocate(dtype, (cell.gates * size,), name="sums", scope="global")
         if cell.gates == 3:
             self.parts = ib.allocate(dtype, (size,), name="parts", scope="global")
+        if cell.quantizes_state:
+            self.range = ib.allocate(dtype, (2,), name="range", scope="local")
 
     def write(self, steps: Expr, batch: Expr, is_reversed: bool) -> None:
         """Write the states before the first step, and the steps."""
@@ -162,16 +167,39 @@ class _Steps:
             with ib.else_scope(), ib.for_range(0, self.size, name="j") as j:
                 self.all[step, b, j] = ops.const(0, self.dtype)
 
+    def _find_range(self, b: Expr) -> None:
+        """Write the least and the greatest element of a state, and of 0."""
+        low, high = 0, 1
+        for place in (low, high):
+            self.range[place] = ops.const(0, self.dtype)
+        with self.ib.for_range(0, self.size, name="j") as j:
+            self.range[low] = ops.minimum(self.range[low], self.hidden[b, j])
+            self.range[high] = ops.maximum(self.range[high], self.hidden[b, j])
+
+    def _state(self, b: Expr, k: Expr) -> Expr:
+        """An element of a state as products have it."""
+        value = self.hidden[b, k]
+        if not self.cell.quantizes_state:
+            return value
+        zero, most = ops.const(0, self.dtype), ops.const(255, self.dtype)
+        step = (self.range[1] - self.range[0]) / most
+        step = te.select(step > zero, step, ops.const(1, self.dtype))
+        offset = te.nearbyint((zero - self.range[0]) / step)
+        whole = te.nearbyint(value / step) + offset
+        return (ops.minimum(ops.maximum(whole, zero), most) - offset) * step
+
     def _initial(self, name: str, b: Expr, j: Expr) -> Expr:
         return self.inputs[name][b, j] if name in self.inputs else ops.const(0, self.dtype)
 
     def _step(self, step: Expr, b: Expr) -> None:
         size, gates = self.size, self.cell.gates
         products, is_gru = self.inputs["products"], gates == 3
+        if self.cell.quantizes_state:
+            self._find_range(b)
         with self.ib.for_range(0, gates * size, name="j") as j:
             self.sums[j] = products[step, b, j]
         # A GRU's last product is that of the state after its reset, or is reset itself.
-        self._add_products(self.sums, (gates - is_gru) * size, 0, lambda k: self.hidden[b, k])
+        self._add_products(self.sums, (gates - is_gru) * size, 0, lambda k: self._state(b, k))
         if is_gru:
             self._reset(b)
         write = {4: self._lstm, 3: self._gru, 1: self._plain}[gates]

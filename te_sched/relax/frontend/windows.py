@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from te_sched import te, topi
-from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, ExprLike, IterVar
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar
@@ -71,12 +70,8 @@ def transposed_convolution(
     groups: int,
     out_dtype: str | None = None,
 ) -> GraphVar:
-    """The transposed convolution; GraphError for more than two dimensions."""
+    """The transposed convolution along all dimensions but the first two, with a bias."""
     rank = tensor_info(weight).ndim - 2
-    if rank > 2:
-        raise GraphError(
-            f"transposed convolutions of {rank} dimensions are not supported", "", "use 1 or 2"
-        )
     data, kernel = LAYOUTS[rank]
     call = getattr(R.nn, f"conv{rank}d_transpose")(
         x,

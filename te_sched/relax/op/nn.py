@@ -14,6 +14,7 @@ from te_sched.relax.operators.convolution import conv1d_transpose as conv1d_tran
 from te_sched.relax.operators.convolution import conv2d as conv2d
 from te_sched.relax.operators.convolution import conv2d_transpose as conv2d_transpose
 from te_sched.relax.operators.convolution import conv3d as conv3d
+from te_sched.relax.operators.convolution import conv3d_transpose as conv3d_transpose
 from te_sched.relax.operators.loss import cross_entropy_with_logits as cross_entropy_with_logits
 from te_sched.relax.operators.loss import nll_loss as nll_loss
 from te_sched.relax.operators.normalization import batch_norm as batch_norm

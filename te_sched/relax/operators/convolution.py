@@ -338,3 +338,4 @@ def _transposed_rule(rank: int) -> Rewrite:
 
 conv1d_transpose = _transposed(1)
 conv2d_transpose = _transposed(2, _LAYOUT)
+conv3d_transpose = _transposed(3)

@@ -35,6 +35,9 @@ from te_sched.topi.nn.conv_transpose import group_conv1d_transpose_ncw as group_
 from te_sched.topi.nn.conv_transpose import (
     group_conv2d_transpose_nchw as group_conv2d_transpose_nchw,
 )
+from te_sched.topi.nn.conv_transpose import (
+    group_conv3d_transpose_ncdhw as group_conv3d_transpose_ncdhw,
+)
 from te_sched.topi.nn.dense import batch_matmul as batch_matmul
 from te_sched.topi.nn.dense import bias_add as bias_add
 from te_sched.topi.nn.dense import dense as dense

@@ -68,7 +68,6 @@ def conv3d_transpose_ncdhw(
     """A transposed 3D convolution of (batch, in, depth, height, width) with
     (in, out, depth, height, width).
 
-
     >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((4, 6, 3, 3, 3), name="W")
     >>> topi.nn.conv3d_transpose_ncdhw(X, W, 2, 1, "float32", 1).shape
     [1, 6, 10, 16, 16]
@@ -110,6 +109,24 @@ def group_conv2d_transpose_nchw(
     [1, 6, 16, 16]
     """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 2, groups)
+
+
+def group_conv3d_transpose_ncdhw(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Sizes,
+    padding: Padding,
+    out_dtype: str,
+    output_padding: Sizes,
+    groups: Count,
+) -> Tensor:
+    """A grouped conv3d_transpose_ncdhw; the kernel has the output channels of one group.
+
+    >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((4, 3, 3, 3, 3), name="W")
+    >>> topi.nn.group_conv3d_transpose_ncdhw(X, W, 2, 1, "float32", 1, groups=2).shape
+    [1, 6, 10, 16, 16]
+    """
+    return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 3, groups)
 
 
 def _transposed(

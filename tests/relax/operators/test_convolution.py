@@ -40,6 +40,7 @@ ARRAYS: dict[str, Any] = {
     "w3": floats(3, 2, 2, 3, 2),
     "t1": floats(4, 3, 3),
     "t2": floats(4, 3, 3, 2),
+    "t3": floats(2, 3, 2, 3, 2),
 }
 CASES: dict[str, Case] = {
     "conv1d": (
@@ -72,6 +73,10 @@ CASES: dict[str, Case] = {
         lambda v: nn.conv2d_transpose(v["image"], v["t2"], strides=(2, 3), padding=1),
         lambda v: F.conv_transpose2d(v["image"], v["t2"], stride=(2, 3), padding=1),
     ),
+    "conv3d_transpose": (
+        lambda v: nn.conv3d_transpose(v["box"], v["t3"], (1, 2, 3), 1, (0, 1, 2), groups=2),
+        lambda v: F.conv_transpose3d(v["box"], v["t3"], None, (1, 2, 3), 1, (0, 1, 2), 2),
+    ),
     "conv2d_transpose groups": (
         lambda v: nn.conv2d_transpose(
             v["image"], v["t2"], (2, 1), 1, (1, 0), dilation=(1, 2), groups=2
@@ -97,6 +102,7 @@ DEFAULTS: list[tuple[Any, dict[str, object]]] = [
     (nn.conv3d, {"dilation": (1, 1, 1), "kernel_layout": "OIDHW", "out_layout": None}),
     (nn.conv1d_transpose, {"output_padding": 0, "kernel_layout": "IOW"}),
     (nn.conv2d_transpose, {"output_padding": (0, 0), "kernel_layout": "IOHW"}),
+    (nn.conv3d_transpose, {"output_padding": (0, 0, 0), "kernel_layout": "IODHW"}),
 ]
 
 

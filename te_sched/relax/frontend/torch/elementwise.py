@@ -10,19 +10,21 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.tensors import Size, shape_expr
+from te_sched.relax.frontend.tensors import Size, filled, shape_expr
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import (
     Operand,
     Scalar,
     TorchDtype,
     TorchLayer,
+    Value,
     dtype_of,
 )
 
@@ -601,20 +603,67 @@ def _clamp_max(imp: Importer, x: GraphExpr, max: Operand) -> GraphExpr:
     return _clamp(imp, x, None, max)
 
 
+def _of_inference(imp: Importer, m: TorchLayer) -> dict[str, object]:
+    return {"train": False}
+
+
 @row(
     "dropout",
-    "alpha_dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "feature_dropout",
-    "native_dropout",
-    "stochastic_depth",
-    Dropout=_nothing,
-    Dropout1d=_nothing,
-    Dropout2d=_nothing,
-    Dropout3d=_nothing,
-    Identity=_nothing,
-    StochasticDepth=_nothing,
+    Dropout=_of_inference,
+    Dropout1d=_of_inference,
+    Dropout2d=_of_inference,
+    Dropout3d=_of_inference,
 )
-def _dropout(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphExpr:
+def _dropout(
+    imp: Importer, x: GraphExpr, p: float = 0.5, train: bool = True, *options: object
+) -> GraphExpr:
+    """The tensor itself, as in inference."""
+    refuse_dropout(p, train)
+    return x
+
+
+def refuse_dropout(p: float, train: bool = True) -> None:
+    """GraphError for dropout that replaces elements by zeros."""
+    if train and p:
+        raise GraphError(
+            f"dropout of the probability {p} in training mode is random",
+            "a graph computes the same results in each call",
+            "call model.eval() before the model is exported",
+        )
+
+
+@row(
+    "alpha_dropout",
+    "feature_alpha_dropout",
+    AlphaDropout=_of_inference,
+    FeatureAlphaDropout=_of_inference,
+)
+def _alpha_dropout(
+    imp: Importer, x: GraphExpr, p: float = 0.5, train: bool = False, *options: object
+) -> GraphExpr:
+    return _dropout(imp, x, p, train)
+
+
+@row("native_dropout")
+def _native_dropout(imp: Importer, x: GraphExpr, p: float, train: bool | None) -> Value:
+    """The tensor itself, and that all of its elements stay."""
+    kept = _dropout(imp, x, p, train is not False)
+    return kept, filled(imp.builder, imp.shape(x), True, "bool")
+
+
+@row("stochastic_depth", StochasticDepth=lambda imp, m: {"mode": m.mode, "training": False})
+def _stochastic_depth(
+    imp: Importer, x: GraphExpr, p: float = 0.5, mode: str = "batch", training: bool = True
+) -> GraphExpr:
+    return _dropout(imp, x, p, training)
+
+
+@row("identity", Identity=_nothing)
+def _identity(imp: Importer, x: GraphExpr) -> GraphExpr:
     return x
 
 

@@ -13,7 +13,7 @@ from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of, several
-from te_sched.relax.frontend.torch.elementwise import promoted
+from te_sched.relax.frontend.torch.elementwise import promoted, refuse_dropout
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
 from te_sched.relax.frontend.torch.values import (
@@ -239,36 +239,28 @@ def _transposed_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {**_conv_arguments(imp, m), "output_padding": m.output_padding}
 
 
-@row("conv_transpose1d", ConvTranspose1d=_transposed_arguments)
-def _conv_transpose1d(
-    imp: Importer,
-    x: GraphExpr,
-    weight: GraphExpr,
-    bias: GraphExpr | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> GraphExpr:
-    args = (stride, padding, output_padding, groups, dilation)
-    return _transposed(imp, 1, x, weight, bias, *args)
+def _transposed_rule(rank: int) -> Callable[..., GraphExpr]:
+    def rule(
+        imp: Importer,
+        x: GraphExpr,
+        weight: GraphExpr,
+        bias: GraphExpr | None = None,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        dilation: Ints = 1,
+    ) -> GraphExpr:
+        args = (stride, padding, output_padding, groups, dilation)
+        return _transposed(imp, rank, x, weight, bias, *args)
+
+    return rule
 
 
-@row("conv_transpose2d", ConvTranspose2d=_transposed_arguments)
-def _conv_transpose2d(
-    imp: Importer,
-    x: GraphExpr,
-    weight: GraphExpr,
-    bias: GraphExpr | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> GraphExpr:
-    args = (stride, padding, output_padding, groups, dilation)
-    return _transposed(imp, 2, x, weight, bias, *args)
+for _rank in (1, 2, 3):
+    row(f"conv_transpose{_rank}d", **{f"ConvTranspose{_rank}d": _transposed_arguments})(
+        _transposed_rule(_rank)
+    )
 
 
 @row("convolution", "_convolution")
@@ -793,6 +785,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> GraphExpr:
+    refuse_dropout(dropout_p)
     if enable_gqa:  # several queries for each key
         times = fixed_size(imp.shape(q)[-3] // imp.shape(k)[-3], "repeat")
         k, v = [imp.emit(R.repeat(x, times, imp.info(x).ndim - 3)) for x in (k, v)]

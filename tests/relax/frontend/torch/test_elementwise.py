@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from te_sched import relax
+from te_sched.errors import GraphError
 from te_sched.relax.frontend.torch.elementwise import dtype_kind, number_dtype, promoted, scalar
 from te_sched.relax.frontend.torch.importer import Importer
 from te_sched.relax.frontend.torch.values import dtype_of
-from tests.relax.frontend.torch.torch_models import BOTH, check
+from tests.relax.frontend.torch.torch_models import BOTH, check, imported
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -154,3 +155,29 @@ def test_numbers_without_tensors() -> None:
     assert scalar(importer, 3, "int8").data.numpy() == 3
     assert [number_dtype(value) for value in (True, 1, math.pi)] == ["bool", "int64", "float32"]
     assert [dtype_kind(dtype) for dtype in ("bool", "uint8", "float16")] == [0, 1, 2]
+
+
+def test_dropout_of_inference() -> None:
+    def function(x: torch.Tensor) -> Any:
+        kept = F.dropout(x, 0.5, False) + F.dropout(x, 0.0) + F.alpha_dropout(x, 0.3)
+        of_channels = F.dropout2d(x, 0.3, False) + F.feature_alpha_dropout(x, 0.3)
+        return kept, of_channels, torch.native_dropout(x, 0.5, False)
+
+    check(function, X[None], importers=BOTH)
+
+
+@pytest.mark.parametrize("importer", BOTH)
+@pytest.mark.parametrize(
+    "function",
+    [
+        F.dropout,
+        lambda x: F.dropout2d(x, 0.2, True),
+        lambda x: F.alpha_dropout(x, 0.5, True),
+        lambda x: torch.native_dropout(x, 0.5, True)[0],
+        lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.1),
+    ],
+    ids=["dropout", "dropout2d", "alpha_dropout", "native_dropout", "attention"],
+)
+def test_dropout_in_training_mode_is_refused(function: Any, importer: str) -> None:
+    with pytest.raises(GraphError, match=r"in training mode is random(?s:.*)call model.eval\(\)"):
+        imported(function, (X[None],), importer)

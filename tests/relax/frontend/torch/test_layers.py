@@ -37,6 +37,7 @@ def test_products() -> None:
     )
 
 
+VOLUMES = torch.rand(2, 3, 2, 3, 1)  # weights
 OF_IMAGES: dict[str, Any] = {
     "means of windows": lambda x: (
         *(F.avg_pool2d(x, 3, 2, padding=1), F.avg_pool2d(x, 2, divisor_override=3)),
@@ -57,6 +58,13 @@ OF_IMAGES: dict[str, Any] = {
         F.conv_transpose2d(x, torch.ones(2, 3, 3, 3), stride=2, output_padding=1),
         F.conv_transpose2d(x, torch.ones(2, 3, 3, 2), None, 2, 1, 0, 2, (1, 2)),
         F.conv_transpose2d(x[0], torch.ones(2, 3, 1, 2), None, 1, 0, 1, 1, 2),
+    ),
+    "transposed convolutions of volumes": lambda x: (
+        F.conv_transpose3d(x[:, :, :, None], VOLUMES, None, 2, 1, (1, 0, 1)),
+        F.conv_transpose3d(x[0, :, :3, None], VOLUMES[:, :1, :1], torch.ones(2), groups=2),
+        F.conv_transpose3d(
+            x.double()[None], torch.ones(1, 2, 2, 1, 2).double(), dilation=(2, 1, 3)
+        ),
     ),
     "norms": lambda x: (
         *(F.group_norm(x, 2, torch.ones(2) * 3), F.layer_norm(x, (9,)), F.normalize(x, dim=1)),

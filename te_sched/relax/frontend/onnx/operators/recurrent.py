@@ -1,9 +1,11 @@
-"""Rows of recurrent layers: LSTM, GRU and RNN."""
+"""Rows of recurrent layers: LSTM, GRU and RNN, and the LSTM that onnxruntime quantizes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from te_sched import te
 from te_sched.errors import GraphError, did_you_mean
@@ -12,7 +14,9 @@ from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend import integer_arithmetic as arithmetic
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.operators.quantized import dynamic_quantize, parameter
 from te_sched.relax.frontend.onnx.registry import Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
 from te_sched.relax.frontend.recurrent import Cell, Function, State, emit_recurrence
@@ -245,6 +249,63 @@ def _lstm(
     cells = _cells(direction, 4, *parameters, clip=clip, couples_gates=input_forget)
     layer = _Layer(x, w, r, b, sequence_lens, initial_h, initial_c, p)
     return _emit_layer(imp, layer, _Options(direction, layout), cells)
+
+
+@row("DynamicQuantizeLSTM", domain="com.microsoft")
+def _quantized_lstm(
+    imp: OnnxImporter,
+    x: Value,
+    w: Value,
+    r: Value,
+    b: Value | None,
+    sequence_lens: Value | None,
+    initial_h: Value | None,
+    initial_c: Value | None,
+    p: Value | None,
+    w_scale: Value,
+    w_zero: Value,
+    r_scale: Value,
+    r_zero: Value,
+    *,
+    activation_alpha: Sequence[float] | None = None,
+    activation_beta: Sequence[float] | None = None,
+    activations: Sequence[str] | None = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    input_forget: int = 0,
+) -> Result:
+    """An LSTM of integers, computed as one of the reals for which they stand."""
+    parameters = (activations, activation_alpha, activation_beta)
+    cells = _cells(
+        direction, 4, *parameters, clip=clip, couples_gates=input_forget, quantizes_state=True
+    )
+    data = arithmetic.dequantized(imp.builder, *dynamic_quantize(imp, x))
+    weights, state_weights = (
+        _real_weights(imp, w, w_scale, w_zero),
+        _real_weights(imp, r, r_scale, r_zero),
+    )
+    layer = _Layer(data, weights, state_weights, b, sequence_lens, initial_h, initial_c, p)
+    return _emit_layer(imp, layer, _Options(direction, 0), cells)
+
+
+def _real_weights(imp: OnnxImporter, values: Value, scale: Value, zero: Value) -> GraphExpr:
+    """Weights (directions, gates * state, inputs) of integers (directions, inputs, gates * state),
+    with a scale of each direction, or of each of its columns.
+    """
+    directions, columns = imp.shape(values)[0], -1 if imp.rank(scale) == 2 else 1
+    whole = parameter(imp, values)
+    factor, offset = [
+        arithmetic.with_shape(imp.builder, parameter(imp, value), [directions, 1, columns])
+        for value in (scale, zero)
+    ]
+    arrays = [part for part in (whole, factor, offset) if isinstance(part, np.ndarray)]
+    if len(arrays) == 3:
+        integers, factors, offsets = [array.astype("float32") for array in arrays]
+        known = (integers - offsets) * factors
+        return const(np.ascontiguousarray(known.transpose(0, 2, 1)), "float32")
+    real = arithmetic.dequantized(imp.builder, arithmetic.as_tensor(whole), factor, offset)
+    return imp.emit(R.permute_dims(real, [0, 2, 1]))
 
 
 @row("GRU")
