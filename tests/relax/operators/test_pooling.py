@@ -119,11 +119,11 @@ def test_other_layouts_of_the_result_have_no_rule(build: Any) -> None:
 
 
 def test_the_maximum_of_floats_is_nan_or_infinite_where_elements_are() -> None:
-    array = np.array([[[np.nan, 1, -np.inf, -np.inf, 4, np.nan]]], "float32")
+    array = np.array([[[-np.inf, 1, np.nan, -np.inf]]], "float32")
     cases: dict[str, Case] = {
         "pool": (
-            lambda v: nn.max_pool1d(v["x"], 2, 2),
-            lambda v: np.array([[[np.nan, -np.inf, np.nan]]], "float32"),
+            lambda v: nn.max_pool1d(v["x"], 2, 2, 1),
+            lambda v: np.array([[[-np.inf, np.nan, -np.inf]]], "float32"),
         ),
     }
     Results({"x": array}, cases).check("pool")
