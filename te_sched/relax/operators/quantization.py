@@ -96,6 +96,7 @@ def _infer(
 
 
 _Parameter = te.Tensor | Expr
+_LARGEST_FLOAT16 = 65504.0
 _LIMITS = {"e4m3_float8": (-448.0, 448.0), "e5m2_float8": (-57344.0, 57344.0)}
 
 
@@ -114,15 +115,17 @@ def _quantize(
     data: te.Tensor, scale: _Parameter, zero_point: _Parameter, axis: int, dtype: str
 ) -> te.Tensor:
     low, high = _limits(dtype)
+    kind = data.dtype
+    # The limits are numbers of the type in which they are compared.
+    clipped_as = "float32" if kind == "float16" and high > _LARGEST_FLOAT16 else kind
 
     def element(*i: Expr) -> Expr:
-        kind = data.dtype
         scaled = ops.div(data(*i), _at(scale, i, axis))
         if dtypes.is_integral(dtype):
             scaled = intrinsics.round(scaled)
         moved = ops.add(scaled, ops.cast(kind, _at(zero_point, i, axis)))
-        clipped = ops.minimum(moved, ops.const(high, kind))
-        return ops.cast(dtype, ops.maximum(clipped, ops.const(low, kind)))
+        clipped = ops.minimum(ops.cast(clipped_as, moved), ops.const(high, clipped_as))
+        return ops.cast(dtype, ops.maximum(clipped, ops.const(low, clipped_as)))
 
     return topi.utils.compute(data.shape, lambda *i: element(*i), name="quantized")
 
@@ -138,8 +141,8 @@ def _dequantize(
         factor = ops.cast("float32", _at(scale, i, axis))
         found = ops.multiply(ops.cast("float32", moved), factor)
         if dtype == "float16":
-            limit = ops.const(65504.0, "float32")
-            found = ops.maximum(ops.minimum(found, limit), ops.const(-65504.0, "float32"))
+            limit, least = [ops.const(sign * _LARGEST_FLOAT16, "float32") for sign in (1, -1)]
+            found = ops.maximum(ops.minimum(found, limit), least)
         return ops.cast(dtype, found)
 
     return topi.utils.compute(data.shape, lambda *i: element(*i), name="dequantized")

@@ -31,6 +31,8 @@ ARRAYS: dict[str, Any] = {
     "s": np.array([0.5, 0.25, 2.0, 1.0], "float32"),
     "z": np.array([1, 0, -3, 5], "int8"),
     "q": RNG.integers(-128, 127, (3, 4)).astype("int8"),
+    "half": np.array([60000, -5, np.inf, 1], "float16"),
+    "one": np.array(1, "float16"),
     "edges": np.array([0.5, 1.5, -0.5, 200, -np.inf], "float32"),
 }
 
@@ -62,6 +64,10 @@ CASES: dict[str, Case] = {
     "quantize int16": (
         lambda v: op.quantize(v["edges"], relax.const(0.001), relax.const(1, "int8"), 0, "int16"),
         lambda v: np.array([501, 1501, -499, 32767, -32768], "int16"),
+    ),
+    "quantize uint16 of float16": (
+        lambda v: op.quantize(v["half"], v["one"], relax.const(0, "int8"), 0, "uint16"),
+        lambda v: np.array([60000, 0, 65535, 1], "uint16"),
     ),
     "dequantize limited": (
         lambda v: op.dequantize(v["q"], relax.const(1e4), relax.const(0, "int8"), 0, "float16"),
