@@ -14,7 +14,13 @@ from te_sched.ir.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo,
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.operators.arguments import Shape, Value
-from te_sched.relax.operators.inference import argument_error, like, number, tensor_of
+from te_sched.relax.operators.inference import (
+    argument_error,
+    check_indices,
+    like,
+    number,
+    tensor_of,
+)
 from te_sched.relax.operators.layouts import OF_ELEMENTS
 from te_sched.relax.operators.legalization import scalar_or_expr, topi
 from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
@@ -201,7 +207,7 @@ def eye(n: Value, m: Value | None = None, k: Value = 0, dtype: str = "float32") 
 
 
 def _infer_eye(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    sizes = [_number_of(call, place) for place in range(3)][:2]
+    sizes = [_integer_of(call, place) for place in range(3)][:2]
     if None in sizes:
         return TensorStructInfo(None, call.attrs.dtype, None, 2)
     made = tuple([ops.cast("int64", one) for one in sizes])
@@ -216,6 +222,7 @@ def eye_like(x: Value, k: Value = 0, dtype: str | None = None) -> GraphCall:
 def _infer_eye_like(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if tensor_of(call, 0).ndim not in (-1, 2):
         raise argument_error(call, 0, "a matrix")
+    _integer_of(call, 1)
     return _infer_like(call, builder)
 
 
@@ -251,7 +258,7 @@ def _infer_triangle(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     info = tensor_of(call, 0)
     if info.ndim in (0, 1):
         raise argument_error(call, 0, "a tensor of at least two dimensions")
-    _number_of(call, 1)
+    _integer_of(call, 1)
     return like(info)
 
 
@@ -323,6 +330,13 @@ def _number_of(call: GraphCall, place: int) -> Any:
     if not isinstance(info, PrimStructInfo):
         raise argument_error(call, place, "a number")
     return info.value
+
+
+def _integer_of(call: GraphCall, place: int) -> Any:
+    """The value of an argument that is an integer; None if it is not known."""
+    value = _number_of(call, place)
+    check_indices(call, place, "an integer")
+    return value
 
 
 def _is_integer(value: object) -> bool:

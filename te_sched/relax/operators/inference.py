@@ -192,11 +192,11 @@ def check_floats(call: GraphCall, place: int) -> None:
         raise argument_error(call, place, "a tensor of floating-point numbers")
 
 
-def check_indices(call: GraphCall, place: int) -> None:
+def check_indices(call: GraphCall, place: int, expected: str = "a tensor of integers") -> None:
     """GraphTypeError if a tensor or number is known not to be integers."""
     dtype = operand_of(call, place).dtype
     if dtype and not dtypes.is_integral(dtype):
-        raise argument_error(call, place, "a tensor of integers")
+        raise argument_error(call, place, expected)
 
 
 def like(info: TensorStructInfo, dtype: str | None = None) -> TensorStructInfo:

@@ -97,6 +97,9 @@ def test_inference(build: Build, text: str) -> None:
 
 
 REFUSED: list[tuple[Build, type[Exception], str]] = [
+    (lambda: op.eye(1.5), GraphTypeError, "argument 0 of relax.eye .* expected an integer"),
+    (lambda: op.eye_like(tensor(2, 2), 0.5), GraphTypeError, "expected an integer"),
+    (lambda: op.triu(tensor(2, 2), 0.5), GraphTypeError, "expected an integer"),
     (lambda: op.ones(4, "float32"), GraphTypeError, "shape of relax.op.ones is 4, expected"),
     (lambda: op.ones(tensor(2, 3), "float32"), GraphTypeError, "expected a shape"),
     (lambda: op.zeros((2,), ""), GraphError, "dtype of a new tensor is not given"),
