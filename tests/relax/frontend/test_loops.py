@@ -243,3 +243,41 @@ def test_lists_are_joined_stacked_and_read() -> None:
     ]
     for result, array in zip(machine["main"](nd.array(data)), expected, strict=True):
         np.testing.assert_allclose(result.numpy(), array, rtol=1e-6, strict=True)
+
+
+PASSES = (
+    *("CanonicalizeBindings", "DataflowUseInplaceCalls", "DeadCodeElimination"),
+    *("EliminateCommonSubexpr", "ExpandTupleArguments", "InlinePrivateFunctions", "LambdaLift"),
+    *("NormalizeGlobalVar", "RemoveUnusedOutputs", "RemoveUnusedParameters", "TopologicalSort"),
+)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_passes_keep_what_a_loop_computes(name: str) -> None:
+    """The state grows, a value is computed twice, and a tensor of the state is never used."""
+
+    def make(builder: relax.BlockBuilder, around: Sequence[GraphVar]) -> Body:
+        def body(state: Sequence[GraphVar]) -> LoopStep:
+            y, unused = state
+            sums = [builder.emit(relax.op.sum(y, 0)) for _ in range(2)]
+            total = builder.emit(relax.op.add(*sums))
+            longer = builder.emit(relax.op.concat([y, around[0]], 0))
+            return LoopStep(relax.const(True), [longer, unused], [[total]])
+
+        return body
+
+    def reference(x: np.ndarray, count: int) -> list[np.ndarray]:
+        totals = [np.tile(x, (1 + n, 1)).sum(0) * 2 for n in range(count)]
+        return [np.tile(x, (1 + count, 1)), x, np.array(totals, "float32").reshape(-1, 3)]
+
+    def state(builder: relax.BlockBuilder, x: GraphVar) -> list[GraphExpr]:
+        return [x, x]
+
+    module = getattr(relax.transform, name)()(counted(make, (N, 3), state, 1))
+    relax.analysis.well_formed(module)
+    machine = relax.VirtualMachine(relax.build(module, "llvm"), nd.cpu())
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    for count in (0, 3):
+        results = machine["main"](nd.array(x), nd.array(np.int64(count)))
+        for result, expected in zip(results, reference(x, count), strict=True):
+            np.testing.assert_allclose(result.numpy(), expected, strict=True)
