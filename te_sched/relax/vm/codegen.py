@@ -13,7 +13,7 @@ Must not know how instructions are run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from te_sched.ir.graph import (
@@ -66,7 +66,7 @@ class _InstructionWriter(CallWriter[VmOperand]):
         with self.builder.function(name, len(names), names):
             for var in func.params:
                 self.values[var] = self._register()
-            if func.body is not None and self._has_tail_call(func.body):
+            if func.body is not None and self._is_loop(func.body):
                 self._tail(func.body, ())
             else:
                 self.builder.emit_ret(self._in_register(self.expr(func.body)))
@@ -110,12 +110,12 @@ class _InstructionWriter(CallWriter[VmOperand]):
 
     # Loops
 
-    def _has_tail_call(self, sequence: SeqExpr) -> bool:
-        """Whether a function whose result is that of a sequence returns a call of itself."""
-        last = _tail_of(sequence).value
-        if isinstance(last, If):
-            return any(map(self._has_tail_call, last.branches))
-        return self._is_own_call(last)
+    def _is_loop(self, body: SeqExpr) -> bool:
+        """Whether a function returns calls of itself, and something else: a recursion without an
+        end is not a loop, and is refused when it runs.
+        """
+        ends = [self._is_own_call(end) for end in _ends_of(body)]
+        return any(ends) and not all(ends)
 
     def _is_own_call(self, value: GraphValue) -> bool:
         if not isinstance(value, GraphCall) or not isinstance(value.op, GlobalVar):
@@ -220,6 +220,16 @@ def _tail_of(sequence: SeqExpr) -> _Tail:
         else:
             break
     return _Tail(bindings, sequence.body, ())
+
+
+def _ends_of(sequence: SeqExpr) -> Iterator[GraphValue]:
+    """The values of which one is the result of a sequence, by the conditions at its end."""
+    last = _tail_of(sequence).value
+    if isinstance(last, If):
+        for branch in last.branches:
+            yield from _ends_of(branch)
+    else:
+        yield last
 
 
 def _killed(value: GraphValue) -> GraphVar | None:

@@ -12,7 +12,7 @@ import pytest
 
 import te_sched
 from te_sched import relax, script, tir
-from te_sched.errors import GraphError
+from te_sched.errors import CallError, GraphError
 
 X = relax.Var("x", relax.TensorStructInfo([4], "float32"))
 
@@ -183,3 +183,12 @@ def test_calls_that_are_watched_are_those_of_the_interpreter():
     counts = Counter(call["Name"] for call in report.calls)
     assert counts["less"] == 4
     assert counts["loop"] == 1
+
+
+def test_a_recursion_without_an_end_is_not_a_loop():
+    """One that calls itself in both branches is refused when it runs."""
+    source = COUNTED.replace("r = (a, b)", "r = cls.loop(i, n, b, a)")
+    executable, machine = machine_of(source)
+    assert loop_text(executable).count("  call  loop ") == 2
+    with pytest.raises(CallError, match="the call of loop is nested too deeply"):
+        machine["main"](np.int64(1), np.zeros(2, "float32"))
