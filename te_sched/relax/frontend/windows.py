@@ -41,9 +41,17 @@ def convolution(
     groups: int,
     out_dtype: str | None = None,
 ) -> GraphVar:
-    """A convolution along all dimensions but the first two, with a bias of channels."""
+    """A convolution along all dimensions but the first two, with a bias of channels. Calls may give
+    the padding.
+    """
     rank = tensor_info(weight).ndim - 2
     data, kernel = LAYOUTS[rank]
+    if any(isinstance(size, Expr) for size in padding):  # which the operator does not take
+        pads = [ops.convert(size) for size in padding]
+        others = strides, pads, dilation, groups, data, kernel, out_dtype
+        name = f"conv{rank}d"
+        y = builder.emit_te(topi.nn.conv, x, weight, *others, primfunc_name_hint=name)
+        return with_bias(builder, y, bias)
     call = getattr(R.nn, f"conv{rank}d")(
         x,
         weight,

@@ -12,11 +12,11 @@ schedules.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, BinaryOp, Expr, FloorDiv, IntImm, Var
+from te_sched.ir.expr import Add, BinaryOp, Expr, FloorDiv, IntImm, Sub, Var
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr
@@ -154,7 +154,8 @@ class _Namer(ReferenceMapper):
 
 class _Names:
     """What replaces the divisions in sizes of the buffers of a function, by their keys: a new
-    variable, without the number that the size adds to the division, or that divided further.
+    variable, without the number that the size adds to the division, or that divided further:
+    (n + 3) // 4 is (size + 1) // 2 where (n + 1) // 2 is.
     `replaced` are the variables that were divided, by their ids; `are_related` says that two
     dividends share some, so that names would lose a relation.
     """
@@ -163,30 +164,48 @@ class _Names:
         self.names: dict[Hashable, Expr] = {}
         self.replaced: set[int] = set()
         self.are_related = False
-        divisions: dict[Hashable, list[tuple[FloorDiv, int, int]]] = {}
+        divisions: dict[Hashable, list[_Division]] = {}
         for size in _sizes_of_buffers(func):
-            division, added = size, 0
-            if isinstance(size, Add) and isinstance(size.b, IntImm):
-                division, added = size.a, size.b.value
-            if isinstance(division, FloorDiv) and isinstance(division.b, IntImm):
-                parts = divisions.setdefault(term_key(division.a), [])
-                parts.append((division, division.b.value, added))
+            quotient, added = _without_constant(size)
+            if isinstance(quotient, FloorDiv) and isinstance(quotient.b, IntImm):
+                dividend, offset = _without_constant(quotient.a)
+                part = _Division(quotient, dividend, offset, quotient.b.value, added)
+                divisions.setdefault(term_key(dividend), []).append(part)
         for parts in divisions.values():
-            self._name(sorted(parts, key=lambda part: part[1]))
+            self._name(sorted(parts, key=lambda part: part.divisor))
 
-    def _name(self, parts: list[tuple[FloorDiv, int, int]]) -> None:
+    def _name(self, parts: list[_Division]) -> None:
         """Name the quotients of one dividend, the smallest divisor first."""
-        first, smallest, added = parts[0]
-        variable = Var("size", first.dtype)
-        quotient = variable - added if added else variable
-        for division, divisor, _ in parts:
-            if smallest > 0 and divisor % smallest == 0:
-                further = divisor // smallest
-                name = quotient if further == 1 else ops.floordiv(quotient, further)
-                self.names[term_key(division)] = name
-        divided = {id(var) for var in variables_in(first.a)}
+        first = parts[0]
+        variable = Var("size", first.quotient.dtype)
+        quotient = variable - first.added if first.added else variable
+        for part in parts:
+            more = part.offset - first.offset
+            if first.divisor > 0 and not part.divisor % first.divisor and not more % first.divisor:
+                further, moved = part.divisor // first.divisor, more // first.divisor
+                name = quotient + moved if moved else quotient
+                name = name if further == 1 else ops.floordiv(name, further)
+                self.names[term_key(part.quotient)] = Analyzer().simplify(name)
+        divided = {id(var) for var in variables_in(first.dividend)}
         self.are_related |= bool(divided & self.replaced)
         self.replaced |= divided
+
+
+class _Division(NamedTuple):
+    """A size: (dividend + offset) // divisor + added."""
+
+    quotient: FloorDiv
+    dividend: Expr
+    offset: int
+    divisor: int
+    added: int
+
+
+def _without_constant(size: Expr) -> tuple[Expr, int]:
+    """A size without the number that is added to it, and that number."""
+    if isinstance(size, Add | Sub) and isinstance(size.b, IntImm):
+        return size.a, size.b.value if isinstance(size, Add) else -size.b.value
+    return size, 0
 
 
 def _sizes_of_buffers(func: PrimFunc) -> list[Expr]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched import nd, relax, tir, topi
+from te_sched import nd, relax, te, tir, topi
+from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.expr import Var
+from te_sched.ir.visitor import substitute
 from te_sched.relax.transform.name_kernel_sizes import NameKernelSizes
 
 
@@ -118,3 +120,45 @@ def pooled(data: np.ndarray, window: int) -> np.ndarray:
     count = (padded.shape[2] - window) // 2 + 1
     parts = [padded[:, :, 2 * k : 2 * k + window].max(2) for k in range(count)]
     return np.stack(parts, 2)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "name"),
+    [
+        (lambda n: (n + 1) // 2, lambda n: (n + 3) // 4, "(size + T.int64(1)) // T.int64(2)"),
+        (
+            lambda n: n // 5 - 1,
+            lambda n: n // 10 - 1,
+            "(size + T.int64(1)) // T.int64(2) - T.int64(1)",
+        ),
+        (
+            lambda n: n // 40 - 1,
+            lambda n: (n - 120) // 80 + 1,
+            "size // T.int64(2)",
+        ),
+    ],
+)
+def test_quotients_of_shifted_sizes_keep_their_relation(outer, inner, name) -> None:
+    """The sizes of two layers, of which each divides those of the model's input."""
+    n = Var("n", "int64")
+    x = relax.Var("x", relax.TensorStructInfo([outer(n)], "float32"))
+    y = relax.Var("y", relax.TensorStructInfo([inner(n)], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y, relax.Var("s", relax.ShapeStructInfo([n]))]):
+        whole = builder.emit_te(
+            lambda a, b: te.compute(b.shape, lambda i: a[i * 2] + b[i]),
+            x,
+            y,
+            primfunc_name_hint="k",
+        )
+        builder.emit_func_output(whole)
+    kernel = NameKernelSizes()(builder.get())["k"]
+    sizes = [str(kernel.buffer_map[param].shape[0]) for param in kernel.params]
+    assert sizes[0] == "size"
+    analyzer = Analyzer()
+    size = kernel.buffer_map[kernel.params[0]].shape[0]
+    assert sizes[1] == sizes[2] == name
+    for count in range(120, 400):
+        own = kernel.buffer_map[kernel.params[1]].shape[0]
+        values = {size: tir.IntImm("int64", outer(count))}
+        assert analyzer.simplify(substitute(own, values)).value == inner(count)
