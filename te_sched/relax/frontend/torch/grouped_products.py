@@ -17,7 +17,8 @@ from te_sched.relax.frontend.torch.values import TorchDtype, dtype_of
 from te_sched.te.tensor import Tensor
 
 
-@row("_grouped_mm", "grouped_mm")
+# The fallback is the operator of the package transformers for other types than bfloat16.
+@row("_grouped_mm", "grouped_mm", "grouped_mm_fallback")
 def _grouped_mm(
     imp: Importer,
     a: GraphExpr,

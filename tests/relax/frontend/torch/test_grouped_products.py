@@ -47,3 +47,22 @@ def test_groups_of_the_sum_are_refused() -> None:
     program = torch.export.export(Grouped(), (ROWS, ROWS, ENDS))
     with pytest.raises(GraphError, match="groups of tensors of 2 and 2 dimensions"):
         from_exported_program(program)
+
+
+def test_the_operator_of_transformers() -> None:
+    @torch.library.custom_op("tests_of_groups::grouped_mm_fallback", mutates_args=())
+    def fallback(a: torch.Tensor, b: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+        parts = a.split([8, 0, 8])
+        return torch.cat([part @ matrix for part, matrix in zip(parts, b, strict=True)])
+
+    fallback.register_fake(lambda a, b, offs: a.new_empty(a.shape[0], b.shape[2]))
+
+    class Model(torch.nn.Module):
+        def forward(self, a: torch.Tensor, b: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+            return torch.ops.tests_of_groups.grouped_mm_fallback(a, b, ends)
+
+    args = (ROWS.float(), MATRICES.float(), ENDS)
+    module = from_exported_program(torch.export.export(Model(), args))
+    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"))
+    found = machine["main"](*map(nd.from_dlpack, args))[0]
+    np.testing.assert_allclose(found.numpy(), Model()(*args), 1e-4, 1e-4)
