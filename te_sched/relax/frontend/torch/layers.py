@@ -900,6 +900,7 @@ def _pixel_shuffle(imp: Importer, x: GraphExpr, upscale_factor: int) -> GraphExp
         "weight": imp.param(m.weight),
         "ignore_index": m.ignore_index,
         "reduction": m.reduction,
+        "label_smoothing": m.label_smoothing,
     },
 )
 def _cross_entropy(
@@ -907,11 +908,20 @@ def _cross_entropy(
     x: GraphExpr,
     target: GraphExpr,
     weight: GraphExpr | None = None,
-    size_average: object = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: object = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> GraphExpr:
+    """torch has `reduction` in place of `size_average` and `reduce`, which it still takes."""
+    if label_smoothing:
+        raise GraphError(
+            f"label_smoothing of a cross entropy is {label_smoothing}",
+            "the loss is imported without smoothing of labels",
+            "export the model: from_exported_program(torch.export.export(model, inputs))",
+        )
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     logits = imp.emit(R.nn.log_softmax(x, 1 if imp.info(x).ndim > 2 else -1))
     return imp.emit(R.nn.nll_loss(logits, target, weight, reduction, ignore_index))

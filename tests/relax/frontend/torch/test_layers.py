@@ -173,6 +173,24 @@ def test_paddings() -> None:
     check(padded, IMAGE, importers=BOTH)
 
 
+@pytest.mark.filterwarnings("ignore:size_average and reduce")
+def test_cross_entropies() -> None:
+    """With a class that is ignored, and with names of reductions of older programs."""
+    x, target, weight = torch.rand(3, 5), torch.tensor([1, 4, -100]), torch.rand(5) + 0.5
+
+    def losses(x: Any, target: Any, weight: Any) -> tuple[Any, ...]:
+        return (
+            *[F.cross_entropy(x, target, weight, reduction=r) for r in ("none", "sum", "mean")],
+            *(F.cross_entropy(x, target, reduce=False), F.cross_entropy(x, target, reduce=True)),
+            F.cross_entropy(x, target, weight, size_average=False),
+            F.cross_entropy(x.T[None], target[None].clamp(0)),
+        )
+
+    check(losses, x, target, weight, importers=BOTH)
+    layer = torch.nn.CrossEntropyLoss(ignore_index=4)
+    check(layer, x, target.clamp(0), importers=BOTH)
+
+
 BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
 CIRCULAR = torch.nn.Conv2d(2, 2, 3, padding_mode="circular")
 
@@ -194,6 +212,11 @@ CIRCULAR = torch.nn.Conv2d(2, 2, 3, padding_mode="circular")
             lambda x: torch.convolution(x, x, None, [1], [0], [1], True, [0] * 3, 1),
             (1, 1, 2, 2, 2),
             "transposed convolutions of 3",
+        ),
+        (
+            lambda x: F.cross_entropy(x, x.argmax(1), label_smoothing=0.1),
+            (2, 3),
+            "label_smoothing of a cross entropy is 0.1",
         ),
         (BATCH_NORM, (1, 2, 2, 2), "statistics of the batch"),
         (CIRCULAR, (1, 2, 5, 5), "padding_mode='circular'"),
