@@ -12,7 +12,7 @@ from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Add, Buffer, BufferLoad, IterVar, Var
 from te_sched.ir.stmt import For
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of
 from te_sched.tensorir.facts.computations import (
     factors_of,
@@ -84,7 +84,8 @@ def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
     or that copy one of the `constants`.
 
     Blocks between a reduction and the result become one block. Other copies stay before a
-    reduction, which reads them along its iterators.
+    reduction, which reads them along its iterators. A block whose elements would be computed
+    several times in a large expression stays: a chain of such blocks doubles at each.
     """
     is_changed = True
     while is_changed:
@@ -97,8 +98,26 @@ def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
             is_inner = is_transposition(node) or (
                 is_copy(node) and node.reads[0].buffer in constants
             )
-            if is_inner or all(is_injective(one) for one in readers):
+            if is_inner or (
+                all(is_injective(one) for one in readers) and not _is_repeated(node, readers)
+            ):
                 is_changed |= attempt(lambda one=block: sch.compute_inline(one))
+
+
+_MOST_NODES = 2048  # of all copies of an expression
+
+
+def _is_repeated(block: Block, readers: Iterable[Block]) -> bool:
+    """Whether readers, of which one may be inlined into another, would have several copies of what
+    a block computes, with many nodes in all.
+    """
+    buffer = block.writes[0].buffer
+    copies = sum(
+        isinstance(part, BufferLoad) and part.buffer is buffer
+        for reader in readers
+        for part in walk(reader.body)
+    )
+    return copies > 1 and copies * sum(1 for _ in walk(block.body)) > _MOST_NODES
 
 
 def attempt(action: Any) -> bool:

@@ -1,9 +1,12 @@
 """What rules share: functions without a schedule, inlining, and how a block is a product."""
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched import te, tir, topi
 from te_sched.dlight import structure
+from te_sched.ir.visitor import walk
 from tests.dlight.functions import applied, product, tensor
 
 
@@ -40,6 +43,23 @@ def test_elements_are_inlined_up_to_a_sum():
     sch = schedule_of([a, topi.tanh(topi.add(total, 1.0))])
     structure.inline_injective(sch)
     assert names(sch) == ["compute_1", "compute_red", "compute_2"]
+
+
+def test_a_chain_that_doubles_does_not_become_one_expression():
+    a = tensor(4, 8)
+    value = a
+    for _ in range(12):
+        value = topi.add(topi.multiply(value, topi.tanh(value)), 1.0)
+    sch = schedule_of([a, value])
+    structure.inline_injective(sch)
+    sizes = [sum(1 for _ in walk(structure.node_of(sch, x).body)) for x in structure.blocks_of(sch)]
+    assert 1 < len(sizes) < 6
+    assert max(sizes) < 5000
+    x, y = np.full((4, 8), 0.5, "float32"), np.zeros((4, 8), "float32")
+    te_sched.build(sch.mod, target="llvm -opt-level=0")(x, y)
+    for _ in range(12):
+        x = x * np.tanh(x) + 1
+    np.testing.assert_allclose(y, x, 1e-5)
 
 
 def test_copies_of_constants_are_inlined_into_a_sum():
