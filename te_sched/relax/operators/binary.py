@@ -10,7 +10,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Call, Expr
+from te_sched.ir.expr import Call, Expr, IntImm, Let, Var
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo
 from te_sched.relax.block_builder import BlockBuilder
@@ -113,25 +113,54 @@ not_equal = _binary("not_equal", "x1 != x2", _infer_comparison)
 
 # Powers
 
-_MULTIPLIED = 8  # factors
-
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Powers; of integers, rounded from those of floats, but for small constant exponents."""
     dtype = getattr(base, "dtype", None) or exponent.dtype
     if not dtypes.is_integral(dtype):
         return topi.power(base, exponent)
-    times = getattr(exponent, "value", None)
-    if isinstance(times, int) and 0 < times <= _MULTIPLIED:
-        found = base
-        for _ in range(times - 1):
-            found = topi.multiply(found, base)
-        return topi.identity(found) if times == 1 else found
-    as_floats = [
-        topi.cast(one, "float64") if hasattr(one, "shape") else ops.cast("float64", one)
-        for one in (base, exponent)
-    ]
-    return topi.cast(topi.round(topi.power(*as_floats)), dtype)
+    return topi.broadcast.combine(base, exponent, _whole_power, "power")
+
+
+def _whole_power(base: Expr, exponent: Expr) -> Expr:
+    """A power of integers, by its squares, modulo the range of the dtype.
+
+    With a negative exponent it is 0, but of 1 and -1.
+    """
+    dtype = base.dtype
+    unsigned = dtype if dtype.startswith("uint") else f"u{dtype}"  # whose products wrap around
+    power = ops.cast(dtype, _product_of_squares(ops.cast(unsigned, base), exponent))
+    if exponent.dtype.startswith("uint") or getattr(exponent, "value", -1) >= 0:
+        return power
+    one, negated = ops.const(1, dtype), ops.const(-1, dtype)
+    sign = te.select(ops.equal(ops.bitwise_and(exponent, 1), 0), one, negated)
+    of_sign = te.select(ops.equal(base, negated), sign, ops.const(0, dtype))
+    inverse = te.select(ops.equal(base, one), one, of_sign)
+    return te.select(ops.less(exponent, 0), inverse, power)
+
+
+def _product_of_squares(base: Expr, exponent: Expr) -> Expr:
+    """The product of base, its square, the square of that, ... of which the exponent has a bit."""
+    bits = dtypes.bits(exponent.dtype) - (not exponent.dtype.startswith("uint"))
+    if isinstance(exponent, IntImm):
+        bits = exponent.value.bit_length()
+    variables: list[tuple[Var, Expr]] = []
+
+    def bound(name: str, value: Expr) -> Expr:
+        variables.append((Var(name, value.dtype), value))
+        return variables[-1][0]
+
+    one = ops.const(1, base.dtype)
+    square, power = base, one
+    for place in range(bits):
+        square = bound("square", square * square) if place else base
+        if isinstance(exponent, IntImm):
+            power = bound("power", power * square) if exponent.value >> place & 1 else power
+        else:
+            bit = ops.bitwise_and(exponent, ops.const(1 << place, exponent.dtype))
+            power = bound("power", power * te.select(ops.equal(bit, 0), one, square))
+    for variable, value in reversed(variables):
+        power = Let(variable, value, power)
+    return power
 
 
 power = _binary("power", "x1 ** x2", te_func=_power)

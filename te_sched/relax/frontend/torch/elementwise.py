@@ -239,21 +239,7 @@ def _pow(imp: Importer, a: Operand, b: Operand, *, out: object = None) -> Operan
     """Powers; torch has roots in place of the powers 0.5 and -0.5, which differ for -inf."""
     if imp.is_tensor(a) and isinstance(b, float) and abs(b) == 0.5:
         return _float_unary("sqrt" if b > 0 else "rsqrt")(imp, a)
-    if imp.is_tensor(b) and dtype_kind(imp.dtype(b)) == 1:
-        base, exponent = promoted(imp, a, b)
-        if dtype_kind(imp.dtype(base)) == 1:
-            return _whole_power(imp, base, exponent)
     return _binary("power", operator.pow)(imp, a, b)
-
-
-def _whole_power(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
-    """Powers of integers: negative ones are 0, except of 1 and -1."""
-    zero, one = const(0, imp.dtype(a)), const(1, imp.dtype(a))
-    size = imp.emit(R.abs(b))
-    is_one = imp.emit(R.equal(imp.emit(R.abs(a)), one))
-    power = imp.emit(R.power(a, imp.emit(R.where(is_one, size, imp.emit(R.maximum(b, zero))))))
-    is_left = imp.emit(R.logical_or(is_one, imp.emit(R.greater_equal(b, zero))))
-    return imp.emit(R.where(is_left, power, zero))
 
 
 def _extreme_of_numbers(make: str) -> Callable[..., GraphExpr]:

@@ -181,3 +181,11 @@ def test_dropout_of_inference() -> None:
 def test_dropout_in_training_mode_is_refused(function: Any, importer: str) -> None:
     with pytest.raises(GraphError, match=r"in training mode is random(?s:.*)call model.eval\(\)"):
         imported(function, (X[None],), importer)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int8, torch.uint8], ids=str)
+def test_powers_of_integers_are_exact(dtype: torch.dtype) -> None:
+    bases = torch.tensor([0, 1, -1, 2, -2, 3, -3, 7, 10, 94906267, 2**40 + 1]).to(dtype)[:, None]
+    exponents = torch.tensor([0, 1, 2, 5, 13, 38, 39, 62, 63, 64, 1000, -1, -2, -3]).to(dtype)
+    check(lambda x, y: x**y, bases, exponents, importers=BOTH)
+    check(lambda x: (x**0, x**1, x**13, x**62, torch.pow(3, x)), bases)
