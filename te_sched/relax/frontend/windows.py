@@ -20,6 +20,7 @@ from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.tensors import Size, reshaped, shape_expr, sizes_of_tensor, tensor_info
+from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import ravel_index
 
@@ -28,6 +29,10 @@ _Real = TypeVar("_Real", Array, Expr)
 
 
 LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}  # of data and weights
+
+
+# What the pass does not see where indices are shifted by sizes: a bias can follow in the kernel.
+_CONVOLUTION = {ATTRIBUTE: int(OpPatternKind.OUT_ELEMENT_WISE_FUSABLE)}
 
 
 def convolution(
@@ -50,7 +55,9 @@ def convolution(
         pads = [ops.convert(size) for size in padding]
         others = strides, pads, dilation, groups, data, kernel, out_dtype
         name = f"conv{rank}d"
-        y = builder.emit_te(topi.nn.conv, x, weight, *others, primfunc_name_hint=name)
+        y = builder.emit_te(
+            topi.nn.conv, x, weight, *others, primfunc_name_hint=name, primfunc_attrs=_CONVOLUTION
+        )
         return with_bias(builder, y, bias)
     call = getattr(R.nn, f"conv{rank}d")(
         x,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from te_sched import relax
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.models import (
@@ -75,3 +76,22 @@ def test_windows_of_open_sizes_that_begin_in_the_padding_are_left_out(kind) -> N
     attrs = {"ceil_mode": 1, "strides": [2, 2], "kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
     model = model_of([(kind, ["x"], ["y"], attrs)], {"x": IMAGE}, shapes={"x": ["n", 2, "h", "w"]})
     check_against_onnxruntime(model, [(1, 2, 7, 8), (2, 2, 6, 5)])
+
+
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+def test_convolutions_of_open_sizes_are_fused_with_what_follows(auto_pad) -> None:
+    constants = {
+        name: RNG.random(shape, dtype=np.float32) - 0.5
+        for name, shape in (("w", (8, 2, 3, 3)), ("b", (8,)), ("v", (16, 8, 3, 3)))
+    }
+    attrs = {"auto_pad": auto_pad, "strides": [2, 2]}
+    nodes = [
+        ("Conv", ["x", "w", "b"], ["c"], attrs),
+        ("Relu", ["c"], ["r"], {}),
+        ("Conv", ["r", "v"], ["d"], attrs),
+        ("Relu", ["d"], ["y"], {}),
+    ]
+    model = model_of(nodes, {"x": IMAGE}, constants, shapes={"x": ["n", 2, "h", "w"]})
+    module = relax.get_pipeline("zero")(from_onnx(model))
+    assert sorted(module.functions_of_loops) == ["fused_conv2d1_relu1", "fused_conv2d_add_relu"]
+    check_against_onnxruntime(model, [(1, 2, 7, 8), (2, 2, 6, 5), (1, 2, 1, 33)])
