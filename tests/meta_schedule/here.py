@@ -16,8 +16,16 @@ from te_sched.meta_schedule.runner import EvaluatorConfig, PyRunner, RunnerResul
 from te_sched.meta_schedule.runner.base import RunnerFuture
 from te_sched.meta_schedule.runner.measuring import measured, save_reference
 from te_sched.script import from_source
+from te_sched.tuning.artifacts import export
+from te_sched.worker_pool import scratch_folder
 
 _ONCE = EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
+
+
+def _export(module):
+    """Write a module where its folder is removed at the end, as in a worker."""
+    with scratch_folder() as folder:
+        return export(module, folder)
 
 
 class BuilderHere(PyBuilder):
@@ -34,7 +42,7 @@ class BuilderHere(PyBuilder):
         self.count += 1
         if self.count == self.broken:
             return BuilderResult(None, "Builder: broken\nfor the test")
-        self.paths.append(built(one.mod, str(one.target), None, None, None))
+        self.paths.append(built(one.mod, str(one.target), None, None, _export))
         return BuilderResult(self.paths[-1], None)
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import os
-import tempfile
 
 import pytest
 
@@ -246,13 +245,12 @@ def interrupt(*arguments):
         {"measure_callbacks": Callback(interrupt)},
     ],
 )
-def test_a_search_that_is_cut_short_removes_what_was_built(tmp_path, options, monkeypatch):
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+def test_a_search_that_is_cut_short_removes_what_was_built(tmp_path, options):
+    builder = BuilderHere()
     with contextlib.suppress(ValueError, DeclarationError):
-        assert len(tune(tmp_path, 2, **options)) == 0
-    assert os.listdir(folder) == []
+        assert len(tune(tmp_path, 2, builder=builder, **options)) == 0
+    assert len(builder.paths) == 3
+    assert not any(map(os.path.exists, builder.paths))
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def tuning(folder, trials, hangs_after, builder="here", **environment):
         [sys.executable, "-c", TUNE, *arguments],
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, "TMPDIR": str(folder), **environment},
     )
 
 
