@@ -35,6 +35,7 @@ from te_sched.ir.visitor import walk
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
 Span = Interval[Form]
 Ends = Interval[Form | None]  # where a fact may be unknown
+Parts = dict[Any, "Part"]  # quotients and remainders, by their kinds and operands
 _MOST_TERMS = 40
 _DEEPEST = 24
 _MOST_SUMS = 32
@@ -42,7 +43,9 @@ _MOST_SUMS = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A quotient or remainder of forms, or (kind None) an opaque expression."""
+    """A quotient or remainder of forms, or (kind None) an opaque expression. Those that contain
+    others have greater numbers; opaque expressions have negative ones.
+    """
 
     kind: type | None
     number: int
@@ -127,15 +130,18 @@ class Forms:
     """Makes forms, and bounds them by the ranges of variables.
 
     `ranges` has the ranges of loop variables, `least` the least values of others, `values` those of
-    lets.
+    lets. Forms that are compared with those of other ranges share their `parts`; what is opaque is
+    not shared, since it may depend on memory.
     """
 
-    def __init__(self, least: dict[Var, int], values: dict[Var, Expr]) -> None:
+    def __init__(
+        self, least: dict[Var, int], values: dict[Var, Expr], parts: Parts | None = None
+    ) -> None:
         self.least = least
         self.values = values
         self.ranges: dict[Var, Ends] = {}
         self.depth: dict[Var, int] = {}
-        self.parts: list[Part] = []
+        self.parts: Parts = {} if parts is None else parts
         self.opaque: list[tuple[Expr, Part]] = []
         self.known: dict[Expr, Form] = {}
 
@@ -190,20 +196,16 @@ class Forms:
                 variables.update(more)
             elif type(node) is BufferLoad:
                 variables.add(node.buffer.data)  # its memory may change
-        part = Part(None, self._number(), {}, {}, frozenset(variables))
+        part = Part(None, -1 - len(self.opaque), {}, {}, frozenset(variables))
         self.opaque.append((e, part))
         return part
 
-    def _number(self) -> int:
-        return len(self.parts) + len(self.opaque)
-
     def _part(self, kind: type, whole: Form, divisor: Form) -> Part:
-        for part in self.parts:
-            if part.kind is kind and part.whole == whole and part.divisor == divisor:
-                return part
-        variables = self.variables(whole) | self.variables(divisor)
-        part = Part(kind, self._number(), whole, divisor, frozenset(variables))
-        self.parts.append(part)
+        key = kind, frozenset(whole.items()), frozenset(divisor.items())
+        part = self.parts.get(key)
+        if part is None:
+            variables = frozenset(self.variables(whole) | self.variables(divisor))
+            part = self.parts[key] = Part(kind, len(self.parts), whole, divisor, variables)
         return part
 
     def quotient(self, whole: Form, divisor: Form) -> Form:
@@ -305,6 +307,8 @@ class Forms:
         if high is None:
             return None
         multiples, rest = divided(high, factor.divisor)
+        if self.is_less(rest, {}):
+            return plus(multiples, constant(-1))
         if self.is_less(rest, factor.divisor):
             return multiples
         return None
@@ -318,11 +322,10 @@ class Forms:
         number = number_of(a)
         if number is not None:
             return number >= 0
-        if any(f in self.ranges for f in factors(a)):
+        if self._varies(a):
             low = self._extreme(a, frozenset(self._numbers(a)), False)
-            if low is None or any(f in self.ranges for f in factors(low)):
-                return False
-            return self.is_nonnegative(low)
+            if low is not None and not self._varies(low) and self.is_nonnegative(low):
+                return True
         return self._is_sum_nonnegative(a) or any(
             self._is_sum_nonnegative(other) for other in self._without_quotients(a)
         )
@@ -351,6 +354,10 @@ class Forms:
         if self.is_nonnegative(a):
             return 1
         return -1 if self.is_nonnegative(plus({}, a, -1)) else 0
+
+    def _varies(self, a: Form) -> bool:
+        """Whether a form depends on variables of loops."""
+        return not self.ranges.keys().isdisjoint(self.variables(a))
 
     def _numbers(self, a: Form) -> Iterator[Any]:
         """The quotients of symbolic numbers such as (n + 7) // 8."""

@@ -91,3 +91,27 @@ def test_cast_that_drops_bits_is_another_number() -> None:
     narrow = ops.cast("int32", ops.cast("uint8", x))
     assert forms.of(narrow - x) != {}
     assert forms.of(narrow - narrow) == {}
+
+
+def test_quotient_by_a_size_is_below_the_number_of_its_multiples() -> None:
+    forms = Forms({n: 0, y: 0}, {})
+    forms.bind(x, ops.const(0), y * n * 3)
+    assert forms.bounds(forms.of(x // (n * 3))).max == {(y,): 1, (): -1}
+    assert forms.is_nonnegative(forms.of(y - x // (n * 3) - 1))
+    assert not forms.is_nonnegative(forms.of(y - x // (n * 3) - 2))
+    assert not forms.is_nonnegative(forms.of(y - x // (n * 2) - 1))
+
+
+def test_forms_with_common_parts_cancel() -> None:
+    first = Forms({n: 1}, {})
+    second, other = Forms({n: 1}, {}, first.parts), Forms({n: 1}, {})
+    second.of(n % 5)
+    ceiled = (n + 3) // 4 * 4
+    assert F.plus(first.of(ceiled), second.of(ceiled), -1) == {}
+    assert F.plus(first.of(ceiled), other.of(ceiled), -1) != {}
+
+
+def test_what_is_read_from_memory_is_no_common_part() -> None:
+    data, first = temporary("data", 8, dtype="int32"), Forms({}, {})
+    second = Forms({}, {}, first.parts)
+    assert F.plus(first.of(read(data, x)), second.of(read(data, x)), -1) != {}

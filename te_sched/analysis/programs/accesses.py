@@ -14,7 +14,7 @@ from typing import Any
 from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.evaluate import evaluate
 from te_sched.arith.executions import Execution, sample_sizes
-from te_sched.arith.forms import Forms
+from te_sched.arith.forms import Forms, Parts
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.kernel import launched
@@ -51,13 +51,16 @@ class Access:
 
 @dataclass(slots=True)
 class ProgramAccesses:
-    """The accesses of a function, its memory, and the values of its lets."""
+    """The accesses of a function, its memory, and the values of its lets. `parts` are the quotients
+    and remainders in its `forms`, which are the same in all of them.
+    """
 
     func: PrimFunc
     memory: dict[Var, Memory]
     values: dict[Var, Expr]
     accesses: list[Access] = field(default_factory=list)
     loops: dict[Loop, None] = field(default_factory=dict)
+    parts: Parts = field(default_factory=dict)
 
     def forms(self, *accesses: Access) -> Forms:
         """Forms with the loops around some accesses. Variables in shapes and strides are at least
@@ -65,7 +68,7 @@ class ProgramAccesses:
         """
         buffers = self.func.buffer_map.values()
         sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
-        forms = Forms(dict.fromkeys(variables_of(*sizes), 1), self.values)
+        forms = Forms(dict.fromkeys(variables_of(*sizes), 1), self.values, self.parts)
         for access in accesses:
             for loop in access.loops:
                 if loop.var not in forms.ranges:
