@@ -139,7 +139,8 @@ def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value,
         return a, b, None
     one = constant_like(1, b.dtype)
     text = out.emit(f"select {bools} {bad}, {kind} {one.text}, {kind} {b.text}")
-    return a, Value(text, b.dtype, b.lo, b.hi, b.data), zero
+    least = max(b.lo, 1) if b.lo >= 0 else b.lo
+    return a, Value(text, b.dtype, least, max(b.hi, 1), b.data), zero
 
 
 def frozen(out: FunctionText, value: Value) -> Value:
@@ -191,6 +192,8 @@ def _division(quotient: bool, floor: bool) -> Callable[[FunctionText, Value, Val
         )
         text = _zero_where(out, zero, text, a.dtype)
         lo, hi = _division_bounds(quotient, floor, a, b)
+        if zero is not None:
+            lo, hi = min(lo, 0), max(hi, 0)
         return Value(text, a.dtype, lo, hi, a.data or b.data)
 
     return emit

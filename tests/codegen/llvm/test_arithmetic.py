@@ -10,8 +10,11 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.codegen.llvm.arithmetic import binary
+from te_sched.codegen.llvm.types import Value
 from te_sched.ir import expr as E
 from te_sched.ir import ops
+from tests.codegen.llvm.instructions import new_function, text_of
 from tests.codegen.programs import build, elementwise
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -141,3 +144,15 @@ def test_unsigned_numbers_are_divided_as_such(dtype: str) -> None:
         out = np.zeros(4, dtype)
         te_sched.build(te.create_schedule(c.op), [a, b, c])(values, divisors, out)
         np.testing.assert_array_equal(out, expected)
+
+
+def test_quotients_by_sizes_need_no_correction_of_signs() -> None:
+    out = new_function()
+    place, size = (Value(f"%{name}", "int64", 0, 1 << 62) for name in "ab")
+    quotient = binary(out, "floordiv", place, size)
+    assert (quotient.lo, quotient.hi) == (0, 1 << 62)
+    assert binary(out, "floordiv", Value("%d", "int64", 8, 9), size).lo == 0  # of a size 0
+    assert "udiv" in text_of(out)
+    assert "xor" not in text_of(out)
+    binary(out, "floordiv", place, Value("%c", "int64", -1, 8))
+    assert "xor" in text_of(out)
