@@ -34,7 +34,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.term_keys import term_key
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, variables_of, walk
 from te_sched.lowering.statements import rebuilt
 from te_sched.lowering.terms import TERM_KINDS, Renaming, Term, Terms
 
@@ -48,7 +48,7 @@ _Binding = tuple[Term, Term]  # the value and the variable
 
 def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Bind expressions that are computed twice to variables."""
-    levels = _Levels(func)
+    levels = _Levels(func, settings)
     if not levels.may_repeat(func.body):
         return func
     return replace(func, body=levels.level(func.body, S.LetStmt))
@@ -91,10 +91,13 @@ class _Levels(Mapper):
     replaced terms.
     """
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, settings: Lowering) -> None:
         self.terms = Terms()
         self.tables = _Tables(self.terms)
         self.defined: set[Var] = set(func.params)
+        if settings.to_run:
+            for buffer in func.buffer_map.values():
+                self.defined |= variables_of(*buffer.shape, *buffer.strides)
         self.values: dict[Term, Term] = {}
         self.renaming: Renaming | None = None
         self.created = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from te_sched.config import TO_RUN
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Let
@@ -110,3 +111,17 @@ def test_terms_that_differ_in_their_form_are_identified() -> None:
 def test_functions_without_equal_terms_are_kept() -> None:
     func = function(store(A, n + m, n), A, n, m)
     assert identify_equal_terms(func) is func
+
+
+def test_sizes_of_arguments_are_defined_in_programs_to_run() -> None:
+    sized = decl_buffer((k,), dtype="int32", name="sized")
+    body = loop(i, 4, store(sized, read(A, i // k), i // k))
+    func = function(body, A, sized)
+    assert eliminate_common_subexpressions(func) is func  # as TVM prints it
+    assert text(eliminate_common_subexpressions(func, TO_RUN)) == expected("""
+        k = T.int32()
+        sized_1 = T.match_buffer(sized, (k,), "int32")
+        for i in range(4):
+            cse_var_1: T.int32 = i // k
+            sized_1[cse_var_1] = A[cse_var_1]
+    """)
