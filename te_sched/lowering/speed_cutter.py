@@ -61,6 +61,7 @@ class SpeedCutter(Cutter):
     def __init__(self, settings: Lowering, body: Stmt) -> None:
         super().__init__(with_settings(settings, no_unroll_loop_with_extent_one=True))
         self.sizes: dict[Stmt, _Size] = {}
+        self.choices: set[IfThenElse] = set()  # between versions of loops
         self.least = self.size(body).runs // _SHARE
         self.room = max(_GROWTH * self.size(body).statements, _ALWAYS)
         self.turns = 1
@@ -91,7 +92,28 @@ class SpeedCutter(Cutter):
         if node.kind == "vectorized":
             return node
         with self.repeated(self.count(node.extent)):
-            return super().uncut(node)
+            new = super().uncut(node)
+        assert isinstance(new, For)
+        return self.apart(new) if node.kind == "unrolled" else new
+
+    def apart(self, node: For) -> Stmt:
+        """An unrolled loop of versions as versions of the loop: those with guards run seldom, and
+        are not worth copies.
+        """
+        choice = node.body
+        if type(choice) is not IfThenElse or choice not in self.choices:
+            return node
+        if node.loop_var in variables_of(choice.condition) or choice.else_case is None:
+            return node
+        guarded = replace(node, kind="serial", body=choice.else_case)
+        fast = replace(node, body=choice.then_case)
+        return self.choice(choice.condition, fast, fresh_copy(guarded, {}))
+
+    def choice(self, is_whole: Expr, fast: Stmt, guarded: Stmt) -> IfThenElse:
+        """A version without guards if they hold in all iterations, otherwise one with them."""
+        made = IfThenElse(is_whole, fast, guarded)
+        self.choices.add(made)
+        return made
 
     def split(self, node: For, cut: Cut) -> Stmt:
         if node.kind == "vectorized" and has_attribute(node.body, "double_buffer_scope"):
@@ -141,7 +163,7 @@ class SpeedCutter(Cutter):
         assert isinstance(guarded, For)
         if type(is_whole) is IntImm or not self.pays(node, [node, inside]):
             return self.uncut(node)
-        return IfThenElse(is_whole, self.visit(inside), self.uncut(guarded))
+        return self.choice(is_whole, self.visit(inside), self.uncut(guarded))
 
     def pays(self, node: For, parts: Sequence[Stmt]) -> bool:
         """Whether a loop runs often enough to be replaced by possibly more statements, which are

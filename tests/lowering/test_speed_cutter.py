@@ -14,7 +14,7 @@ from te_sched.lowering.statements import nodes_of
 from tests.lowering.build import block, loop, store, temporary
 
 A = temporary("A", 64)
-i, j, n = Var("i"), Var("j"), Var("n")
+i, j, k, n = Var("i"), Var("j"), Var("k"), Var("n")
 
 
 def guarded(condition: Any) -> Stmt:
@@ -78,3 +78,23 @@ def test_a_parallel_loop_stays_one() -> None:
     assert isinstance(made, For)
     assert isinstance(made.body, IfThenElse)
     assert str(made.body.condition) == "i < 262143"
+
+
+def test_versions_of_an_unrolled_loop_are_chosen_once() -> None:
+    inner = loop(j, 8, guarded(k % 13 * 8 + j < 100))
+    body = loop(k, 1 << 14, loop(i, 32, inner, kind="unrolled"))
+    cut = cutter(body).visit(body)
+    (choice,) = (one for one in nodes_of(cut, frozenset((IfThenElse,))) if one.else_case)
+    assert isinstance(choice.then_case, For)
+    assert isinstance(choice.else_case, For)
+    assert (choice.then_case.kind, choice.else_case.kind) == ("unrolled", "serial")
+    assert choice.then_case.loop_var is not choice.else_case.loop_var
+
+
+def test_versions_that_an_unrolled_loop_decides_stay_in_it() -> None:
+    inner = loop(j, 8, guarded(k % 13 * 64 + i * 8 + j < 800))
+    body = loop(k, 1 << 14, loop(i, 8, inner, kind="unrolled"))
+    cut = cutter(body).visit(body)
+    kinds = [one.kind for one in nodes_of(cut, frozenset((For,))) if one.loop_var.name == "i"]
+    assert kinds
+    assert set(kinds) == {"unrolled"}
