@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -116,10 +116,13 @@ def _all_of(func: PrimFunc) -> Iterator[Finding]:
 
 
 @walks_deeply("check a program")
-def check_program(func: PrimFunc) -> Findings:
-    """The findings about one function at any level of lowering."""
+def check_program(func: PrimFunc, proved: Collection[str] = ()) -> Findings:
+    """The findings about one function at any level of lowering. `proved` has the memory that was
+    proved to be initialized before passes of te_sched (`judge_initialized`).
+    """
     program = accesses_of(func)
-    judges = (judge_scopes, judge_races, judge_coverage, judge_initialized)
+    initialized = partial(judge_initialized, proved=proved)
+    judges = (judge_scopes, judge_races, judge_coverage, initialized)
     return Findings(found for judge in judges for found in judge(program))
 
 

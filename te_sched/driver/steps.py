@@ -20,6 +20,7 @@ from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.data_types import check_data_types
 from te_sched.analysis.programs.double_buffering import check_turns
+from te_sched.analysis.programs.initialized import proved_memory
 from te_sched.analysis.programs.shared_arguments import shared_arguments
 from te_sched.analysis.schedules import regions, results
 from te_sched.analysis.schedules.combinations import check_combinations
@@ -248,9 +249,12 @@ def refuse_findings(work: Work) -> None:
 def judge_passes(work: Work) -> None:
     """Check the output of passes, including the user's, of a program that was correct before."""
     # Not if they have made it very long: all pairs of accesses are compared.
-    for func in work.functions.values():
+    # What was proved before is searched again for long only if a pass is not one of te_sched.
+    is_changed = bool(work.switches.lowering.added_passes)
+    for func, findings in zip(work.functions.values(), work.findings, strict=True):
         if stores_and_calls(func.body) <= _MOST_JUDGED:
-            check_program(func).raise_refuted()
+            proved = () if is_changed else proved_memory(findings)
+            check_program(func, proved).raise_refuted()
 
 
 # -- Code ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ reads an element that is not written, or is written only in private memory of ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,14 +38,16 @@ from te_sched.ir.visitor import substitute, variables_of
 from te_sched.wording import wording
 
 
-def judge_initialized(program: ProgramAccesses) -> list[Finding]:
-    """Findings on whether results and temporaries are written before they are read."""
+def judge_initialized(program: ProgramAccesses, proved: Collection[str] = ()) -> list[Finding]:
+    """Findings on whether results and temporaries are written before they are read. What is
+    `proved` of a program from which passes of te_sched made this one is not searched for long.
+    """
     found = []
     for data, accesses in by_memory(program.accesses).items():
         memory = program.memory.get(data)
         reads = [one for one in accesses if not one.writes]
         if memory is not None and reads and _is_own(memory, accesses):
-            found.append(_finding(program, memory, accesses))
+            found.append(_finding(program, memory, accesses, memory.name in proved))
     return found
 
 
@@ -56,10 +58,19 @@ def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
     return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
 
 
-def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> Finding:
+def proved_memory(findings: Iterable[Finding]) -> frozenset[str]:
+    """The names of the memory that findings prove to be written before it is read."""
+    return frozenset(
+        one.buffer for one in findings if one.kind == INITIALIZED and one.verdict == PROVED
+    )
+
+
+def _finding(
+    program: ProgramAccesses, memory: Memory, accesses: list[Access], is_brief: bool
+) -> Finding:
     name = memory.name
     owners = MemoryOwners(memory, accesses)
-    written = _written(program, memory, accesses)
+    written = _written(program, memory, accesses, is_brief)
     if isinstance(written, Missing):
         element = written.text(name)
         if owners.have_parts and _is_written_by_others(program, memory, accesses):
@@ -74,7 +85,7 @@ def _finding(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -
             help=_advice(memory),
         )
     if owners.axes:
-        written = _written(program, *owners.with_axes(memory, accesses))
+        written = _written(program, *owners.with_axes(memory, accesses), is_brief)
         if isinstance(written, Missing):
             which, element = owners.text(written.element), written.text(name, len(owners.axes))
             return _of_others(name, owners, f"{which} reads {element} and has not written it")
@@ -144,7 +155,7 @@ def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
 
 
 def _written(
-    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
+    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], is_brief: bool
 ) -> Missing | bool | None:
     """True if all reads are proved to follow their writes; else the result of `find_missing`."""
     for place in _unique_reads(accesses):
@@ -153,7 +164,7 @@ def _written(
             _is_initialized(program, memory, before, read)
             or _is_initialized(program, memory, accesses, read)
         ):
-            return find_missing(program, memory, accesses)
+            return find_missing(program, memory, accesses, is_brief)
     return True
 
 

@@ -42,18 +42,19 @@ class Missing(NamedTuple):
 
 
 def find_missing(
-    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
+    program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], is_brief: bool = False
 ) -> Missing | bool | None:
     """An element that is missing for all sizes. True if no element is missing, False if none is
     missing for some sizes, None if unknown.
 
     If there are too many iterations, only some of those around the allocation and around reads are
-    executed, and then more, or those that write single elements.
+    executed, and then more, or those that write single elements; none if `is_brief`.
     """
     try:
         return _executed(program, memory, accesses, _LIMIT, None)
     except TooMany:
-        pass
+        if is_brief:
+            return False
     except Unevaluable:
         return None
     missing: Missing | bool | None = None

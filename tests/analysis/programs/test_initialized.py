@@ -6,12 +6,13 @@ import pytest
 
 from te_sched.analysis.findings import Finding
 from te_sched.analysis.programs import initialized
-from te_sched.analysis.programs.initialized import judge_initialized
+from te_sched.analysis.programs.initialized import judge_initialized, proved_memory
 from tests.analysis.parsed import ARGUMENTS, accesses
 
 TEMPORARY = "B = T.decl_buffer(({},), 'float32')\n"
 FILL, USE = "for i in range({}):\n    B[{}] = A[0]\n", "for j in range({}):\n    C[0] = B[{}]\n"
 SIZED = ARGUMENTS + ", n: T.int32"
+CEILED = "(n % 5 + n + 3) // 4 * 4"
 
 
 def finding(body: str, arguments: str = ARGUMENTS) -> Finding:
@@ -30,6 +31,7 @@ LATER = "for i in range(n):\n    C[0] = B[0]\n    if i == 0:\n        B[0] = A[0
         TEMPORARY.format("n") + FILL.format("n", "i") + USE.format("n", "n - 1 - j"),
         TEMPORARY.format("n") + FILL.format("n", "n - 1 - i") + USE.format("n - 2", "j"),
         TEMPORARY.format("n") + "for i in range(n):\n    B[i] = A[0]\n    C[0] = B[i]",
+        TEMPORARY.format(CEILED) + FILL.format(CEILED, "i") + USE.format(CEILED, "j"),
         # In the first iteration, which comes before all others.
         TEMPORARY.format(1) + FIRST.format("i * 4 + k == 0"),
         TEMPORARY.format(1) + FIRST.format("k == 0"),
@@ -102,3 +104,21 @@ def test_what_a_thread_wrote_is_not_known() -> None:
     found = finding(KERNEL.format("local", "I[t]"))
     assert found.kind == "rule"
     assert "it is not known which thread wrote the element that is read at [I" in found.why
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict", "again"), [(8, "refuted", "refuted"), (1 << 17, "refuted", "unproved")]
+)
+def test_what_was_proved_is_not_searched_for_long(count: int, verdict: str, again: str) -> None:
+    body = TEMPORARY.format(count) + FILL.format(count - 1, "i") + USE.format(count, "j")
+    program = accesses(body, ARGUMENTS)
+    for proved, expected in ((), verdict), (("A",), verdict), (("B",), again):
+        (found,) = (one for one in judge_initialized(program, proved) if one.buffer == "B")
+        assert found.verdict == expected
+
+
+def test_names_of_what_is_proved() -> None:
+    body = TEMPORARY.format(8) + FILL.format(8, "i") + USE.format(8, "j")
+    assert "B" in proved_memory(judge_initialized(accesses(body, ARGUMENTS)))
+    body = TEMPORARY.format(8) + FILL.format(7, "i") + USE.format(8, "j")
+    assert "B" not in proved_memory(judge_initialized(accesses(body, ARGUMENTS)))
