@@ -26,7 +26,7 @@ def tiled(factors: list[list[int]], count: int) -> tuple[Any, Any, Any]:
     sch = scheduled(MATMUL)
     nests = [sch.split(loop, f) for loop, f in zip(sch.get_loops("C"), factors, strict=True)]
     sch.reorder(*[nest[0] for nest in nests], *[nest[1] for nest in nests])
-    return sch, sch.get_block("C").key, [one.key for one in sch.get_loops("C")[-count:]]
+    return sch, sch.get_block("C").key, [loop.key for loop in sch.get_loops("C")[-count:]]
 
 
 def texts(values: Any) -> list[str]:

@@ -201,9 +201,9 @@ def test_conditions_that_hold_once() -> None:
     sch = scheduled(MATMUL)
     loops = [loop.key for loop in sch.get_loops("C")]
     i, j, _ = loops
-    assert [run_once(sch, loops[:2], one) for one in (i < 1, i * 8 + j < 1, i * 8 + j < 2)] == [
-        *(False, True, False)
-    ]
+    assert [
+        run_once(sch, loops[:2], condition) for condition in (i < 1, i * 8 + j < 1, i * 8 + j < 2)
+    ] == [*(False, True, False)]
     assert [int(bound.extent) for bound in loop_ranges(sch, loops).values()] == [8, 8, 8]
 
 

@@ -46,7 +46,7 @@ def test_a_region_is_copied_to_a_buffer_that_begins_at_it(is_back: bool, store: 
 
 def test_elements_without_a_condition_are_zero() -> None:
     axes = [axis("i", 4), axis("j", 2)]
-    i, j = [one.var for one in axes]
+    i, j = [axis.var for axis in axes]
     there = (i * 4, j + 1)
     lines = lines_of(copy_nest("pad", axes, B, A, there, loop_name="l", condition=i > 1))
     assert "for l0, l1 in T.grid(4, 2):" in lines
@@ -67,7 +67,7 @@ def test_a_block_copies_an_element() -> None:
 
 
 def test_units() -> None:
-    assert [is_unit(one) for one in (axis("i", 1), axis("j", 2), axis("k", 1, begin=3))] == [
+    assert [is_unit(unit) for unit in (axis("i", 1), axis("j", 2), axis("k", 1, begin=3))] == [
         *(True, False, True)
     ]
 
@@ -101,9 +101,9 @@ def test_indices_of_an_access(buffer: str, writes: bool, indices: str, axes: str
     sch = schedule_of()
     key = sch.get_block("B").key
     regions = sch.block(key).writes if writes else sch.block(key).reads
-    found, used = point_of(sch, key, regions[0].buffer, writes, refused)
-    assert " ".join(map(str, found)) == indices
-    assert " ".join(one.var.name for one in used) == axes
+    starts, used = point_of(sch, key, regions[0].buffer, writes, refused)
+    assert " ".join(map(str, starts)) == indices
+    assert " ".join(axis.var.name for axis in used) == axes
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,9 @@ def test_accesses_without_indices_are_refused(
     sch = schedule_of(**options)
     key = sch.get_block("B").key
     regions = sch.block(key).writes if writes else sch.block(key).reads
-    buffer = next(one.buffer for one in regions if one.buffer.name == ("B" if writes else "A"))
+    buffer = next(
+        region.buffer for region in regions if region.buffer.name == ("B" if writes else "A")
+    )
     with pytest.raises(RefusedError, match=message):
         point_of(sch, key, buffer, writes, refused)
 
@@ -133,9 +135,9 @@ def test_copies_have_the_loops_on_which_they_depend() -> None:
     vi, _, vk = sch.block(key).iter_vars
     source, target = (A, (vi.var, vk.var)), (B, (vi.var, vk.var))
     for parent, loops in ((sch.scope(key), "for i, k in T.grid(4, 4):"), (i, "for k in range(4):")):
-        made = copied_in_loops(sch, key, parent, "copy", [vi, vk], source, target, refused)
-        lines = lines_of(made)
+        nest = copied_in_loops(sch, key, parent, "copy", [vi, vk], source, target, refused)
+        lines = lines_of(nest)
         assert loops in lines
-        assert made.loop_var not in (i, k)  # they are new ones
+        assert nest.loop_var not in (i, k)  # they are new ones
         assert "B[vi, vk] = A[vi, vk]" in lines
     assert vk.kind == REDUCTION

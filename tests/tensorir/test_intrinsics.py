@@ -15,13 +15,13 @@ from tests.tensorir.schedules import scheduled
 
 @pytest.mark.parametrize("name", _BROUGHT)
 def test_descriptions_and_implementations_agree(name: str) -> None:
-    made = tir.TensorIntrin.get(name)
-    assert tir.TensorIntrin.get(name) is made
-    roots = [func.body.block for func in (made.desc, made.impl)]
+    intrinsic = tir.TensorIntrin.get(name)
+    assert tir.TensorIntrin.get(name) is intrinsic
+    roots = [func.body.block for func in (intrinsic.desc, intrinsic.impl)]
     assert str(roots[0].writes) == str(roots[1].writes)
     assert str(roots[0].reads) == str(roots[1].reads)
     with pytest.raises(ScheduleError, match="is registered already"):
-        tir.TensorIntrin.register(name, made.desc, made.impl)
+        tir.TensorIntrin.register(name, intrinsic.desc, intrinsic.impl)
 
 
 def test_an_unknown_name_is_a_value_error() -> None:
@@ -71,13 +71,15 @@ def match(desc: Any, value: str, rows: str = "") -> dict[str, tuple[str, str]]:
     loop = sch.get_loops("B")[1]
     sch.blockize(loop)
     target = sch.get(sch.get_loops("B")[-1])
-    found = matched(desc.body.block.body, target)
-    return {desc.name: (found[desc].buffer.name, str(list(found[desc].begin))) for desc in found}
+    matches = matched(desc.body.block.body, target)
+    return {
+        desc.name: (matches[desc].buffer.name, str(list(matches[desc].begin))) for desc in matches
+    }
 
 
 def test_buffers_and_the_indices_at_which_they_begin() -> None:
-    found = match(copied("A[vi] + 1.0"), "A[vr, vi + 1] + 1.0")
-    assert found == {"A": ("A", "[vr_o, 1]"), "B": ("B", "[vr_o, 2]")}
+    matches = match(copied("A[vi] + 1.0"), "A[vr, vi + 1] + 1.0")
+    assert matches == {"A": ("A", "[vr_o, 1]"), "B": ("B", "[vr_o, 2]")}
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from tests.tensorir.schedules import scheduled
 
 def test_buffers_by_their_data() -> None:
     sch = scheduled(MATMUL)
-    found = buffers_in(sch.get(sch.get_block("C")))
-    assert sorted(buffer.name for buffer in found.values()) == ["A", "B", "C"]
-    assert all(buffer.data is data for data, buffer in found.items())
+    buffers = buffers_in(sch.get(sch.get_block("C")))
+    assert sorted(buffer.name for buffer in buffers.values()) == ["A", "B", "C"]
+    assert all(buffer.data is data for data, buffer in buffers.items())
 
 
 def test_regions_are_those_of_the_body() -> None:

@@ -100,9 +100,9 @@ def test_buffers_and_views_of_them_are_swapped() -> None:
     buffer = b.writes[0].buffer
     new = copy_of(buffer, "B_shared", "shared")
     swap = Swap({buffer: new})
-    made = swap.visit(sch.realize(root))
-    assert swap.continued[made.block] is sch.block(root)
-    first, second = [part.body.block for part in made.block.body.seq]
+    realize = swap.visit(sch.realize(root))
+    assert swap.continued[realize.block] is sch.block(root)
+    first, second = [part.body.block for part in realize.block.body.seq]
     assert (first.writes[0].buffer, second.reads[0].buffer) == (new, new)
     (view,) = first.match_buffers
     assert (view.source.buffer, view.buffer.scope(), view.buffer.name) == (
@@ -118,7 +118,7 @@ def test_buffers_and_views_of_them_are_swapped() -> None:
 def test_nests() -> None:
     sch = scheduled(MATMUL)
     loops = [sch.get(loop) for loop in sch.get_loops("C")]
-    made = nested(loops[::-1], loops[2].body)
-    names = [made.loop_var.name, made.body.loop_var.name, made.body.body.loop_var.name]
+    nest = nested(loops[::-1], loops[2].body)
+    names = [nest.loop_var.name, nest.body.loop_var.name, nest.body.body.loop_var.name]
     assert names == ["k", "j", "i"]
-    assert made.body.body.body is loops[2].body
+    assert nest.body.body.body is loops[2].body

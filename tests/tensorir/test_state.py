@@ -95,9 +95,9 @@ def test_a_block_that_is_not_changed_is_the_same() -> None:
 
 
 def test_sequences_are_flat() -> None:
-    one, two, three = [Evaluate(IntImm(value)) for value in (1, 2, 3)]
-    assert sequence(None, one) is one
-    assert sequence(one, None, SeqStmt((two, three))).seq == (one, two, three)
+    first, second, third = [Evaluate(IntImm(value)) for value in (1, 2, 3)]
+    assert sequence(None, first) is first
+    assert sequence(first, None, SeqStmt((second, third))).seq == (first, second, third)
 
 
 def test_handles_of_other_schedules() -> None:
