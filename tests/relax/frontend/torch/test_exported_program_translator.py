@@ -79,7 +79,9 @@ def test_all_unsupported_operators_are_listed() -> None:
     names = r"aten\._linalg_det\.default, aten\._linalg_slogdet\.default"  # decomposed
     with pytest.raises(GraphError, match=f"2 operators are not supported: {names}") as caught:
         from_exported_program(program)
-    place = r"_linalg_det \(File .*test_exported_program_translator\.py\", line \d+, in forward\)"
+    place = (
+        r"_linalg_det \(File .*test_exported_program_translator\.py\", line \d+, in forward: ret"
+    )
     assert re.search(place, str(caught.value))
 
 

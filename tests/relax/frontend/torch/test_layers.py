@@ -209,11 +209,6 @@ CIRCULAR = torch.nn.Conv2d(2, 2, 3, padding_mode="circular")
             "cannot divide a dimension of size n into 2 parts",
         ),
         (
-            lambda x: torch.convolution(x, x, None, [1], [0], [1], True, [0] * 3, 1),
-            (1, 1, 2, 2, 2),
-            "transposed convolutions of 3",
-        ),
-        (
             lambda x: F.cross_entropy(x, x.argmax(1), label_smoothing=0.1),
             (2, 3),
             "label_smoothing of a cross entropy is 0.1",

@@ -46,7 +46,10 @@ STACK = """  File "/site/torch/nn/modules/module.py", line 3, in call
     ("meta", "text"),
     [
         ({}, ""),
-        ({"stack_trace": STACK}, ' (File "/home/model.py", line 7, in forward)'),
+        (
+            {"stack_trace": STACK},
+            ' (File "/home/model.py", line 7, in forward: return torch.relu(x))',
+        ),
         (
             {"stack_trace": STACK[:58]},
             ' (File "/site/torch/nn/modules/module.py", line 3, in call)',
@@ -55,7 +58,7 @@ STACK = """  File "/site/torch/nn/modules/module.py", line 3, in call
         ({"nn_module_stack": {"": ("", None)}}, ""),
         (
             {"nn_module_stack": {"a": ("a", None)}, "stack_trace": STACK},
-            ' (in module a; File "/home/model.py", line 7, in forward)',
+            ' (in module a; File "/home/model.py", line 7, in forward: return torch.relu(x))',
         ),
     ],
 )
