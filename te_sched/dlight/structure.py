@@ -111,13 +111,21 @@ def _is_repeated(block: Block, readers: Iterable[Block]) -> bool:
     """Whether readers, of which one may be inlined into another, would have several copies of what
     a block computes, with many nodes in all.
     """
-    buffer = block.writes[0].buffer
+    buffers = {region.buffer for region in block.writes}
     copies = sum(
-        isinstance(part, BufferLoad) and part.buffer is buffer
+        isinstance(part, BufferLoad) and part.buffer in buffers
         for reader in readers
         for part in walk(reader.body)
     )
     return copies > 1 and copies * sum(1 for _ in walk(block.body)) > _MOST_NODES
+
+
+def _is_between_copies(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block is read several times, or reads another one so, and is too large for it."""
+    node = node_of(sch, block)
+    return _is_repeated(node, [node_of(sch, reader) for reader in sch.get_consumers(block)]) or any(
+        _is_repeated(node_of(sch, maker), [node]) for maker in sch.get_producers(block)
+    )
 
 
 def attempt(action: Any) -> bool:
@@ -129,13 +137,20 @@ def attempt(action: Any) -> bool:
     return True
 
 
-def inline_all(blocks: Iterable[BlockRV], *ways: Callable[[BlockRV], object]) -> list[BlockRV]:
-    """Inline blocks by the first of some primitives that is legal, as long as one is; the rest."""
+def inline_all(
+    sch: Schedule, blocks: Iterable[BlockRV], *ways: Callable[[BlockRV], object]
+) -> list[BlockRV]:
+    """Inline blocks by the first of some primitives that is legal, as long as one is, and without
+    large expressions several times; the rest.
+    """
     left, count = list(blocks), -1
     while len(left) != count:
         count = len(left)
         left = [
-            block for block in left if not any(attempt(lambda f=f, at=block: f(at)) for f in ways)
+            block
+            for block in left
+            if _is_between_copies(sch, block)
+            or not any(attempt(lambda f=f, at=block: f(at)) for f in ways)
         ]
     return left
 

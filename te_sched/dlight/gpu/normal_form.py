@@ -95,4 +95,4 @@ def _without_units(node: Block) -> IndexMap:
 
 def inline_spatial(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV]:
     """Inline blocks where that is legal, into those that read them or that they read."""
-    return inline_all(blocks, sch.compute_inline, sch.reverse_compute_inline)
+    return inline_all(sch, blocks, sch.compute_inline, sch.reverse_compute_inline)

@@ -60,7 +60,7 @@ class Transpose(GPURule):
         sch.unroll(inner)
         sch.storage_align(copy, 0, axis=0, factor=32, offset=1)
         unroll(sch, by)
-        return None if inline_all(before, sch.compute_inline) else sch
+        return None if inline_all(sch, before, sch.compute_inline) else sch
 
 
 def _is_transpose(sch: Schedule, block: BlockRV) -> bool:
