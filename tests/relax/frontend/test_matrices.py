@@ -7,7 +7,7 @@ import pytest
 
 import te_sched
 from te_sched import nd, te
-from te_sched.relax.frontend.matrices import determinant
+from te_sched.relax.frontend.matrices import determinant, lu_factors
 
 RNG = np.random.default_rng(0)
 
@@ -24,7 +24,13 @@ RNG = np.random.default_rng(0)
 )
 def test_determinants(x) -> None:
     tensor = te.placeholder(x.shape, "float64", name="x")
-    function = te_sched.build(te.create_prim_func([tensor, determinant(tensor)]), target="llvm")
+    factors, pivots, codes = lu_factors(tensor)
+    inputs = [te.placeholder(part.shape, part.dtype) for part in (factors, pivots)]
+    sizes = [(x.shape, "float64"), (x.shape[:-1], "int32"), (x.shape[:-2], "int32")]
+    parts = [nd.array(np.zeros(*size)) for size in sizes]
     out = nd.array(np.zeros(x.shape[:-2]))
-    function(nd.array(x), out)
+    factor = te_sched.build(te.create_prim_func([tensor, factors, pivots, codes]), target="llvm")
+    multiply = te_sched.build(te.create_prim_func([*inputs, determinant(*inputs)]), target="llvm")
+    factor(nd.array(x), *parts)
+    multiply(*parts[:2], out)
     np.testing.assert_allclose(out.numpy(), np.linalg.det(x), rtol=1e-9, atol=1e-12)

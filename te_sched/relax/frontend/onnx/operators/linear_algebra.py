@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from te_sched.ir.graph import GraphExpr
+from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.matrices import determinant
+from te_sched.relax.frontend.matrices import determinant, lu_factors
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import row
 from te_sched.relax.frontend.onnx.sizes import Value
@@ -48,4 +48,6 @@ def _einsum(imp: OnnxImporter, *values: Value, equation: str) -> Value:
 
 @row("Det")
 def _det(imp: OnnxImporter, x: Value) -> GraphExpr:
-    return imp.builder.emit_te(determinant, imp.tensor(x))
+    call = imp.builder.emit_te(lu_factors, imp.tensor(x))
+    factors, pivots = [imp.emit(TupleGetItem(call, index)) for index in range(2)]
+    return imp.builder.emit_te(determinant, factors, pivots)

@@ -1,0 +1,101 @@
+"""Functions of matrices of torch: determinants, inverses, solutions and factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched.errors import GraphError
+from tests.relax.frontend.torch.torch_models import BOTH, check, imported, results_of
+
+torch = pytest.importorskip("torch")
+linalg = torch.linalg
+DTYPES = [torch.float32, torch.float64]
+SHAPES = [(3, 3), (2, 1, 4, 4), (1, 1), (2, 0, 0), (0, 3, 3), (64, 64)]
+
+
+def matrices(shape: tuple[int, ...], dtype: Any = torch.float64) -> Any:
+    """Matrices with small numbers on the diagonal, so that rows are exchanged."""
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=shape)).to(dtype)
+    x.diagonal(0, -2, -1).mul_(1e-3)
+    return x
+
+
+def tolerance(dtype: Any) -> float:
+    """That of results that depend on matrices of some condition."""
+    return 2e-3 if dtype == torch.float32 else 1e-8
+
+
+def of_square_matrices(x: Any) -> tuple[Any, ...]:
+    factors, pivots, codes = linalg.lu_factor_ex(x)
+    inverse, info = linalg.inv_ex(x)
+    return (
+        *(torch.det(x), *torch.slogdet(x), torch.logdet(x), linalg.det(x), factors, pivots, codes),
+        *(torch.inverse(x), inverse, info, linalg.solve(x, x.mT), linalg.solve(x, x.sum(-1))),
+        linalg.solve(x, x.mT + 1, left=False),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_square_matrices(shape: tuple[int, ...], dtype: Any) -> None:
+    check(of_square_matrices, matrices(shape, dtype), rtol=tolerance(dtype), atol=tolerance(dtype))
+
+
+def test_both_importers_and_open_sizes() -> None:
+    def function(x: Any) -> Any:
+        return torch.det(x), linalg.solve(x, x[:, :1]), linalg.lu_factor(x)
+
+    check(function, matrices((4, 4)), importers=BOTH)
+    check(lambda x: (torch.det(x), linalg.inv(x)), matrices((5, 3, 3)), importers=("dynamic",))
+
+
+def test_singular_matrices_have_codes() -> None:
+    x = torch.tensor([[[1.0, 2], [2, 4]], [[0, 0], [0, 1]], [[0, 2], [3, 4]]])
+    check(lambda x: (torch.det(x), *torch.slogdet(x), torch.logdet(x)), x)
+    check(lambda x: (*linalg.lu_factor_ex(x), linalg.inv_ex(x)[1]), x)
+    inverse, *_ = results_of(imported(linalg.inv, (x,)), (x,))
+    assert not np.isfinite(inverse[:2]).all((1, 2)).any()
+    np.testing.assert_allclose(inverse[2], linalg.inv(x[2]), rtol=1e-5)
+
+
+def test_factors_of_matrices_that_are_not_square() -> None:
+    for shape in ((5, 3), (2, 3, 5), (4, 1), (1, 4), (0, 3), (3, 0)):
+        check(lambda x: linalg.lu_factor_ex(x), matrices(shape))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [*SHAPES, (5, 3), (2, 3, 5), (4, 1), (0, 3), (3, 0)], ids=str)
+def test_orthogonal_factors(shape: tuple[int, ...], dtype: Any) -> None:
+    def factors(x: Any) -> tuple[Any, ...]:
+        return (*linalg.qr(x), *linalg.qr(x, mode="complete"), linalg.qr(x, mode="r")[1])
+
+    check(factors, matrices(shape, dtype), rtol=tolerance(dtype), atol=tolerance(dtype) / 10)
+    check(factors, torch.zeros(shape, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_triangular_matrices(shape: tuple[int, ...], dtype: Any) -> None:
+    def function(x: Any) -> tuple[Any, ...]:
+        positive = x @ x.mT + torch.eye(x.shape[-1], dtype=dtype)
+        factor, codes = linalg.cholesky_ex(positive)
+        solved = linalg.solve_triangular(factor, x, upper=False)
+        others = linalg.solve_triangular(factor.mT, x, upper=True, left=False)
+        ones = linalg.solve_triangular(factor.mT / 9, x, upper=True, unitriangular=True)
+        upper = linalg.cholesky(positive, upper=True)
+        return factor, codes, torch.cholesky(positive), upper, solved, others, ones
+
+    check(function, matrices(shape, dtype), rtol=tolerance(dtype), atol=tolerance(dtype))
+
+
+def test_codes_of_matrices_that_are_not_positive() -> None:
+    x = torch.tensor([[[1.0, 2], [2, 1]], [[-1, 0], [0, 1]], [[4, 2], [2, 3]]])
+    check(lambda x: linalg.cholesky_ex(x)[1], x)
+
+
+def test_other_matrices_are_refused() -> None:
+    with pytest.raises(GraphError, match=r"has no square matrices of float32 or float64"):
+        imported(lambda x: torch.det(x.half()), (torch.ones(3, 3),), "fx")
