@@ -527,6 +527,23 @@ for _rank in (1, 2, 3):
     row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _maxima})(_rule)
 
 
+def _max_unpool(
+    imp: Importer, x: GraphExpr, indices: GraphExpr, output_size: Sequence[Size], *options: Ints
+) -> GraphExpr:
+    """Images of zeros with elements at places, each of which counts the elements of an image."""
+    rank = len(output_size)
+    outer = imp.shape(x)[:-rank]
+    rows = [product_of(outer), product_of(imp.shape(x)[-rank:])]
+    zeros = filled(imp.builder, [rows[0], product_of(output_size)], 0, imp.dtype(x))
+    places, elements = imp.reshape(indices, rows), imp.reshape(x, rows)
+    image = imp.emit(R.scatter_elements(zeros, places, elements, 1))
+    return imp.reshape(image, [*outer, *output_size])
+
+
+row("max_unpool2d")(_max_unpool)
+row("max_unpool3d")(_max_unpool)
+
+
 # Norms
 
 

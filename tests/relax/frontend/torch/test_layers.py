@@ -220,3 +220,16 @@ CIRCULAR = torch.nn.Conv2d(2, 2, 3, padding_mode="circular")
 def test_layers_reject(function: Any, shape: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         traced(function, (shape, "float32"))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_elements_return_to_the_places_of_maxima(rank: int) -> None:
+    pool, unpool = getattr(F, f"max_pool{rank}d"), getattr(F, f"max_unpool{rank}d")
+    x = torch.rand(2, 3, *(8, 6, 4)[:rank])
+
+    def function(x: torch.Tensor) -> Any:
+        best, places = pool(x, 2, return_indices=True)
+        whole = unpool(best, places, 2, output_size=x.shape[2:])
+        return whole, unpool(best[0], places[0], 2)
+
+    check(function, x)
