@@ -271,7 +271,7 @@ LOWERING: dict[str, Case] = {
     "mattr": (built([B, C], "llvm -mattr=avx2"), BuildError, r"write \+avx2 or -avx2"),
     "mattr unknown": (built([B, C], "llvm -mattr=+foo"), BuildError, "unknown feature foo"),
     "more elements than int32": (huge, BuildError, "4294967296 elements"),
-    "padding that wraps to 0": (padded(2**30), BuildError, "8589934600 elements"),
+    "padding that wraps to 0": (padded(2**30), BuildError, "8589934592 elements"),
     "padding that wraps below 0": (padded(2**31 - 1), BuildError, "elements"),
     "threads from elsewhere": (
         threads_from_elsewhere,

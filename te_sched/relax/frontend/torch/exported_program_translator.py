@@ -304,7 +304,7 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     except (RecursionError, MemoryError):
         raise
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = next(iter(str(error).strip().splitlines()), "")
         raise GraphError(
             "torch cannot write the exported program in terms of fewer operators",
             f"{type(error).__name__} of run_decompositions: {reason}",
