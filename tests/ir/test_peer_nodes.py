@@ -17,14 +17,14 @@ from te_sched.ir.peer_nodes import ATTRIBUTES, BY_CLASS, As, fields_of
 from te_sched.ir.visitor import NODE_CLASSES
 from te_sched.relax import op
 from te_sched.target import Target
-from tests.relax.operators import test_inference, test_layers
+from tests.relax.operator_tables import inferred_calls
 from tests.script.graph_program import Module
 
 X = relax.Var("x", relax.TensorStructInfo([4, 3], "float32"))
 INFO = relax.TensorStructInfo([4, 3], "float32")
 F = relax.GlobalVar("f")
 CALLS: list[Any] = [
-    *[build() for build, _ in (*test_inference.KNOWN, *test_layers.KNOWN)],
+    *[build() for build, _ in inferred_calls()],
     op.astype(X, "int8"),
     op.call_inplace_packed("f", X, inplace_indices=0, sinfo_args=INFO),
     op.call_packed("f", X, sinfo_args=INFO, name="a", count=2),

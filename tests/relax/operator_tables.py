@@ -5,12 +5,16 @@ Arguments of calls are variables `x` of some struct info; N, M and K are symboli
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 from te_sched import nd, relax, tir
 from te_sched.relax.operators.layouts import Plan
@@ -90,6 +94,16 @@ def operators_of(module: ModuleType) -> set[str]:
         for name, value in vars(part).items()
         if getattr(value, "__module__", "") == module.__name__
     }
+
+
+def inferred_calls() -> list[tuple[Build, str]]:
+    """The rows `INFERRED` of all files of operators: calls, and the texts of what they give."""
+    rows: list[tuple[Build, str]] = []
+    for path in sorted((Path(__file__).parent / "operators").glob("test_*.py")):
+        with suppress(pytest.skip.Exception):  # without torch
+            module = importlib.import_module(f"tests.relax.operators.{path.stem}")
+            rows += getattr(module, "INFERRED", ())
+    return rows
 
 
 class Results:

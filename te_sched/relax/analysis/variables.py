@@ -21,6 +21,7 @@ from te_sched.ir.graph import (
 from te_sched.ir.stmt import GlobalVar, PrimFunc
 from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.visitor import CHILD_FIELDS
+from te_sched.signatures import check_function
 
 _Item = TypeVar("_Item")
 
@@ -130,6 +131,7 @@ def post_order_visit(expr: Node, fvisit: Callable[[object], None]) -> None:
     GraphVar
     GraphCall
     """
+    check_function(fvisit, 1, "post_order_visit", "lambda expr: ...")
     seen: set[int] = set()
 
     def visit(node: object) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from te_sched import te, topi
+from te_sched.errors import GraphError, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, ExprLike, IterVar
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar
@@ -28,11 +29,26 @@ Array = NDArray[np.float64]
 _Real = TypeVar("_Real", Array, Expr)
 
 
-LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}  # of data and weights
+_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 
 
 # What the pass does not see where indices are shifted by sizes: a bias can follow in the kernel.
 _CONVOLUTION = {ATTRIBUTE: int(OpPatternKind.OUT_ELEMENT_WISE_FUSABLE)}
+
+
+def layouts_of(rank: int) -> tuple[str, str]:
+    """The layouts of data and weights of convolutions and pools along some dimensions.
+
+    >>> layouts_of(2)
+    ('NCHW', 'OIHW')
+    """
+    if rank not in _LAYOUTS:
+        raise GraphError(
+            f"convolutions and pools along {counted(rank, 'dimension')} are not supported",
+            "a window has 1, 2 or 3 dimensions, after the batch and the channels",
+            "reshape the tensor to 3, 4 or 5 dimensions",
+        )
+    return _LAYOUTS[rank]
 
 
 def convolution(
@@ -50,7 +66,7 @@ def convolution(
     the padding.
     """
     rank = tensor_info(weight).ndim - 2
-    data, kernel = LAYOUTS[rank]
+    data, kernel = layouts_of(rank)
     if any(isinstance(size, Expr) for size in padding):  # which the operator does not take
         pads = [ops.convert(size) for size in padding]
         others = strides, pads, dilation, groups, data, kernel, out_dtype
@@ -87,7 +103,7 @@ def transposed_convolution(
 ) -> GraphVar:
     """The transposed convolution along all dimensions but the first two, with a bias."""
     rank = tensor_info(weight).ndim - 2
-    data, kernel = LAYOUTS[rank]
+    data, kernel = layouts_of(rank)
     call = getattr(R.nn, f"conv{rank}d_transpose")(
         x,
         weight,

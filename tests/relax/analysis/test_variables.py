@@ -1,6 +1,9 @@
 """Variables of a graph: those that it binds, those that it uses, and where."""
 
+import pytest
+
 from te_sched import IRModule, relax
+from te_sched.errors import ParameterError
 from te_sched.relax import analysis
 from te_sched.relax.analysis.variables import uses_of, written_in_place
 from te_sched.script import relax as R
@@ -61,3 +64,8 @@ def test_arrays_that_calls_overwrite_by_any_name():
     ]
     body = relax.SeqExpr([relax.BindingBlock(bindings)], x)
     assert {"item", "pair", "x"} <= set(names(written_in_place(body)))
+
+
+def test_callbacks_take_one_expression():
+    with pytest.raises(ParameterError, match="takes 0 arguments"):
+        analysis.post_order_visit(func, lambda: None)

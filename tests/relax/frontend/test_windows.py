@@ -49,11 +49,11 @@ def test_transposed_convolution_spreads_elements() -> None:
     assert found.tolist() == [[[3, 3, 5, 5, 7, 7]]]
 
 
-def test_transposed_convolution_rejects_three_dimensions() -> None:
-    weight = relax.const(np.ones((1, 1, 2, 2, 2), "float32"))
-    with pytest.raises(GraphError, match="transposed convolutions of 3 dimensions"):
+def test_transposed_convolution_rejects_four_dimensions() -> None:
+    weight = relax.const(np.ones((1, 1, 2, 2, 2, 2), "float32"))
+    with pytest.raises(GraphError, match="along 4 dimensions are not supported"):
         transposed_convolution(
-            relax.BlockBuilder(), weight, weight, None, [1] * 3, [0] * 3, [0] * 3, [1] * 3, 1
+            relax.BlockBuilder(), weight, weight, None, [1] * 4, [0] * 4, [0] * 4, [1] * 4, 1
         )
 
 

@@ -24,10 +24,10 @@ from te_sched.relax.frontend.torch.values import (
     Value,
 )
 from te_sched.relax.frontend.windows import (
-    LAYOUTS,
     begun_inside,
     convolution,
     depth_to_space,
+    layouts_of,
     places_of_maxima,
     transposed_convolution,
 )
@@ -325,7 +325,7 @@ def _max_pool(
         padding=pads,
         dilation=gaps,
         ceil_mode=ceil_mode,
-        layout=LAYOUTS[rank][0],
+        layout=layouts_of(rank)[0],
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
@@ -398,7 +398,7 @@ def _avg_pool(
         padding=borders,
         ceil_mode=ceil_mode and not is_sum,
         count_include_pad=bool(count_include_pad) and any(borders),
-        layout=LAYOUTS[rank][0],
+        layout=layouts_of(rank)[0],
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, extents, pads, steps) if ceil_mode else y
@@ -457,7 +457,7 @@ def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -
     given = enumerate(several(output_size, rank))
     sizes = [spatial[n] if size is None else size for n, size in given]
     pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
-    y = imp.emit(pool(x, sizes, layout=LAYOUTS[rank][0]))
+    y = imp.emit(pool(x, sizes, layout=layouts_of(rank)[0]))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 

@@ -16,9 +16,9 @@ from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value, are_open
 from te_sched.relax.frontend.tensors import Size, as_size, fixed_size, product_of, shape_expr
 from te_sched.relax.frontend.windows import (
-    LAYOUTS,
     begun_inside,
     convolution,
+    layouts_of,
     padded,
     places_of_maxima,
     transposed_convolution,
@@ -177,7 +177,7 @@ def pool(kind: str) -> Callable[..., GraphExpr]:
             strides=strides,
             dilation=dilations,
             ceil_mode=bool(ceil_mode),
-            layout=LAYOUTS[rank][0],
+            layout=layouts_of(rank)[0],
         )
         if are_open(*borders):
             is_of_elements = kind == "avg" and not count_include_pad

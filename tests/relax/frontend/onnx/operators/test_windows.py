@@ -43,9 +43,9 @@ def test_operators_of_images(kind, attrs, constants) -> None:
     [
         (
             [("ConvTranspose", ["x", "w"], ["y"], {})],
-            {"x": np.ones((1, 2, 3, 3, 3), "float32")},
-            {"w": np.ones((2, 1, 1, 1, 1), "float32")},
-            "convolutions of 3 dimensions",
+            {"x": np.ones((1, 2, 3, 3, 3, 3), "float32")},
+            {"w": np.ones((2, 1, 1, 1, 1, 1), "float32")},
+            "convolutions and pools along 4 dimensions",
         ),
     ],
 )
