@@ -281,3 +281,28 @@ def test_passes_keep_what_a_loop_computes(name: str) -> None:
         results = machine["main"](nd.array(x), nd.array(np.int64(count)))
         for result, expected in zip(results, reference(x, count), strict=True):
             np.testing.assert_allclose(result.numpy(), expected, strict=True)
+
+
+def test_states_of_a_shape_that_is_not_known_are_rejected() -> None:
+    from te_sched import relax
+    from te_sched.relax.frontend import loops
+
+    info = relax.TensorStructInfo(None, "float32", None, 1)
+    with pytest.raises(GraphError, match="tensor 0 of the state of a loop has a shape that is not"):
+        loops._shaped_info(relax.Var("x", info), 0)
+
+
+def test_steps_that_change_a_size_are_rejected_where_sizes_are_kept() -> None:
+    from te_sched import relax
+    from te_sched.relax.frontend import loops
+
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    builder = relax.BlockBuilder()
+
+    def longer(state):
+        return loops.LoopStep(relax.const(True), [builder.emit(relax.op.concat([state[0]] * 2))])
+
+    with builder.function("main", [x]):
+        with pytest.raises(GraphError, match="shape"):
+            loops.loop(builder, relax.const(True), longer, [x], keeps_sizes=True)
+        builder.emit_func_output(x)

@@ -123,3 +123,13 @@ def test_models_are_checked(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(GraphError, match="cannot be read"):
         from_onnx(3)
+
+
+def test_inputs_that_are_not_tensors_are_rejected() -> None:
+    from onnx import TensorProto, helper
+
+    from te_sched.relax.frontend.onnx.onnx_model import _input_info
+
+    sparse = helper.make_sparse_tensor_value_info("x", TensorProto.FLOAT, [2])
+    with pytest.raises(GraphError, match="input x is not a tensor"):
+        _input_info(sparse, {}, "float32", {})

@@ -99,3 +99,10 @@ def test_codes_of_matrices_that_are_not_positive() -> None:
 def test_other_matrices_are_refused() -> None:
     with pytest.raises(GraphError, match=r"has no square matrices of float32 or float64"):
         imported(lambda x: torch.det(x.half()), (torch.ones(3, 3),), "fx")
+
+
+def test_factors_without_exchanges_of_rows_are_rejected() -> None:
+    from te_sched.relax.frontend.torch.importer import ROWS
+
+    with pytest.raises(GraphError, match="matrices are factored without exchanges of rows"):
+        ROWS["linalg_lu_factor_ex"].rule(None, None, pivot=False)

@@ -275,3 +275,39 @@ def test_a_sequence_of_computed_length_is_not_a_result() -> None:
     """
     with pytest.raises(GraphError, match="a sequence whose length a call knows"):
         from_onnx(parsed(text, "float[5, 6] x, int64 n", "seq(float) y"))
+
+
+def test_lists_without_an_element_are_rejected() -> None:
+    from te_sched.relax.frontend.onnx.operators.sequences import joined_info
+
+    with pytest.raises(GraphError, match="the elements of a sequence are not known"):
+        joined_info(None, [])  # type: ignore[arg-type]
+
+
+def test_branches_with_sequences_of_other_lengths_are_rejected() -> None:
+    from onnx import TensorProto, helper
+
+    from te_sched.relax.frontend.onnx import from_onnx
+
+    kinds = [helper.make_tensor_sequence_value_info(name, TensorProto.FLOAT, [2]) for name in "st"]
+
+    def branch(*counts: int):
+        pairs = zip("st", counts, strict=True)
+        nodes = [helper.make_node("SequenceConstruct", ["x"] * n, [name]) for name, n in pairs]
+        return helper.make_graph(nodes, "branch", [], kinds)
+
+    branches = {"then_branch": branch(1, 2), "else_branch": branch(2, 1)}
+    nodes = [
+        helper.make_node("If", ["c"], ["q", "r"], **branches),
+        helper.make_node("SequenceAt", ["q", "zero"], ["y"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]),
+    ]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])]
+    zero = helper.make_tensor("zero", TensorProto.INT64, [], [0])
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [zero])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    with pytest.raises(GraphError, match="give sequences of other lengths"):
+        from_onnx(model)
