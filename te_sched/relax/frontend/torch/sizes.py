@@ -26,7 +26,7 @@ _COMBINATIONS: Mapping[str, Callable[..., Size]] = {
 }
 Formula = Any  # of sympy, which has no types
 TorchSize = Any  # an int, or a SymInt with a formula
-Sizes = dict[str, Expr]  # sizes by torch's symbol or formula
+Sizes = dict[Formula, Expr]  # sizes by the name of torch's symbol, or by a formula
 _Ratio = tuple[Size, int]  # a numerator and a denominator
 _MOST = 1 << 16  # of the denominator of a factor
 
@@ -66,7 +66,7 @@ def solve_dimensions(dimensions: Iterable[tuple[str, TorchSize]], sizes: Sizes) 
         factor = expr.coeff(symbol)
         rest = expr - factor * symbol
         if factor.is_Integer and rest.is_Integer and factor > 0:
-            variable = sizes[str(expr)] = Var(name, "int64")
+            variable = sizes[expr] = Var(name, "int64")
             sizes[symbol.name] = ops.floordiv(variable - int(rest), int(factor))
 
 
@@ -76,7 +76,7 @@ def _of_sympy(expr: Formula, sizes: Sizes) -> Size:
         return int(expr)
     if expr.is_Symbol:
         return sizes.setdefault(expr.name, Var(expr.name, "int64"))
-    if (known := sizes.get(str(expr))) is not None:
+    if (known := sizes.get(expr)) is not None:
         return known
     name = type(expr).__name__
     if name in ("TruncToInt", "FloorToInt", "CeilToInt"):  # sizes are positive

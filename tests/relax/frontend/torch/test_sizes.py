@@ -10,8 +10,7 @@ import pytest
 from te_sched import arith
 from te_sched.errors import GraphError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
-from te_sched.relax.frontend.torch.sizes import size_expr, solve_dimensions
+from te_sched.relax.frontend.torch.sizes import Sizes, size_expr, solve_dimensions
 
 sympy = pytest.importorskip("sympy")
 functions = pytest.importorskip("torch.utils._sympy.functions")
@@ -25,7 +24,7 @@ def symbolic(expr: Any) -> Any:
 
 def of(expr: Any, **values: int) -> int:
     """The value of a formula."""
-    sizes: dict[str, Expr] = {}
+    sizes: Sizes = {}
     size = size_expr(symbolic(expr), sizes)
     analyzer = arith.Analyzer()
     for name, value in values.items():
@@ -63,7 +62,7 @@ def test_ints_are_sizes() -> None:
 
 
 def test_dimensions_give_values_to_their_symbols() -> None:
-    sizes: dict[str, Expr] = {}
+    sizes: Sizes = {}
     dimensions = [("m", symbolic(3 * S + 1)), ("n", symbolic(T)), ("k", symbolic(S * T)), ("l", 4)]
     solve_dimensions(dimensions, sizes)
     texts = [str(size_expr(symbolic(expr), sizes)) for expr in (3 * S + 1, S, T, S * T)]
