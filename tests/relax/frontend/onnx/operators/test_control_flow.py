@@ -409,3 +409,20 @@ def test_scans_of_both_directions(axis: int, direction: int) -> None:
     machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
     result = machine["main"](nd.array(X)).numpy()
     np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
+
+
+def test_scans_of_batches() -> None:
+    body = graph([("Add", ["t", "e"], ["t_out"]), ("Mul", ["t_out", "e"], ["p"])])
+    body.input.extend([typed("t", [3]), typed("e", [3])])
+    body.output.extend([typed("t_out", [3]), typed("p", [3])])
+    attrs = {"body": body, "num_scan_inputs": 1}
+    nodes = [("Scan", ["", "zeros", "x"], ["last", "y"], attrs)]
+    x = np.stack([X, X + 1, X * 2])
+    known = {"zeros": np.zeros((3, 3), "float32"), "lengths": np.array([2, 2, 1])}
+    model = model_of(nodes, {"x": x}, known, opset=8)
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    result = machine["main"](nd.array(x)).numpy()
+    np.testing.assert_allclose(result, np.cumsum(x, axis=1) * x, rtol=1e-6)
+    model.graph.node[0].input[0] = "lengths"
+    with pytest.raises(GraphError, match="a Scan of version 8 has lengths of sequences"):
+        from_onnx(model)
