@@ -13,6 +13,7 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
 from te_sched.arith.int_set import (
+    EVERYTHING,
     NOTHING,
     IntervalSet,
     cover_range,
@@ -158,10 +159,21 @@ class _Accesses:
     def relaxed(self, e: Expr) -> IntervalSet:
         """The values of an index in all iterations of the inner loops."""
         e = substitute(e, self.lets)
+        if self._reads_inside(e):
+            return EVERYTHING
         if not self.domains.keys() & variables_of(e) and not _is_unknown(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
         found = self._jointly(e) if self.is_exact else None
         return found or eval_set(e, self.domains)
+
+    def _reads_inside(self, e: Expr) -> bool:
+        """Whether an index is read from memory that exists inside of the statements only."""
+        if not (self.inner or self.own) or type(e) in (Var, IntImm):
+            return False
+        return any(
+            type(one) is E.BufferLoad and (one.buffer in self.own or one.buffer.data in self.inner)
+            for one in walk(e)
+        )
 
     def _jointly(self, e: Expr) -> IntervalSet | None:
         """The values of an index that is a sum of loops under conditions on several loops, or of

@@ -166,3 +166,16 @@ def f(a: T.handle, B: T.Buffer((16,), "int32")):
                     B[v] = A[j, 0]
 """
     assert "T.reads(A[0:n, 0])" in from_source(source).script()
+
+
+def test_indices_read_from_inner_memory_are_unknown_outside() -> None:
+    text = (
+        HEAD + "            p = T.allocate([1], 'int32', 'local')\n"
+        "            t = T.Buffer((1,), 'int32', data=p, scope='local')\n"
+        "            t[0] = N[v]\n            B[v, t[0]] = A[t[0], v]\n"
+    )
+    (block,) = (
+        node for node in walk(from_source(text)) if isinstance(node, Block) and node.iter_vars
+    )
+    read, written = (", ".join(map(str, regions)) for regions in (block.reads, block.writes))
+    assert (read, written) == ("N[v], A[0:16, v]", "B[v, 0:16]")

@@ -34,3 +34,13 @@ def test_determinants(x) -> None:
     factor(nd.array(x), *parts)
     multiply(*parts[:2], out)
     np.testing.assert_allclose(out.numpy(), np.linalg.det(x), rtol=1e-9, atol=1e-12)
+
+
+def test_factors_and_determinants_in_one_function() -> None:
+    x = RNG.random((2, 3, 3))
+    tensor = te.placeholder(x.shape, "float64", name="x")
+    factors, pivots, _ = lu_factors(tensor)
+    function = te.create_prim_func([tensor, determinant(factors, pivots)])
+    out = nd.array(np.zeros(2))
+    te_sched.build(function, target="llvm")(nd.array(x), out)
+    np.testing.assert_allclose(out.numpy(), np.linalg.det(x), rtol=1e-9)
