@@ -143,24 +143,37 @@ def _product_of_squares(base: Expr, exponent: Expr) -> Expr:
     bits = dtypes.bits(exponent.dtype) - (not exponent.dtype.startswith("uint"))
     if isinstance(exponent, IntImm):
         bits = exponent.value.bit_length()
-    variables: list[tuple[Var, Expr]] = []
-
-    def bound(name: str, value: Expr) -> Expr:
-        variables.append((Var(name, value.dtype), value))
-        return variables[-1][0]
-
+    variables = _Variables()
     one = ops.const(1, base.dtype)
     square, power = base, one
     for place in range(bits):
-        square = bound("square", square * square) if place else base
+        square = variables.bind("square", square * square) if place else base
         if isinstance(exponent, IntImm):
-            power = bound("power", power * square) if exponent.value >> place & 1 else power
+            power = (
+                variables.bind("power", power * square) if exponent.value >> place & 1 else power
+            )
         else:
             bit = ops.bitwise_and(exponent, ops.const(1 << place, exponent.dtype))
-            power = bound("power", power * te.select(ops.equal(bit, 0), one, square))
-    for variable, value in reversed(variables):
-        power = Let(variable, value, power)
-    return power
+            power = variables.bind("power", power * te.select(ops.equal(bit, 0), one, square))
+    return variables.around(power)
+
+
+class _Variables:
+    """Names of expressions that others read more than once."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[Var, Expr]] = []
+
+    def bind(self, name: str, value: Expr) -> Expr:
+        """A variable with this value, which may read the earlier ones."""
+        self.values.append((Var(name, value.dtype), value))
+        return self.values[-1][0]
+
+    def around(self, body: Expr) -> Expr:
+        """An expression with all variables."""
+        for variable, value in reversed(self.values):
+            body = Let(variable, value, body)
+        return body
 
 
 power = _binary("power", "x1 ** x2", te_func=_power)
@@ -170,53 +183,63 @@ power = _binary("power", "x1 ** x2", te_func=_power)
 
 def _floor_mod(a: Any, b: Any) -> Any:
     """The remainder of floats, with the sign of b."""
-    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
-    rest = _remainder(a, b, dtype)
-    return ops.cast(dtype, te.select(_differs(rest, b), ops.add(rest, b), rest))
+    division = _Division(a, b)
+    b, rest = division.divisor, division.rest
+    signed = te.select(division.is_below, ops.add(rest, b), rest)
+    return ops.cast(a.dtype, division.variables.around(signed))
 
 
 def _floor_divide(a: Any, b: Any) -> Any:
     """The quotient of floats of which `_floor_mod` is the remainder: 1.0 // 0.1 is 9."""
-    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
-    rest = _remainder(a, b, dtype)
+    dtype, division = a.dtype, _Division(a, b)
+    a, b, inverse = division.value, division.divisor, division.inverse
+    variables = division.variables
     zero, half, one = [te.const(value, "float64") for value in (0.0, 0.5, 1.0)]
-    inverse = ops.div(one, b)
-    whole = ops.sub(a, rest)
+    whole = ops.sub(a, division.rest)
     # The inverse of a denormal number is infinite; those of float32 are not denormal here.
     quotient = ops.div(whole, b) if dtype == "float64" else ops.mul(whole, inverse)
-    less = ops.cast("float64", _differs(rest, b))
-    floored = te.floor(ops.add(ops.sub(quotient, less), half))
+    less = ops.cast("float64", division.is_below)
+    floored = variables.bind("floored", te.floor(ops.add(ops.sub(quotient, less), half)))
     sign = ops.mul(te.copysign(one, a), te.copysign(one, b))
     floored = te.select(ops.equal(floored, zero), te.copysign(zero, sign), floored)
-    return ops.cast(dtype, te.select(ops.equal(b, zero), ops.mul(a, inverse), floored))
-
-
-def _differs(rest: Any, b: Any) -> Any:
-    """Whether a remainder that is not 0 has another sign than the divisor."""
-    sign = te.copysign(te.const(1.0, b.dtype), b)
-    return ops.less(ops.mul(rest, sign), te.const(0.0, rest.dtype))
+    floored = te.select(ops.equal(b, zero), ops.mul(a, inverse), floored)
+    return ops.cast(dtype, variables.around(floored))
 
 
 _STEPS = 6  # of at least 50 bits each: quotients of float32 have at most 277
 
 
-def _remainder(a: Any, b: Any, dtype: str) -> Any:
-    """The remainder, smaller than b, of numbers of a type that are given in float64.
+class _Division:
+    """The remainder of two floats, smaller than the divisor, in float64, with the sign of `value`.
 
     Quotients in float64 of numbers of at most 24 bits are so near that what they leave has few
     bits: fused multiply-adds give it exactly, many elements at once, where fmod is a call.
     """
-    if dtype == "float64":
-        return ops.truncmod(a, b)
-    inverse, rest = ops.div(te.const(1.0, "float64"), b), a
-    for _ in range(_STEPS):
-        quotient = te.trunc(ops.mul(rest, inverse))
-        minus = ops.mul(quotient, te.const(-1.0, "float64"))
-        rest = Call("float64", "tir.fma", (minus, b, rest))
-    too_large = ops.greater_equal(te.abs(rest), te.abs(b))  # the last quotient was rounded down
-    rest = te.select(too_large, ops.sub(te.abs(rest), te.abs(b)), rest)
-    is_whole = te.isinf(b)
-    return te.select(is_whole, ops.add(a, ops.mul(a, te.const(0.0, "float64"))), rest)
+
+    def __init__(self, a: Expr, b: Expr) -> None:
+        self.variables = _Variables()
+        bind = self.variables.bind
+        self.value = bind("value", ops.cast("float64", a))
+        self.divisor = bind("divisor", ops.cast("float64", b))
+        one, zero = te.const(1.0, "float64"), te.const(0.0, "float64")
+        self.inverse = bind("inverse", ops.div(one, self.divisor))
+        self.rest = bind("rest", self._rest() if a.dtype != "float64" else self._exact_rest())
+        sign = te.copysign(one, self.divisor)
+        self.is_below = bind("is_below", ops.less(ops.mul(self.rest, sign), zero))
+
+    def _exact_rest(self) -> Expr:
+        return ops.truncmod(self.value, self.divisor)
+
+    def _rest(self) -> Expr:
+        rest, divisor = self.value, self.divisor
+        for _ in range(_STEPS):
+            quotient = te.trunc(ops.mul(rest, self.inverse))
+            minus = ops.mul(quotient, te.const(-1.0, "float64"))
+            rest = self.variables.bind("rest", Call("float64", "tir.fma", (minus, divisor, rest)))
+        too_large = ops.greater_equal(te.abs(rest), te.abs(divisor))  # the last was rounded down
+        rest = te.select(too_large, ops.sub(te.abs(rest), te.abs(divisor)), rest)
+        unchanged = ops.add(self.value, ops.mul(self.value, te.const(0.0, "float64")))
+        return te.select(te.isinf(divisor), unchanged, rest)
 
 
 floor_divide = _binary("floor_divide", "x1 / x2, rounded down", exact=_floor_divide)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched import relax
+import te_sched
+from te_sched import relax, te
 from te_sched.errors import GraphError, GraphTypeError
 from te_sched.ir import VDevice
 from te_sched.relax import op
@@ -147,3 +148,11 @@ REFUSED: list[tuple[Build, type[Exception], str]] = [
 def test_calls_are_refused(build: Build, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         inferred(build())
+
+
+def test_steps_of_remainders_are_written_once() -> None:
+    x, y = (te.placeholder((8,), "float32", name=name) for name in "xy")
+    for function in (binary._floor_divide, binary._floor_mod):
+        quotient = te.compute((8,), lambda i, rule=function: rule(x[i], y[i]))
+        text = str(te_sched.lower(te.create_schedule(quotient.op), [x, y, quotient]))
+        assert text.count("T.fma(") == 6  # one for each step
