@@ -21,7 +21,7 @@ from te_sched.meta_schedule.database import Database
 from te_sched.meta_schedule.database.equality import ModuleEquality
 from te_sched.meta_schedule.default_schedules import keep_faster_defaults
 from te_sched.meta_schedule.graph_passes import MetaScheduleApplyDatabase
-from te_sched.meta_schedule.tune import TRIALS, tune_tasks
+from te_sched.meta_schedule.tune import TRIALS, noting_interrupts, tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import fork_seed
 from te_sched.relax.expr_functor import PyExprVisitor
@@ -173,16 +173,18 @@ def tune_relax(
     contexts, weights = extracted_tasks_to_tune_contexts(
         tasks, work_dir, space, strategy, num_tuning_cores, seed
     )
-    found: Database = tune_tasks(
-        tasks=contexts,
-        task_weights=weights,
-        work_dir=work_dir,
-        max_trials_global=max_trials_global,
-        max_trials_per_task=max_trials_per_task,
-        module_equality=module_equality,
-        **options,
-    )
-    keep_faster_defaults(found, contexts)
+    with noting_interrupts() as interrupted:
+        found: Database = tune_tasks(
+            tasks=contexts,
+            task_weights=weights,
+            work_dir=work_dir,
+            max_trials_global=max_trials_global,
+            max_trials_per_task=max_trials_per_task,
+            module_equality=module_equality,
+            **options,
+        )
+    if not interrupted:
+        keep_faster_defaults(found, contexts)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from te_sched.errors import DeclarationError
 from te_sched.meta_schedule import database, relax_integration
 from te_sched.target import Target
 from tests.meta_schedule.graphs import graph, record_addition
+from tests.meta_schedule.here import BuilderHere, RunnerHere
 
 
 def test_tasks_are_the_functions_that_are_called_with_their_counts() -> None:
@@ -44,3 +46,17 @@ def test_graphs_are_compiled_with_their_records() -> None:
 def test_rejected(call: Any, message: str) -> None:
     with pytest.raises(DeclarationError, match=message):
         call()
+
+
+def test_an_interrupted_search_measures_no_default_schedules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(self: RunnerHere, runner_inputs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    measured: list[Any] = []
+    monkeypatch.setattr(RunnerHere, "run", interrupted)
+    monkeypatch.setattr(relax_integration, "keep_faster_defaults", lambda *a: measured.append(a))
+    here = {"builder": BuilderHere(), "runner": RunnerHere(), "cost_model": None}
+    found = relax_integration.tune_relax(graph(), None, "llvm", tmp_path, 1, **here)
+    assert (len(found), measured) == (0, [])
