@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from te_sched.ir.expr import Node
+from te_sched.ir.expr import Node, Var
 from te_sched.ir.graph import (
     Binding,
     BindingBlock,
@@ -15,12 +15,14 @@ from te_sched.ir.graph import (
     GraphTerm,
     GraphValue,
     GraphVar,
+    MatchCast,
     Tuple,
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar, PrimFunc
 from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.visitor import CHILD_FIELDS
+from te_sched.relax.core.sizes import bound_sizes
 from te_sched.signatures import check_function
 
 _Item = TypeVar("_Item")
@@ -104,6 +106,22 @@ def used_vars(expr: Node | GraphTerm) -> list[GraphVar]:
 def uses_of(expr: Node | GraphTerm) -> list[GraphVar]:
     """The variables that a graph uses, once for each use."""
     return [one for one in nodes_of(expr, True) if isinstance(one, GraphVar)]
+
+
+def sources_of(block: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
+    """The variables that each binding of a block uses, once for each use, and those of the matches
+    in the block that give values to its sizes.
+    """
+    matches: dict[object, GraphVar] = {}  # by the variables of sizes
+    sources: dict[GraphVar, list[GraphVar]] = {}
+    for binding in block.bindings:
+        nodes = [node for node in nodes_of(binding, True) if isinstance(node, GraphVar | Var)]
+        used = [node if isinstance(node, GraphVar) else matches.get(node) for node in nodes]
+        sources[binding.var] = [var for var in used if var is not None]
+        if isinstance(binding, MatchCast):
+            for size in bound_sizes(binding.struct_info):
+                matches.setdefault(size, binding.var)
+    return sources
 
 
 def all_global_vars(expr: Node) -> list[GlobalVar]:

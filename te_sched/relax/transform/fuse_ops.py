@@ -15,7 +15,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.pass_context import PassContext
 from te_sched.passes import ModulePass
-from te_sched.relax.analysis.variables import uses_of
+from te_sched.relax.analysis.variables import sources_of
 from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
 from te_sched.relax.transform.grouping import (
@@ -85,12 +85,13 @@ def _nodes(
     outputs = outputs_of(func, block)
     weights = _packed_weights(func)
     found: dict[GraphVar, FusionNode] = {}
+    sources = sources_of(block)
     for binding in block.bindings:
         kind = _kind_of(binding, module)
-        if any(var in weights for var in uses_of(binding)):
+        if any(var in weights for var in sources[binding.var]):
             kind = OpPatternKind.OPAQUE
         node = FusionNode(kind, is_external=binding.var in outputs)
-        for var in uses_of(binding):
+        for var in sources[binding.var]:
             if var in found:
                 found[var].uses.append((node, kind))
         found[binding.var] = node

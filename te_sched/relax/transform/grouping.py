@@ -34,7 +34,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
-from te_sched.relax.analysis.variables import uses_of
+from te_sched.relax.analysis.variables import sources_of, uses_of
 from te_sched.relax.core.sizes import bound_sizes
 from te_sched.relax.expr_functor import PyExprMutator
 
@@ -173,11 +173,13 @@ def _in_order(block: DataflowBlock, groups: Grouping) -> list[Binding | _Members
             source = unit_of.get(var)
             if isinstance(source, _Members) and source is not unit_of[one.var]:
                 source.used_outside[var] = None
-    return _sorted([unit_of[one.var] for one in block.bindings], unit_of)
+    return _sorted([unit_of[one.var] for one in block.bindings], unit_of, sources_of(block))
 
 
 def _sorted(
-    units: list[Binding | _Members], unit_of: Mapping[GraphVar, Binding | _Members]
+    units: list[Binding | _Members],
+    unit_of: Mapping[GraphVar, Binding | _Members],
+    sources: Mapping[GraphVar, Sequence[GraphVar]],
 ) -> list[Binding | _Members]:
     """Units in their order, each after those that it uses."""
     found: dict[int, Binding | _Members] = {}
@@ -192,7 +194,7 @@ def _sorted(
         missing = [
             source
             for one in bindings
-            for var in uses_of(one)
+            for var in sources[one.var]
             if (source := unit_of.get(var)) is not None
             and source is not unit
             and id(source) not in found

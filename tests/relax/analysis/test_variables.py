@@ -5,8 +5,9 @@ import pytest
 from te_sched import IRModule, relax
 from te_sched.errors import ParameterError
 from te_sched.relax import analysis
-from te_sched.relax.analysis.variables import uses_of, written_in_place
+from te_sched.relax.analysis.variables import sources_of, uses_of, written_in_place
 from te_sched.script import relax as R
+from te_sched.script import tir as T
 
 
 @R.function
@@ -69,3 +70,19 @@ def test_arrays_that_calls_overwrite_by_any_name():
 def test_callbacks_take_one_expression():
     with pytest.raises(ParameterError, match="takes 0 arguments"):
         analysis.post_order_visit(func, lambda: None)
+
+
+def test_sources_of_a_binding_are_the_matches_of_its_sizes_too():
+    @R.function
+    def matched(x: R.Tensor((1,), "int64")):
+        n = T.int64()
+        with R.dataflow():
+            shape = R.tensor_to_shape(x)
+            match = R.match_cast(shape, R.Shape([n]))
+            y = R.zeros(R.shape([n]), "float32")
+            R.output(y)
+        return y
+
+    (block,) = matched.body.blocks
+    sources = {str(var): names(used) for var, used in sources_of(block).items()}
+    assert sources == {"shape": ["x"], "match": ["shape"], "y": ["match"]}

@@ -67,3 +67,18 @@ def test_the_new_function_has_its_own_sizes():
     size = func.params[0].struct_info.shape.values[0]
     assert size is not n
     assert func.ret_struct_info.shape.values[0] is size
+
+
+def test_a_group_stands_after_the_match_that_gives_its_sizes():
+    n = tir.Var("n", "int64")
+
+    def write(builder, x, y):
+        first = builder.emit_te(topi.exp, x)
+        shape = builder.emit(relax.op.tensor_to_shape(y))
+        builder.match_cast(shape, relax.ShapeStructInfo([n]))
+        scaled = builder.call_te(lambda a, size: topi.multiply(a, size.astype("float32")), first, n)
+        return builder.emit_output(scaled)
+
+    assert fused(write, TENSOR, relax.TensorStructInfo([1], "int64"))["main"] == (
+        "(x, y) lv1 = tensor_to_shape(y); lv2 = lv1; gv* = fused_exp_<lambda>(x, [n]); gv"
+    )
