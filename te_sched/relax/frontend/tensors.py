@@ -13,9 +13,9 @@ import numpy as np
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, ExprLike, IntImm
+from te_sched.ir.expr import Expr, ExprLike, IntImm, Var
 from te_sched.ir.graph import GraphExpr, GraphVar, PrimValue
-from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
@@ -122,6 +122,14 @@ def several(given: _T | Sequence[_T], count: int) -> list[_T]:
     """
     values = list(given) if isinstance(given, Sequence) else [given]
     return values * count if len(values) == 1 else values
+
+
+def computed_size(builder: BlockBuilder, vector: GraphExpr) -> Var:
+    """The size that a tensor of one int64, (1,), holds when the model runs: a new variable."""
+    size = Var("size", "int64")
+    shape = builder.emit(R.tensor_to_shape(vector))
+    builder.match_cast(shape, ShapeStructInfo((size,)))
+    return size
 
 
 def product_of(sizes: Iterable[Size]) -> Size:

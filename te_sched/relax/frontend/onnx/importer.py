@@ -13,9 +13,8 @@ import numpy as np
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Cast, Expr, Var
+from te_sched.ir.expr import Cast, Expr
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar, Tuple
-from te_sched.ir.struct_info import ShapeStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
@@ -28,6 +27,7 @@ from te_sched.relax.frontend.onnx.sizes import Array, Number, OnnxSizes, Value, 
 from te_sched.relax.frontend.tensors import (
     Size,
     agreeing,
+    computed_size,
     shape_expr,
     sizes_of_tensor,
     tensor_info,
@@ -176,11 +176,8 @@ class OnnxImporter:
         size, is_plain = _sizes.integral(value)
         if is_plain:
             return size
-        variable = Var("size", "int64")
         computed = self.emit(R.shape_to_tensor(shape_expr([size])))  # which passes keep
-        shape = self.emit(R.tensor_to_shape(computed))
-        self.builder.match_cast(shape, ShapeStructInfo((variable,)))
-        return variable
+        return computed_size(self.builder, computed)
 
     def shape(self, value: Value) -> list[Size]:
         """The sizes of a value: ints, and expressions."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from te_sched import topi
 from te_sched.errors import GraphError
-from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphExpr
-from te_sched.ir.struct_info import ShapeStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.tensors import Size, product_of
+from te_sched.relax.frontend.tensors import Size, computed_size, product_of
 from te_sched.relax.frontend.torch.elementwise import promoted
 from te_sched.relax.frontend.torch.importer import Importer, row
 from te_sched.relax.frontend.torch.values import Operand
@@ -109,15 +107,9 @@ def _bincount(
     places = imp.cast(x, "int64")
     count = imp.emit(R.add(imp.emit(R.max(places)), const(1, "int64")))
     count = imp.emit(R.maximum(count, const(minlength, "int64")))
-    return _added_at(imp, computed_size(imp, count), places, weights, dtype)
-
-
-def computed_size(imp: Importer, number: GraphExpr) -> Size:
-    """The size that a tensor of one int64 holds when the model runs: a new variable."""
-    size = Var("count", "int64")
-    shape = imp.emit(R.tensor_to_shape(imp.reshape(number, [1])))
-    imp.builder.match_cast(shape, ShapeStructInfo((size,)))
-    return size
+    return _added_at(
+        imp, computed_size(imp.builder, imp.reshape(count, [1])), places, weights, dtype
+    )
 
 
 @row("repeat_interleave")
@@ -144,6 +136,8 @@ def _places_repeated(imp: Importer, repeats: GraphExpr, total: Size | None) -> G
     """0 as often as the first element says, then 1 as often as the second one says, ..."""
     ends = imp.emit(R.cumsum(imp.cast(repeats, "int64"), 0))
     if total is None:
-        total = computed_size(imp, imp.emit(R.sum(imp.cast(repeats, "int64"))))
+        total = computed_size(
+            imp.builder, imp.emit(R.sum(imp.cast(repeats, "int64"), keepdims=True))
+        )
     steps = imp.emit(R.arange(0, total, 1, "int64"))
     return imp.cast(_searchsorted(imp, ends, steps, right=True), imp.dtype(repeats))

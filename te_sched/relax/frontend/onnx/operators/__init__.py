@@ -10,6 +10,9 @@ from te_sched.relax.frontend.onnx.operators import (
     elementwise as elementwise,
 )
 from te_sched.relax.frontend.onnx.operators import (
+    grouped_attention as grouped_attention,
+)
+from te_sched.relax.frontend.onnx.operators import (
     indexing as indexing,
 )
 from te_sched.relax.frontend.onnx.operators import (

@@ -193,27 +193,40 @@ def _rotary(
         data = imp.emit(R.reshape(data, [shape[0], shape[1], heads, width // heads]))
     else:
         data = imp.emit(R.permute_dims(data, [0, 2, 1, 3]))
-    batch, length, count, whole = imp.shape(data)
-    width = fixed_size(whole, "rotate")
-    places = imp.tensor(positions)
+    places, length = imp.tensor(positions), imp.shape(data)[1]
     if imp.rank(positions) == 1:  # the place of the first row
         places = imp.emit(R.add(places, imp.emit(R.arange(0, length, 1, "int64"))))
         places = imp.emit(R.reshape(places, [1, length]))
-    turns = [
-        imp.emit(R.expand_dims(imp.emit(R.take(imp.tensor(table), places, 0)), [2]))
-        for table in (cosines, sines)
-    ]
+    found = rotated(imp, data, places, (imp.tensor(cosines), imp.tensor(sines)), interleaved)
+    if len(shape) == 3:
+        return imp.emit(R.reshape(found, shape))
+    return imp.emit(R.permute_dims(found, [0, 2, 1, 3]))
+
+
+def rotated(
+    imp: OnnxImporter,
+    data: GraphExpr,
+    places: GraphExpr,
+    tables: tuple[GraphExpr, GraphExpr],
+    interleaved: int,
+) -> GraphVar:
+    """Rows (batch, length, heads, width of a head) whose pairs are rotated by angles of places.
+
+    places : (batch, length), rows of the tables.
+    tables : cosines and sines of a place, one of each pair.
+    """
+    batch, length, count, whole = imp.shape(data)
+    width, half = fixed_size(whole, "rotate"), fixed_size(imp.shape(tables[0])[-1], "rotate")
+    turns = [imp.emit(R.expand_dims(imp.emit(R.take(table, places, 0)), [2])) for table in tables]
     parts = (half, 2) if interleaved else (2, half)
-    rotated = imp.emit(R.strided_slice(data, [3], [0], [2 * half]))
-    pairs = imp.emit(R.reshape(rotated, [batch, length, count, *parts]))
+    first = imp.emit(R.strided_slice(data, [3], [0], [2 * half]))
+    pairs = imp.emit(R.reshape(first, [batch, length, count, *parts]))
     turned = _turned(imp, pairs, turns, 4 if interleaved else 3)
     found = imp.emit(R.reshape(turned, [batch, length, count, 2 * half]))
     if 2 * half < width:
         rest = imp.emit(R.strided_slice(data, [3], [2 * half], [width]))
         found = imp.emit(R.concat([found, rest], 3))
-    if len(shape) == 3:
-        return imp.emit(R.reshape(found, shape))
-    return imp.emit(R.permute_dims(found, [0, 2, 1, 3]))
+    return found
 
 
 def _turned(imp: OnnxImporter, pairs: GraphVar, turns: Sequence[GraphVar], axis: int) -> GraphVar:
