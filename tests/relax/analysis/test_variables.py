@@ -78,7 +78,7 @@ def test_sources_of_a_binding_are_the_matches_of_its_sizes_too():
         n = T.int64()
         with R.dataflow():
             shape = R.tensor_to_shape(x)
-            match = R.match_cast(shape, R.Shape([n]))
+            match = R.match_cast(shape, R.Shape([n]))  # noqa: F841
             y = R.zeros(R.shape([n]), "float32")
             R.output(y)
         return y
