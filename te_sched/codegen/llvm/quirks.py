@@ -59,7 +59,7 @@ LANES_ONE_BY_ONE = Quirk(
 COPIED_BODIES = Quirk(
     (20, 22),
     "copies of the bodies of many loops are compiled for half a minute",
-    "no unrolling by LLVM of programs of this many blocks",
+    "no unrolling by LLVM of programs with a function of this many blocks",
     250,
 )
 MANY_LOOPS = Quirk(
@@ -175,7 +175,8 @@ def _left_out(text: str, level: int) -> set[str]:
         return {*_MOVING, "loop_interleaving"}
     blocks = _LABEL.split(text)
     left_out = set()
-    if len(blocks) >= COPIED_BODIES.limit and COPIED_BODIES.is_here:
+    most = max([len(_LABEL.findall(one)) for one in text.split("\ndefine ")])
+    if most >= COPIED_BODIES.limit and COPIED_BODIES.is_here:
         left_out.add("loop_unrolling")
     lines = max([block.count("\n") for block in blocks])
     lanes = max([len(_LANE_SET.findall(block)) for block in blocks])

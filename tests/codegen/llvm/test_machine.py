@@ -264,6 +264,17 @@ def test_loops_of_large_programs_are_not_unrolled(
     assert (text.count("= fadd") > 1) == is_unrolled
 
 
+def test_loops_are_unrolled_in_programs_of_many_small_functions() -> None:
+    body = (
+        "{\n" + "".join(f"b{k}:\nbr label %b{k + 1}\n" for k in range(200)) + "b200:\nret void\n}\n"
+    )
+    small = [f"define void @f{number}() {body}" for number in range(2)]
+    assert next(quirks.tunings("\n".join(small), 2)).loop_unrolling
+    assert not next(
+        quirks.tunings(small[0].replace("ret void", "ret void\nx:" * 60), 2)
+    ).loop_unrolling
+
+
 def test_quotients_of_an_index_are_those_of_each_vector() -> None:
     A, B = te.placeholder((4, 31), name="A"), te.placeholder((31, 8), name="B")
     k = te.reduce_axis((0, 31), "k")
