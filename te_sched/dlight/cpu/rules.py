@@ -211,6 +211,7 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     if inner and (
         rows is None or loop_of(sch, inner[-1]).loop_var is not loop_of(sch, rows).loop_var
     ):
+        attempt(lambda: sch.reorder(inner[-1], *_loops_of_kind(sch, whole, REDUCTION)))
         attempt(lambda: sch.compute_at(part, inner[-1]))
     own = sch.get_loops(part)
     reduced = _loops_of_kind(sch, part, REDUCTION)

@@ -130,6 +130,20 @@ def test_sums_of_groups_are_not_computed_again_for_each_row():
     assert np.prod(extents) == 16 * 13 * 13
 
 
+def test_parts_of_sums_of_shared_rows_are_vectors():
+    """Each sum is finished before the next one begins; its parts were loops around all sums."""
+    a, b, k = tensor(8, 8, 64), tensor(37, 8, 8, 64, name="B"), te.reduce_axis((0, 64), "k")
+    sums = te.compute(
+        (8, 8, 37), lambda i, j, n: te.sum(a[i, j, k] * b[n, i, j, k], axis=k), "sums"
+    )
+    sch = scheduled([a, b, topi.multiply(sums, 0.5)], tolerance=1e-3)
+    *_, innermost = sch.get_loops("sums_rf_update")
+    assert sch.get(innermost).kind == "vectorized"
+    assert sch.get(sch.get_loops("sums")[-1]).loop_var not in {
+        sch.get(loop).loop_var for loop in sch.get_loops("sums_rf_update")
+    }
+
+
 def test_rows_that_are_no_sums_of_loops_stay_serial():
     """Extents of two types are cast: the loop of all rows cannot be in parallel."""
     a = te.placeholder((12, te.var("n", "int64"), 8), name="A")
