@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
@@ -12,7 +14,7 @@ from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import get_var2val
 from te_sched.relax.core.values import is_call_of, shape_of_value, tensor_info
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.rewriting import swaps_last_axes
+from te_sched.relax.transform.rewriting import permutation, swaps_last_axes
 
 
 class FuseTransposeMatmul(ModulePass):
@@ -21,8 +23,9 @@ class FuseTransposeMatmul(ModulePass):
     Parameters
     ----------
     only_parameters : whether matrices that are constants, which can be transposed once, and batches
-        of matrices stay: as in `relax.build` for processors, where calls of functions of the
-        program stay, too.
+        of matrices stay, unless one row is multiplied by them, for which no copy pays, whatever the
+        permutation: as in `relax.build` for processors, where calls of functions of the program
+        stay, too.
 
     >>> from te_sched import relax
     >>> x, w = (relax.Var(name, relax.TensorStructInfo([4, 8], "float32")) for name in "xw")
@@ -69,24 +72,26 @@ class _Fusion(PyExprMutator):
         if not is_call_of(value, "relax.permute_dims"):
             return call
         weight: GraphExpr = self.visit_expr(value.args[0])
-        rank = tensor_info(weight).ndim
-        if self._only_parameters and (isinstance(weight, Constant) or rank != 2):
+        rank, left = tensor_info(weight).ndim, shape_of_value(call.args[0])
+        if left is None or shape_of_value(weight) is None or rank < 2 or len(left) < 2:
             return call
-        known = [shape_of_value(one) for one in (call.args[0], weight)]
-        if None in known or rank < 2 or not swaps_last_axes(value.attrs["axes"], rank):
+        is_row = self._only_parameters and ops.is_const(left[-2], 1)
+        if self._only_parameters and (isinstance(weight, Constant) or not (rank == 2 or is_row)):
             return call
-        if len(known[0] or ()) < 2:
+        axes = permutation(value.attrs["axes"], rank)
+        if not is_row and not swaps_last_axes(axes, rank):
             return call
         dtype = tensor_info(call).dtype
         return self.builder_.call_te(
-            _product, call.args[0], weight, dtype, primfunc_name_hint="NT_matmul"
+            _product, call.args[0], weight, axes, dtype, primfunc_name_hint="NT_matmul"
         )
 
 
-def _product(a: te.Tensor, b: te.Tensor, dtype: str) -> te.Tensor:
-    """The product of matrices a and transposed b, of each of a batch."""
+def _product(a: te.Tensor, b: te.Tensor, axes: Sequence[int], dtype: str) -> te.Tensor:
+    """The product of matrices a and those of b with its axes permuted, of each of a batch."""
     inner = a.shape[-1]
-    batches = [[*one.shape[:-2]] for one in (a, b)]
+    permuted = [b.shape[axis] for axis in axes]
+    batches = [[*one[:-2]] for one in (a.shape, permuted)]
     longer = max(batches, key=len)
     aligned = [[None] * (len(longer) - len(one)) + one for one in batches]
     batch = [
@@ -104,7 +109,8 @@ def _product(a: te.Tensor, b: te.Tensor, dtype: str) -> te.Tensor:
             ]
             for sizes in aligned
         )
-        left, right = a(*index_a, i[-2], k), b(*index_b, i[-1], k)
+        places = dict(zip(axes, (*index_b, k, i[-1]), strict=True))
+        left, right = a(*index_a, i[-2], k), b(*[places[axis] for axis in range(len(axes))])
         return te.sum(left.astype(dtype) * right.astype(dtype), axis=k)
 
-    return te.compute((*batch, a.shape[-2], b.shape[-2]), element, name="NT_matmul")
+    return te.compute((*batch, a.shape[-2], permuted[-1]), element, name="NT_matmul")

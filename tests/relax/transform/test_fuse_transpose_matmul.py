@@ -1,5 +1,8 @@
 """FuseTransposeMatmul: products with a transposed matrix."""
 
+import numpy as np
+
+from te_sched import nd, relax
 from te_sched.relax import transform
 from te_sched.script import relax as R
 from tests.relax.described import described_module
@@ -41,3 +44,29 @@ def test_a_permutation_that_is_no_transposition_stays():
 
     module = module_of(func)
     assert transform.FuseTransposeMatmul()(module) is module
+
+
+def test_a_row_is_multiplied_by_matrices_in_any_order_of_their_axes():
+    @R.function
+    def func(x: R.Tensor((2, 3, 1, 8), "float32"), w: R.Tensor(("n", 2, 3, 8), "float32")):
+        out = R.matmul(x, R.permute_dims(w, [1, 2, 3, 0]))
+        return out
+
+    module = module_of(func)
+    found = transform.FuseTransposeMatmul(only_parameters=True)(module)
+    assert described_module(found) == {"main": "(x, w) out* = NT_matmul(x, w); out"}
+    x, w = np.random.default_rng(0).random((2, 5, 2, 3, 8)).astype("float32")
+    x = x[0][None].transpose(1, 2, 0, 3)
+    machine = relax.VirtualMachine(relax.build(found, "llvm"))
+    result = machine["main"](nd.array(x), nd.array(w)).numpy()
+    np.testing.assert_allclose(result, x @ w.transpose(1, 2, 3, 0), 1e-5)
+
+
+def test_rows_are_multiplied_by_batches_of_matrices_after_a_permutation():
+    @R.function
+    def func(x: R.Tensor((2, 4, 8), "float32"), w: R.Tensor((6, 2, 8), "float32")):
+        out = R.matmul(x, R.permute_dims(w, [1, 2, 0]))
+        return out
+
+    module = module_of(func)
+    assert transform.FuseTransposeMatmul(only_parameters=True)(module) is module
