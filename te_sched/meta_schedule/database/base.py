@@ -281,12 +281,13 @@ class Database(Component):
         return ask(mod, target, workload_name)
 
     def dump_pruned(self, destination: Database) -> None:
-        """Copy the fastest record of each workload to another database."""
-        best: dict[int, TuningRecord] = {}
+        """Copy the fastest record of each workload and target to another database."""
+        best: dict[tuple[int, str], TuningRecord] = {}
         for record in self.get_all_tuning_records():
-            known = best.get(record.workload.shash)
+            purpose = (record.workload.shash, str(record.target))
+            known = best.get(purpose)
             if record.is_valid and (known is None or record.mean < known.mean):
-                best[record.workload.shash] = record
+                best[purpose] = record
         for record in best.values():
             workload = destination.commit_workload(record.workload.mod)
             destination.commit_tuning_record(

@@ -51,15 +51,15 @@ def test_threads_share_a_database(tmp_path):
         assert len(database) == 10
 
 
-def test_the_best_of_each_workload_is_copied():
+def test_the_best_of_each_workload_and_target_is_copied():
     full, best = ms.database.MemoryDatabase(), ms.database.MemoryDatabase()
     for seconds in (3.0, 1.0, 2.0):
         record(full, seconds, machine="a machine")
     record(full, 0.5, error_msg="wrong result")
+    record(full, 4.0, target=Target("cuda"))
     full.dump_pruned(best)
-    assert [(one.mean, one.machine) for one in best.get_all_tuning_records()] == [
-        (1.0, "a machine")
-    ]
+    copied = [(one.mean, one.machine, one.target) for one in best.get_all_tuning_records()]
+    assert copied == [(1.0, "a machine", LLVM), (4.0, None, Target("cuda"))]
 
 
 @pytest.mark.parametrize("kind", ["json", "sqlite"])
