@@ -12,6 +12,8 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from tests.syntax_trees import walk
+
 _TEXTS = {"fault", "why", "help", "advice", "message"}
 _OF_ERRORS = _TEXTS | {"where", "args"}
 _METHODS = {name for name in dir(str) if not name.startswith(("_", "format", "join", "encode"))}
@@ -25,14 +27,14 @@ def looks_into_errors(tree: ast.Module) -> list[int]:
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
     """The outermost functions of a module, and the module itself."""
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    yield from (node for node in walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 class _Scope:
     """A function: its errors, and the names of their texts."""
 
     def __init__(self, scope: ast.AST) -> None:
-        self.nodes = list(ast.walk(scope))
+        self.nodes = list(walk(scope))
         self.errors = {
             node.name
             for node in self.nodes
@@ -102,6 +104,6 @@ class _Scope:
 
 def _is_ours(kind: ast.expr | None) -> bool:
     """Whether a caught exception may be an error of te_sched; those of LLVM have only a text."""
-    names = {node.id for node in ast.walk(kind) if isinstance(node, ast.Name)} if kind else set()
+    names = {node.id for node in walk(kind) if isinstance(node, ast.Name)} if kind else set()
     ours = {name for name in names if not hasattr(builtins, name) and name.endswith("Error")}
     return bool(ours or names & {"Exception", "BaseException"})

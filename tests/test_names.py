@@ -6,7 +6,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 
-from tests.syntax_trees import LIBRARY, syntax_trees
+from tests.syntax_trees import LIBRARY, syntax_trees, walk
 
 FACE = "compat"  # has TVM's names for what te_sched has too
 
@@ -36,7 +36,7 @@ def test_variables_are_nouns_of_the_field() -> None:
         (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PRONOUNS)
         or (isinstance(node, ast.arg) and node.arg in PRONOUNS)
         for tree in syntax_trees().values()
-        for node in ast.walk(tree)
+        for node in walk(tree)
     )
     assert count <= MOST_PRONOUNS
 

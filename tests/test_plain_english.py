@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.syntax_trees import syntax_trees
+from tests.syntax_trees import syntax_trees, walk
 
 ROOT = Path(__file__).parents[1]
 PHRASES = {
@@ -50,7 +50,7 @@ def _sentences(path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         tree = syntax_trees().get(path) or ast.parse(text)
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
         yield from re.findall(r"#.*", text)  # also what follows # in texts

@@ -14,17 +14,9 @@ from te_sched import register_func
 from te_sched.errors import CallError
 from tests import raise_sites
 from tests.refusals.unreached import INTERNAL, UNREACHED
-from tests.syntax_trees import nodes
+from tests.syntax_trees import nodes, walk
 
 TESTS = Path(__file__).resolve().parent.parent
-
-
-def _calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and raise_sites.name_of(node.func) in names
-    ]
 
 
 def test_every_error_says_the_fault_and_what_to_do() -> None:
@@ -49,15 +41,17 @@ def test_expected_errors_are_matched() -> None:
         text = path.read_text()
         if "raises" not in text:
             continue
-        tree = ast.parse(text)
+        parts = walk(ast.parse(text))
         looked_at = {  # `as caught`: the test looks at the error itself
             item.context_expr
-            for node in ast.walk(tree)
+            for node in parts
             if isinstance(node, ast.With)
             for item in node.items
             if item.optional_vars is not None
         }
-        for call in _calls(tree, {"raises"}):
+        for call in parts:
+            if not isinstance(call, ast.Call) or raise_sites.name_of(call.func) != "raises":
+                continue
             kind = raise_sites.name_of(call.args[0]) if call.args else ""
             is_matched = any(word.arg == "match" for word in call.keywords) or call in looked_at
             if kind in raise_sites.ERRORS and not is_matched:
