@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from te_sched.ir import ops
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import fixed_size, reshaped
+from te_sched.relax.frontend.tensors import Size, fixed_size, reshaped
 
 Matrix = NDArray[np.float64]
 
@@ -170,6 +171,8 @@ def _stft(
     onesided: int = 1,
 ) -> GraphExpr:
     signal = imp.tensor(signal)
+    if imp.rank(signal) == 2:  # as onnxruntime allows for real signals
+        signal = imp.emit(R.expand_dims(signal, -1))
     _, size, parts = imp.shape(signal)
     (step,) = imp.ints(frame_step, 1)
     if frame_length is not None:
@@ -177,11 +180,16 @@ def _stft(
     else:
         extents = [size] if window is None else imp.shape(window)
         length = fixed_size(extents[0], "transform")
-    count = (fixed_size(size, "transform") - length) // step + 1
-    places = np.arange(count)[:, None] * step + np.arange(length)
-    frames = imp.emit(R.take(signal, const(places, "int64"), 1))
+    frames = imp.emit(R.take(signal, _frame_places(imp, size, length, step), 1))
     if window is not None:
         weights = imp.emit(R.reshape(imp.tensor(window), [1, 1, length, 1]))
         frames = imp.emit(R.multiply(frames, weights))
     matrix = _transform(length, fixed_size(parts, "transform"), False, bool(onesided))
     return _multiplied(imp, frames, matrix, [matrix.shape[1] // 2, 2])
+
+
+def _frame_places(imp: OnnxImporter, size: Size, length: int, step: int) -> GraphExpr:
+    """The places of the elements of frames: [frames, length]."""
+    count = ops.floordiv(ops.subtract(size, length), step) + 1
+    begins = imp.emit(R.arange(0, count * step, step, "int64"))
+    return imp.emit(R.add(imp.emit(R.expand_dims(begins, 1)), const(np.arange(length), "int64")))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
-from te_sched import nd
+from te_sched import nd, relax
 from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.models import model_of, run
 
@@ -31,12 +32,19 @@ def test_transforms_of_a_length(length: int, onesided: int) -> None:
     np.testing.assert_allclose(result, parts(transform(X[..., 0], length)), rtol=1e-4, atol=1e-5)
 
 
-def test_transforms_of_windows() -> None:
+@pytest.mark.parametrize("ends", [[1], []])  # without the last one as onnxruntime allows
+@pytest.mark.parametrize("is_open", [False, True])
+def test_transforms_of_windows(ends: list[int], is_open: bool) -> None:
     window = np.hanning(4).astype("float32")
-    inputs = ["x", "s", "w"]
-    result = result_of("STFT", inputs, {"onesided": 1}, {"s": np.array(3), "w": window})
-    frames = np.stack([X[:, begin : begin + 4, 0] * window for begin in (0, 3, 6)], 1)
-    np.testing.assert_allclose(result, parts(np.fft.rfft(frames)), rtol=1e-4, atol=1e-5)
+    sizes = ["n", "length", *ends] if is_open else [2, 10, *ends]
+    node = ("STFT", ["x", "s", "w"], ["y"], {"onesided": 1})
+    constants = {"s": np.array(3), "w": window}
+    model = model_of([node], {"x": X}, constants, opset=20, shapes={"x": sizes})
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"))
+    for signal in [X[..., 0], RNG.random((3, 13), dtype=np.float32)][: 1 + is_open]:
+        result = machine["main"](nd.array(signal.reshape(*signal.shape, *ends))).numpy()
+        frames = sliding_window_view(signal, 4, 1)[:, ::3] * window
+        np.testing.assert_allclose(result, parts(np.fft.rfft(frames)), rtol=1e-4, atol=1e-5)
 
 
 def test_windows_of_one_element() -> None:
