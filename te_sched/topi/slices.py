@@ -90,9 +90,9 @@ def _moved(bound: Any, extent: Any, is_down: bool, analyzer: Analyzer) -> Any:
         return high
     if bound is extent:
         return high
-    if number is not None:
-        moved = ops.maximum(number + extent, low) if number < 0 else bound
-    elif analyzer.can_prove(ops.convert(bound) >= 0):
+    if number is not None and number < 0:  # below `high`, as extents are not negative
+        return ops.maximum(number + extent, low)
+    if number is not None or analyzer.can_prove(ops.convert(bound) >= 0):
         moved = bound
     else:
         given = ops.convert(bound)
