@@ -340,7 +340,7 @@ class BlockBuilder(PublicClass, PublicObject):
         `primfunc_name_hint` names the function, `primfunc_attrs` are added to it; other arguments
         are those of `func`, with graph values in place of tensors and sizes.
         """
-        return call_te(self.add_func, self.settings, func, *args, **kwargs)
+        return call_te(self.add_func, self.settings, self.analyzer, func, *args, **kwargs)
 
     def emit_te(
         self, func: Callable[..., object], *args: object, name_hint: str = "", **kwargs: object

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from te_sched import te
+from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Operand, Var
+from te_sched.ir.expr import Expr, IntImm, Operand, Var
 from te_sched.ir.graph import (
     DataTypeImm,
     GraphCall,
@@ -50,16 +51,19 @@ AddFunction = Callable[[PrimFunc, str], GlobalVar]
 def call_te(
     add_function: AddFunction,
     settings: Lowering,
+    analyzer: Analyzer,
     func: Callable[..., object],
     *args: object,
     **kwargs: object,
 ) -> GraphCall:
     """A call of the function that `func` makes of its arguments; `settings` are those of the
-    simplifier.
+    simplifier, and the analyzer knows the sizes of the graph.
     """
     hint: Any = kwargs.pop("primfunc_name_hint", None)
     name: str = hint or getattr(func, "__name__", "func")
-    prim_func, inputs, infos, sizes = _function_and_inputs(settings, func, *args, **kwargs)
+    prim_func, inputs, infos, sizes = _function_and_inputs(
+        settings, analyzer, func, *args, **kwargs
+    )
     var = add_function(prim_func, name)
     given: list[GraphValue] = [var, Tuple(tuple(inputs))]
     if sizes:
@@ -72,15 +76,19 @@ def gen_call_tir_inputs(
     func: Callable[..., object], *args: object, **kwargs: object
 ) -> tuple[PrimFunc, list[GraphExpr], list[StructInfo], list[Expr]]:
     """The function, its tensors, the struct infos of the results, and the sizes it is given."""
-    return _function_and_inputs(AS_TVM, func, *args, **kwargs)
+    return _function_and_inputs(AS_TVM, Analyzer(), func, *args, **kwargs)
 
 
 @walks_deeply("call a function of tensor expressions", GraphError)
 def _function_and_inputs(
-    settings: Lowering, func: Callable[..., object], *args: object, **kwargs: object
+    settings: Lowering,
+    analyzer: Analyzer,
+    func: Callable[..., object],
+    *args: object,
+    **kwargs: object,
 ) -> tuple[PrimFunc, list[GraphExpr], list[StructInfo], list[Expr]]:
     attrs = kwargs.pop("primfunc_attrs", None)
-    translation = _Translation()
+    translation = _Translation(analyzer)
     translated = [translation.value(one) for one in args]
     named = {key: translation.value(one) for key, one in kwargs.items()}
     try:
@@ -118,7 +126,9 @@ def _info_of(tensor: te.Tensor, vdevice: VDevice | None) -> TensorStructInfo:
 class _Translation:
     """Values of the graph as values of tensor expressions."""
 
-    def __init__(self) -> None:
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.extents: dict[Expr, None] = {}  # of the tensors, in their order
         self.tensors: list[te.Tensor | Var] = []
         self.inputs: list[GraphExpr] = []
         self.sizes: dict[Var, None] = {}  # the variables in sizes, in their order
@@ -186,13 +196,25 @@ class _Translation:
             )
         letter = chr(ord("A") + len(self.tensors) % 26)
         name = given.name_hint if isinstance(given, GraphVar) else letter
-        shape = [self._size(one) for one in info.shape.values]
+        shape = [self._size(self._extent(one)) for one in info.shape.values]
         self.bound |= {one for one in shape if type(one) is Var}
         made = te.placeholder(shape, name=name, dtype=info.dtype)
         self.tensors.append(made)
         self.inputs.append(given)
         self.vdevice = self.vdevice if self.vdevice is not None else info.vdevice
         return made
+
+    def _extent(self, size: Expr) -> Expr:
+        """A size, or the one that is equal in this graph: functions of tensor expressions do not
+        know that sizes are not negative.
+        """
+        is_plain = isinstance(size, Var | IntImm)
+        for extent in self.extents:
+            is_new = extent is not size and not (is_plain and isinstance(extent, Var | IntImm))
+            if is_new and self.analyzer.can_prove_equal(extent, size):
+                return extent
+        self.extents[size] = None
+        return size
 
     def _size(self, given: Expr) -> Expr:
         self.sizes.update(dict.fromkeys(variables_of(given)))

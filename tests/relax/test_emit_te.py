@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched import relax, te, tir, topi
+from te_sched import nd, relax, te, tir, topi
+from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.errors import GraphError, ParameterError
 from te_sched.ir.stmt import GlobalVar, PrimFunc
@@ -121,11 +122,23 @@ def test_a_call_has_the_function_its_arguments_and_sizes() -> None:
         return te.compute((2,), lambda i: x[size + i], name="out")
 
     x, options = tensor("x", 8), {"primfunc_attrs": {"mark": 1}}
-    call = call_te(add_function, AS_TVM, shifted, x, relax.PrimValue(N), **options)
+    call = call_te(add_function, AS_TVM, Analyzer(), shifted, x, relax.PrimValue(N), **options)
     text = 'R.call_tir({}, (x,), out_sinfo=R.Tensor((2,), dtype="float32"), tir_vars=R.shape([n]))'
     assert str(call) == text.format("shifted")
-    call_te(add_function, AS_TVM, topi.exp, x, primfunc_name_hint="named", **options)
+    call_te(add_function, AS_TVM, Analyzer(), topi.exp, x, primfunc_name_hint="named", **options)
     assert names == ["shifted", "named"]
+
+
+def test_sizes_that_are_equal_in_the_graph_are_one() -> None:
+    """The builder knows that sizes are not negative, which topi does not know."""
+    builder = relax.BlockBuilder()
+    x, y = tensor("x", 4, N), tensor("y", 4, te.max(N, 0))
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(builder.emit(builder.call_te(topi.add, y, x)))
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"))
+    arrays = [np.arange(12, dtype="float32").reshape(4, 3) * factor for factor in (1, 10)]
+    result = machine["main"](*[nd.array(array) for array in arrays]).numpy()
+    np.testing.assert_array_equal(result, arrays[0] + arrays[1])
 
 
 def scaled(t: te.Tensor, factor: float) -> te.Tensor:

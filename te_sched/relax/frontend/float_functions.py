@@ -72,7 +72,9 @@ def emit_elementwise(
 
         return topi.utils.tensor_of(shape, value, f"T_{name}", topi.tag.ELEMWISE)
 
-    call = call_te(builder.add_func, TO_RUN, computed, *operands, primfunc_name_hint=name)
+    call = call_te(
+        builder.add_func, TO_RUN, builder.analyzer, computed, *operands, primfunc_name_hint=name
+    )
     return builder.emit(call)
 
 
