@@ -16,7 +16,7 @@ PARAMS = "params"  # the attribute with the values of the last parameters of a f
 @contextmanager
 def errors_of_rules(name: str, node: Callable[[], str]) -> Iterator[None]:
     """Turn each error of the rule of an operator into one GraphError, which names the operator and
-    its node.
+    its node: the innermost one, if the rule translates other nodes.
 
     Parameters
     ----------
@@ -36,6 +36,8 @@ def errors_of_rules(name: str, node: Callable[[], str]) -> Iterator[None]:
     except (RecursionError, MemoryError):
         raise
     except TeSchedError as error:
+        if any(isinstance(subject, Subject) and subject.kind == "node" for subject in error.about):
+            raise
         fault, why, help = f"cannot import {name}: {error.fault}", error.why, error.help
         raise GraphError(fault, why, help, where=Subject("node", node())) from None
     except Exception as error:

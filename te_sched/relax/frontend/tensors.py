@@ -233,6 +233,28 @@ def _agreed_size(builder: BlockBuilder, sizes: Sequence[Expr]) -> Expr | None:
     return numbers[0] if numbers else min(sizes, key=lambda size: len(str(size)))
 
 
+def with_ones(builder: BlockBuilder, tensor: GraphExpr, axes: Iterable[int]) -> GraphExpr:
+    """A tensor whose sizes along axes are 1 where a call gives them, which is checked then.
+
+    >>> from te_sched import relax, tir
+    >>> x = relax.Var("x", relax.TensorStructInfo([4, tir.Var("n", "int64")], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     row = with_ones(builder, x, [0, 1])
+    ...     name = builder.emit_func_output(row)
+    >>> row.struct_info
+    R.Tensor((4, 1), dtype="float32")
+    """
+    shape = tensor_info(tensor).shape
+    if not isinstance(shape, ShapeExpr):
+        return tensor
+    sizes = list(shape.values)
+    is_open = [axis for axis in axes if not isinstance(sizes[axis], IntImm)]
+    for axis in is_open:
+        sizes[axis] = ops.const(1, "int64")
+    return _cast_to(builder, tensor, sizes) if is_open else tensor
+
+
 def _cast_to(builder: BlockBuilder, tensor: GraphExpr, sizes: Sequence[Expr]) -> GraphVar:
     info = TensorStructInfo(ShapeExpr(tuple(sizes)), tensor_info(tensor).dtype)
     return builder.match_cast(tensor, info)

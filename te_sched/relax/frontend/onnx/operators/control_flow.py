@@ -27,7 +27,7 @@ from te_sched.relax.frontend.onnx.operators.sequences import joined_info, list_o
 from te_sched.relax.frontend.onnx.protobufs import OnnxGraph
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxList, OnnxSequence
-from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value
+from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value, are_open
 from te_sched.relax.frontend.tensors import Size, fixed_size, shape_expr, tensor_info
 
 
@@ -36,6 +36,8 @@ def _if(
     imp: OnnxImporter, condition: Value, *, then_branch: OnnxGraph, else_branch: OnnxGraph
 ) -> Result:
     is_true = _known_truth(imp, condition)
+    if is_true is None and _is_squeeze_if_one(imp, then_branch, else_branch):
+        is_true = True  # calls in which the size is not 1 are refused
     if is_true is not None:
         return tuple(translate_graph(imp, then_branch if is_true else else_branch))
 
@@ -60,6 +62,17 @@ def _if(
         )
     left = iter(results)
     return tuple([_with_parts(value, [next(left) for _ in _parts(value)]) for value in layouts[0]])
+
+
+def _is_squeeze_if_one(imp: OnnxImporter, true: OnnxGraph, false: OnnxGraph) -> bool:
+    """Whether branches are `squeeze(axis)` as torch exports it: If(size == 1, Squeeze(x), x), of a
+    size that a call gives; a graph has one of both ranks.
+    """
+    nodes = [[node for node in graph.node if node.op_type != "Constant"] for graph in (true, false)]
+    if [[node.op_type for node in branch] for branch in nodes] != [["Squeeze"], ["Identity"]]:
+        return False
+    name, other = (branch[0].input[0] for branch in nodes)
+    return name == other and name in imp.values and are_open(*imp.shape(imp.values[name]))
 
 
 def _parts(value: Value) -> Sequence[Value]:

@@ -17,7 +17,14 @@ from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, are_open, is_known
-from te_sched.relax.frontend.tensors import Size, fixed_size, product_of, reshaped, shape_expr
+from te_sched.relax.frontend.tensors import (
+    Size,
+    fixed_size,
+    product_of,
+    reshaped,
+    shape_expr,
+    with_ones,
+)
 from te_sched.relax.frontend.windows import depth_to_space, padded
 
 
@@ -105,7 +112,7 @@ def _squeeze(
         return OnnxSizes(x, x.is_scalar or len(x) == 1, x.dtype)
     if isinstance(x, np.ndarray | np.generic):
         return np.squeeze(x, None if places is None else tuple(places))
-    return imp.emit(R.squeeze(x, places))
+    return imp.emit(R.squeeze(with_ones(imp.builder, imp.tensor(x), places or ()), places))
 
 
 @row("Concat")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from te_sched import nd, relax
-from te_sched.errors import GraphError
+from te_sched.errors import CallError, GraphError
 from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.models import model_of
 
@@ -20,6 +20,7 @@ def session_of(model: Any) -> Any:
     return pytest.importorskip("onnxruntime").InferenceSession(model.SerializeToString())
 
 
+PLACE = np.array([1])
 X = np.arange(-3, 3, dtype="float32").reshape(2, 3)
 
 
@@ -84,6 +85,28 @@ def test_branches_of_other_ranks_are_refused_with_the_node() -> None:
     with pytest.raises(GraphError, match="branches of a condition give different values") as raised:
         from_onnx(model_with(flat, SHIFTED, SUM))
     assert "If" in str(raised.value)
+
+
+def test_a_size_that_a_call_gives_is_squeezed_if_it_is_one() -> None:
+    """`x.squeeze(1)` as torch exports it: calls with other sizes are refused."""
+    squeezed = graph([("Squeeze", ["x", "place_1"], ["q"])], "q", weights={"place_1": PLACE})
+    condition = [("Shape", ["x"], ["h"], {}), ("Gather", ["h", "place"], ["w"], {})]
+    condition += [("Equal", ["w", "place"], ["c"], {})]  # a size of 1
+    model = model_with(squeezed, graph([("Identity", ["x"], ["i"])], "i"), condition, ["n", "m"])
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    column = X.reshape(-1, 1)
+    (expected,) = session_of(model).run(None, {"x": column})
+    np.testing.assert_array_equal(machine["main"](nd.array(column)).numpy(), expected)
+    with pytest.raises(CallError, match="m"):
+        machine["main"](nd.array(X))
+
+
+def test_an_error_inside_of_branches_names_the_inner_node() -> None:
+    tall = graph([("Flatten", ["x"], ["f"]), ("Concat", ["f", "x", "one"], ["g"])], "g")
+    tall.node[1].attribute.append(onnx.helper.make_attribute("axis", 5))
+    tall.node[1].name = "inner"
+    with pytest.raises(GraphError, match=r"^cannot import Concat: (?s:.*)where: node inner"):
+        from_onnx(model_with(tall, SHIFTED, SUM))
 
 
 def test_operators_inside_of_branches_are_refused_together() -> None:
