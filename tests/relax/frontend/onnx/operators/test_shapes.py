@@ -87,6 +87,12 @@ def test_the_larger_and_smaller_of_sizes_are_sizes(size) -> None:
     check_against_onnxruntime(of_open_sizes(*made), [(1, 2), (2, 5), (3, 40), (7, 1)])
 
 
+def test_an_open_size_is_squeezed_if_it_is_one() -> None:
+    nodes = [("Squeeze", ["x", "axes"], ["y"], {})]
+    model = model_of(nodes, {"x": X[0]}, {"axes": np.array([-1])}, shapes={"x": ["n", "m"]})
+    check_against_onnxruntime(model, [(3, 1), (5, 1)])
+
+
 def test_padding_up_to_a_size() -> None:
     nodes = [
         ("Sub", ["scalar30", "n"], ["less"], {}),
