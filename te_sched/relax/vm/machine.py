@@ -27,7 +27,8 @@ from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.core.state import INITIAL_STATE, StateUse
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.bytecode import VmFunction
-from te_sched.relax.vm.executable import Executable, Kernels
+from te_sched.relax.vm.executable import Executable
+from te_sched.relax.vm.host_functions import with_results_on
 from te_sched.relax.vm.interpreter import Around, InterpretedFunction, wrong_count
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
@@ -113,7 +114,7 @@ class VirtualMachine(PublicClass, PublicObject):
         missing: list[str] = []
         for one in bytecode.functions:
             if one.is_packed:
-                function = _find(one.name, kernels)
+                function = self._find(one.name)
                 if function is None:
                     missing.append(one.name)
                 else:
@@ -151,6 +152,17 @@ class VirtualMachine(PublicClass, PublicObject):
         self._check_states(uses)
         self._state = MachineState(uses, self._functions)
         self._stateful = {name: self._with_state(name, use) for name, use in uses.items()}
+
+    def _find(self, name: str) -> VmFunction | None:
+        """A kernel, a builtin or a registered function."""
+        kernels = self.executable.kernels
+        if kernels is not None and name in kernels.function_names:
+            return kernels[name]
+        builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name) or PAGED_BUILTINS.get(name)
+        function = builtin or registry.get_global_func(name, allow_missing=True)
+        if function is None or self.device(0) == cpu(0):
+            return function
+        return with_results_on(self.device(0), name, function)
 
     def _check_states(self, uses: Mapping[str, StateUse]) -> None:
         for name, use in uses.items():
@@ -523,10 +535,3 @@ def _devices(given: object) -> list[Device]:
         check_usable(one)
         devices.append(one)
     return devices
-
-
-def _find(name: str, kernels: Kernels | None) -> VmFunction | None:
-    if kernels is not None and name in kernels.function_names:
-        return kernels[name]
-    builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name) or PAGED_BUILTINS.get(name)
-    return builtin or registry.get_global_func(name, allow_missing=True)

@@ -16,7 +16,7 @@ class AttentionCache:
     __slots__ = ("_memory", "count")
 
     def __init__(self, initial: NDArray, shape: ShapeTuple, count: int) -> None:
-        self._memory = empty(tuple(shape), initial.dtype)
+        self._memory = empty(tuple(shape), initial.dtype, initial.device)
         self._memory._array[:count] = initial._array[:count]
         self.count = count
 
@@ -33,7 +33,8 @@ class AttentionCache:
             )
         total = self.count + len(given)
         if total > len(memory):
-            self._memory = empty((max(total, 2 * len(memory)), *unit), memory.dtype)
+            size = max(total, 2 * len(memory))
+            self._memory = empty((size, *unit), memory.dtype, memory.device)
             self._memory._array[: self.count] = memory._array[: self.count]
         self._memory._array[self.count : total] = given
         self.count = total
