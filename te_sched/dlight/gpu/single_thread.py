@@ -13,10 +13,12 @@ from te_sched.dlight.gpu.base import GPURule
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Call, IterVar, Var
+from te_sched.ir.kernel import memory_scope
 from te_sched.ir.ops import const
 from te_sched.ir.root_block import ROOT, is_root
-from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
-from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
+from te_sched.ir.verify import undefined_variables
+from te_sched.ir.visitor import StatementMapper, reads_data, replace, variables_of, walk
 from te_sched.tir.schedule import Schedule
 
 # Functions that only the host can call.
@@ -68,16 +70,34 @@ def _on_one_thread(func: PrimFunc) -> PrimFunc:
 
 
 def _in_threads(body: Stmt) -> Stmt:
-    body = _Serial().visit(body)
+    serial = _Serial(body)
+    body = serial.visit(body)
     for tag in ("threadIdx.x", "blockIdx.x"):
         bound = IterVar(None, Var(tag, "int32"), "ThreadIndex", tag)
         var = Var(tag.partition(".")[0], "int32")
         body = For(var, const(0), const(1), "thread_binding", body, bound)
+    for memory in reversed(serial.workspaces):
+        body = replace(memory, body=body)
     return body
 
 
 class _Serial(StatementMapper):
-    """Makes parallel loops serial."""
+    """Makes parallel loops serial, and collects the allocations of global memory, which the host
+    makes, once: of a size that is computed in the kernel, it cannot.
+    """
+
+    def __init__(self, body: Stmt) -> None:
+        self.workspaces: list[Allocate] = []
+        self._of_caller = set(undefined_variables(body, ()))
+
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        allocation: Allocate = self.generic(node)
+        sizes = (*allocation.extents, allocation.condition)
+        is_computed = any(map(reads_data, sizes)) or variables_of(*sizes) - self._of_caller
+        if memory_scope(node.buffer_var) != "global" or is_computed:
+            return allocation
+        self.workspaces.append(allocation)
+        return allocation.body
 
     def visit_For(self, node: For) -> Stmt:
         loop: For = self.generic(node)
