@@ -5,8 +5,10 @@
         B[i, j0 * 16 + j] = ...                     B[0, j] = ...
 
 The region is taken over the loops inside of the block that allocates the buffer, and over the
-enclosing threads that share the memory. Rows are aligned by the annotation `buffer_dim_align` of
-blocks that write the buffer, or of its allocation. (TVM's name: CompactBufferAllocation.)
+enclosing threads that share the memory. In programs to run (`to_run`), memory of kernels has a
+constant size where there is one, also if a call may declare the buffer to be smaller. Rows are
+aligned by the annotation `buffer_dim_align` of blocks that write the buffer, or of its allocation.
+(TVM's name: CompactBufferAllocation.)
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def compact_buffers(
 
     `is_strict` means that buffers do not become larger than they are declared.
     """
-    compaction = _Compaction(Analyzer(settings), alignments(func.body), func, is_strict)
+    compaction = _Compaction(settings, alignments(func.body), func, is_strict)
     return func.with_body(compaction.visit(func.body))
 
 
@@ -69,10 +71,10 @@ class _Compaction(AccessMapper):
     """Rebuilds accesses; `regions` has the remaining region of each buffer."""
 
     def __init__(
-        self, analyzer: Analyzer, aligned: Alignments, func: PrimFunc, is_strict: bool
+        self, settings: Lowering, aligned: Alignments, func: PrimFunc, is_strict: bool
     ) -> None:
-        self.analyzer, self.alignments, self.is_strict = analyzer, aligned, is_strict
-        self.func = func
+        self.analyzer, self.alignments, self.is_strict = Analyzer(settings), aligned, is_strict
+        self.func, self.to_run = func, settings.to_run
         self.threads: list[tuple[str, Var, Range]] = []
         self.loops: set[Var] = set()
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
@@ -150,9 +152,11 @@ class _Compaction(AccessMapper):
         return {var: from_range(r) for tag, var, r in self.threads if scope.is_common(tag)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
-        return tuple([self._range(one, size) for one, size in zip(sets, buffer.shape, strict=True)])
+        is_of_kernel = self.to_run and storage_scope(buffer.scope()).level > 0
+        pairs = zip(sets, buffer.shape, strict=True)
+        return tuple([self._range(one, size, is_of_kernel) for one, size in pairs])
 
-    def _range(self, one: IntervalSet, size: Expr) -> Range:
+    def _range(self, one: IntervalSet, size: Expr, is_of_kernel: bool) -> Range:
         """The accessed range of a dimension, within its bounds."""
         zero = IntImm(0, size.dtype)
         if one.min is None or one.max is None:
@@ -163,9 +167,11 @@ class _Compaction(AccessMapper):
         if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
             low = simplify(ops.maximum(zero, low))
         is_fixed = variables_of(extent).isdisjoint(self.loops) and not _has_elements(extent)
+        bound = self._bound(extent)
+        if is_of_kernel and bound is not None and type(size) is not IntImm:
+            return Range(low, IntImm(bound, size.dtype))
         if is_fixed:
             return Range(low, self._within(size, extent) if self.is_strict else extent)
-        bound = self._bound(extent)
         if bound is None:
             return Range(low if self.is_strict else zero, size)
         is_whole = self.is_strict and type(size) is IntImm and size.value <= bound

@@ -9,6 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.config import TO_RUN
 from te_sched.lowering.blocks.compact_buffers import compact_buffers
 from te_sched.lowering.blocks.lower_init import lower_init
 from te_sched.lowering.blocks.make_opaque import make_opaque
@@ -410,6 +411,27 @@ def test_symbolic_sizes(shape: str, extent: str, condition: str, index: str, exp
     source = FILLED.format(shape=shape, extent=extent, condition=condition, index=index)
     func = compact_buffers(make_opaque(lower_init(from_source(source))))
     (size,) = re.findall(r"B = T.alloc_buffer\(\((.*),\)\)", str(func))
+    assert size == expected
+
+
+@pytest.mark.parametrize(
+    ("scope", "shape", "expected"),
+    [
+        ("shared", "n", "5"),
+        ("local", "n", "5"),
+        ("global", "n", "T.min(n, 5)"),
+        ("shared", "4", "4"),
+    ],
+)
+def test_memory_of_kernels_has_a_constant_size_in_programs_to_run(
+    scope: str, shape: str, expected: str
+) -> None:
+    source = FILLED.format(shape=shape, extent="5", condition="True", index="vi")
+    source = source.replace(
+        '"float32")\n            for i', f'"float32", scope="{scope}")\n            for i'
+    )
+    func = compact_buffers(make_opaque(lower_init(from_source(source))), TO_RUN)
+    (size,) = re.findall(r"B = T.alloc_buffer\(\((.*),\)", str(func))
     assert size == expected
 
 
