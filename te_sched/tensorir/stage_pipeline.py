@@ -213,6 +213,7 @@ def _is_written_for(
         for region in index.block(maker).writes
         if region.buffer is buffer
         if (sets := written_box(index, maker, region, _below(index, maker, above), case))
+        is not None
     ]
     if not written:
         return False
@@ -330,6 +331,8 @@ def _box(
     case: _Case,
 ) -> Sets | None:
     """The elements of a region over all iterations of loops with a condition, if they are a box."""
+    if not region.region and not is_const(predicate, 1):
+        return None  # no index says in which iterations the condition holds
     ranges = loop_ranges(index, loops)
     mins = _begins(index, key, region)
     if case.values:

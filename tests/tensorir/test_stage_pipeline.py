@@ -31,6 +31,27 @@ def test_half_of_a_buffer_does_not_cover_it() -> None:
     )
 
 
+SCALAR = function(
+    "A:8 B:8",
+    """
+S = T.alloc_buffer((), "float32")
+for i in range(8):
+    with T.block("S"):
+        vi = T.axis.spatial(8, i)
+        {}S[()] = A[vi]
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = S[()]
+""",
+)
+
+
+def test_a_buffer_without_dimensions_is_covered_unless_a_condition_skips_it() -> None:
+    assert reason(SCALAR.format(""), "B") == ""
+    where = "T.where(i > 3)\n            "
+    assert reason(SCALAR.format(where), "B").startswith("block B reads more of S than is written")
+
+
 def test_blocks_in_tiles_that_do_not_divide_their_extents_are_a_pipeline() -> None:
     sch = tir.Schedule(program(STAGES))
     for name in ("B", "C"):
