@@ -139,6 +139,7 @@ def gpu() -> Pipeline:
             transform.DecomposeOpsForInference(),
             transform.FuseTransposeMatmul(),
             *_fusing(True),
+            WidenHalves(),
             dlight.ApplyDefaultSchedule(
                 *[_lowerable(getattr(dlight.gpu, rule)()) for rule in rules]
             ),

@@ -116,12 +116,15 @@ def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
     others are inlined. None for other functions.
     """
     blocks = normalize(sch)
-    if blocks is None or not all(sch.get_loops(one) for one in blocks):
+    if blocks is None:
         return None
+    for one in blocks:
+        if not sch.get_loops(one):
+            sch.add_unit_loop(one)
     block, *after = inline_spatial(sch, blocks)
     if len(after) > 1 or set(kinds_of(sch, block)) != {"S", "R"}:
         return None
-    if after and set(kinds_of(sch, after[0])) != {"S"}:
+    if after and not set(kinds_of(sch, after[0])) <= {"S"}:
         return None
     node = node_of(sch, block)
     if len(node.writes) != 1 or summand_of(node) is None:

@@ -13,6 +13,7 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import is_const
+from te_sched.ir.stmt import BufferStore
 from te_sched.tensorir.facts.axes import SPATIAL, letter_of
 from te_sched.tensorir.facts.nests import is_trivially_bound
 from te_sched.tensorir.handles import BlockRV, LoopRV
@@ -72,7 +73,7 @@ def _has_own_loops(sch: Schedule, block: BlockRV) -> bool:
     key = sch.block_key(block, "dlight")
     loops = [loop_of(sch, loop) for loop in sch.get_loops(block)]
     if not node.iter_vars:
-        return False
+        return not loops and isinstance(node.body, BufferStore)
     if not loops:
         return all(is_const(value, 0) for value in sch.realize(key).iter_values)
     is_plain = all(loop.kind == "serial" and is_const(loop.min, 0) for loop in loops)

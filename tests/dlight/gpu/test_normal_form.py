@@ -4,7 +4,15 @@ import pytest
 
 from te_sched import te, tir, topi
 from te_sched.dlight.gpu.normal_form import inline_spatial, iterators_of, kinds_of, normalize
+from te_sched.script import from_source
 from tests.dlight.functions import applied, tensor
+
+HEAD = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.alloc_buffer((4,), "float32")
+    with T.block("B"):
+"""
 
 
 def schedule_of(declared):
@@ -26,6 +34,14 @@ def test_a_sum_of_all_gets_a_spatial_iterator():
     sch = schedule_of(applied(topi.sum, 6, 7))
     (block,) = normalize(sch)
     assert kinds_of(sch, block) == "SRR"
+
+
+def test_a_store_outside_of_loops_needs_no_iterators_and_other_statements_do():
+    body = "    T.reads(A[0])\n        T.writes(B[0])"
+    store = from_source(f"{HEAD}    {body}\n        B[0] = A[0]\n")
+    loop = from_source(f"{HEAD}    {body}\n        for i in range(4):\n            B[i] = A[i]\n")
+    assert len(normalize(tir.Schedule(store))) == 1
+    assert normalize(tir.Schedule(loop)) is None
 
 
 @pytest.mark.parametrize("change", ["parallel", "split"])
