@@ -47,13 +47,25 @@ _Write = Callable[..., None]
 def _of_matrices(
     tensors: Sequence[Tensor], results: Sequence[tuple[Extents, str]], write: _Write, name: str
 ) -> list[Tensor]:
-    """Tensors that `write(builder, *parts)` computes for each matrix of a batch.
+    """Tensors that `write(builder, *parts)` computes for each matrix of a batch."""
+    return _of_batches(tensors, 2, results, write, name)
+
+
+def _of_batches(
+    tensors: Sequence[Tensor],
+    rank: int,
+    results: Sequence[tuple[Extents, str]],
+    write: _Write,
+    name: str,
+) -> list[Tensor]:
+    """Tensors that `write(builder, *parts)` computes for each element of a batch.
 
     Parameters
     ----------
+    rank : the dimensions of an element of the first tensor.
     results : the sizes, behind those of the batch, and the dtypes of the results.
     """
-    batch = list(tensors[0].shape[:-2])
+    batch = list(tensors[0].shape[: tensors[0].ndim - rank])
 
     def statement(ins: Sequence[Buffer], outs: Sequence[Buffer]) -> Stmt:
         ib = loops.create()
@@ -173,22 +185,56 @@ def _sign_of_exchange(lu: _Part, pivots: _Part, k: Expr) -> Expr:
     return te.select(is_same, lu.number(1), lu.number(-1))
 
 
-def solution(factors: Tensor, pivots: Tensor, b: Tensor) -> Tensor:
-    """The solutions of a @ x = b, by the factors of a; batches have the same sizes."""
+def solution(factors: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = False) -> Tensor:
+    """The solutions of a @ x = b, by the factors of a, or of its transpose; batches have the same
+    sizes.
+    """
     size, columns = b.shape[-2:]
+    shape = size, columns
 
     def write(ib: IRBuilder, lu: _Part, exchanges: _Part, source: _Part, x: _Part) -> None:
         _copy(ib, source, x, size, columns)
-        with ib.for_range(0, size, name="k") as k:
-            pivot = ib.let("pivot", exchanges.get(k) - 1)
-            is_moved = ops.not_equal(pivot, ops.cast("int32", k))
-            with ib.if_scope(is_moved), ib.for_range(0, columns, name="j") as j:
-                _swap(ib, x, k, pivot, j)
-        _substitute(ib, lu, x, (size, columns), is_upper=False, has_ones=True)
-        _substitute(ib, lu, x, (size, columns), is_upper=True, has_ones=False)
+        if is_transposed:
+            _substitute(ib, lu, x, shape, is_upper=False, has_ones=False, is_transposed=True)
+            _substitute(ib, lu, x, shape, is_upper=True, has_ones=True, is_transposed=True)
+            _exchange(ib, exchanges, x, shape, is_reversed=True)
+            return
+        _exchange(ib, exchanges, x, shape)
+        _substitute(ib, lu, x, shape, is_upper=False, has_ones=True)
+        _substitute(ib, lu, x, shape, is_upper=True, has_ones=False)
 
     inputs, results = [factors, pivots, b], [([size, columns], b.dtype)]
     return _of_matrices(inputs, results, write, "solution")[0]
+
+
+def _exchange(
+    ib: IRBuilder, pivots: _Part, x: _Part, shape: tuple[Expr, Expr], is_reversed: bool = False
+) -> None:
+    """Exchange the rows of a square system in the order of the pivots, or back."""
+    size, columns = shape
+    with ib.for_range(0, size, name="k") as k:
+        row = size - 1 - k if is_reversed else k
+        _exchange_row(ib, pivots, x, row, columns)
+
+
+def _exchange_row(ib: IRBuilder, pivots: _Part, x: _Part, row: Expr, columns: Expr) -> None:
+    pivot = ib.let("pivot", pivots.get(row) - 1)
+    is_moved = ops.not_equal(pivot, ops.cast("int32", row))
+    with ib.if_scope(is_moved), ib.for_range(0, columns, name="j") as j:
+        _swap(ib, x, row, pivot, j)
+
+
+def permutation(pivots: Tensor, rows: ExprLike) -> Tensor:
+    """The matrices of 0 and 1 that put the exchanged rows of factored matrices back."""
+    count, extent = pivots.shape[-1], ops.convert(rows)
+
+    def write(ib: IRBuilder, exchanges: _Part, matrix: _Part) -> None:
+        with ib.for_range(0, extent, name="i") as i, ib.for_range(0, extent, name="j") as j:
+            matrix.set(ops.cast("int32", ops.equal(i, j)), i, j)
+        with ib.for_range(0, count, name="k") as k:
+            _exchange_row(ib, exchanges, matrix, count - 1 - k, extent)
+
+    return _of_batches([pivots], 1, [([extent, extent], "int32")], write, "permutation")[0]
 
 
 def triangular_solution(a: Tensor, b: Tensor, is_upper: bool, has_ones: bool) -> Tensor:
@@ -213,14 +259,22 @@ def _substitute(
     shape: tuple[Expr, Expr],
     is_upper: bool,
     has_ones: bool,
+    is_transposed: bool = False,
 ) -> None:
-    """Solve a triangular system in place, a row after the other."""
+    """Solve a triangular system in place, a row after the other.
+
+    `is_transposed`: the matrix is read transposed, whose upper triangle is that of `is_upper`.
+    """
+
+    def element(row: Expr, column: Expr) -> Expr:
+        return matrix.get(column, row) if is_transposed else matrix.get(row, column)
+
     size, columns = shape
     with ib.for_range(0, size, name="k") as k:
         row = size - 1 - k if is_upper else k
         with ib.for_range(0, k, name="i") as i:
             other = size - 1 - i if is_upper else i
-            factor = ib.let("factor", matrix.get(row, other))
+            factor = ib.let("factor", element(row, other))
             with ib.for_range(0, columns, name="j") as j:
                 x.set(x.get(row, j) - factor * x.get(other, j), row, j)
         if not has_ones:

@@ -7,7 +7,7 @@ import pytest
 
 import te_sched
 from te_sched import nd, te
-from te_sched.relax.frontend.matrices import determinant, lu_factors
+from te_sched.relax.frontend.matrices import determinant, lu_factors, permutation, solution
 
 RNG = np.random.default_rng(0)
 
@@ -44,3 +44,24 @@ def test_factors_and_determinants_in_one_function() -> None:
     out = nd.array(np.zeros(2))
     te_sched.build(function, target="llvm")(nd.array(x), out)
     np.testing.assert_allclose(out.numpy(), np.linalg.det(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_solutions_by_factors(is_transposed: bool) -> None:
+    x, b = RNG.random((2, 3, 3)), RNG.random((2, 3, 2))
+    tensors = [te.placeholder(array.shape, "float64") for array in (x, b)]
+    factors, pivots, _ = lu_factors(tensors[0])
+    result = solution(factors, pivots, tensors[1], is_transposed)
+    out = nd.array(np.zeros(b.shape))
+    function = te.create_prim_func([*tensors, result])
+    te_sched.build(function, target="llvm")(nd.array(x), nd.array(b), out)
+    expected = np.linalg.solve(x.swapaxes(1, 2) if is_transposed else x, b)
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-9)
+
+
+def test_permutations_of_pivots() -> None:
+    pivots = te.placeholder((1, 2), "int32")
+    function = te.create_prim_func([pivots, permutation(pivots, 3)])
+    out = nd.array(np.zeros((1, 3, 3), "int32"))
+    te_sched.build(function, target="llvm")(nd.array(np.array([[2, 3]], "int32")), out)
+    assert out.numpy().tolist() == [[[0, 0, 1], [1, 0, 0], [0, 1, 0]]]

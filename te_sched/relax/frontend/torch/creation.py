@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
@@ -193,6 +194,23 @@ for _name, _dtype in (
     "_assert",
     "_set_grad_enabled",
     "_check_is_size",
+    "_linalg_check_errors",
 )
 def _nothing_to_do(imp: Importer, *args: object, **kwargs: object) -> None:
     return None
+
+
+@row("with_effects")
+def _with_effects(
+    imp: Importer, token: int, operator: object, *args: object, **kwargs: object
+) -> Value:
+    """The token of the order of effects, and the results of an operator that checks its input."""
+    name = str(getattr(getattr(operator, "overloadpacket", operator), "__name__", operator))
+    if name not in ROWS:
+        raise GraphError(
+            f"the operator {operator} with effects is not supported",
+            "the importer has no translation for it",
+            "leave it out of the model",
+        )
+    result = ROWS[name].rule(imp, *args, **kwargs)
+    return (token, *result) if isinstance(result, tuple) else (token, result)

@@ -385,6 +385,9 @@ def _parameters(
     for spec in program.graph_signature.input_specs:
         name = spec.arg.name
         node = placeholders[name]
+        if spec.kind.name == "TOKEN":  # of the order of effects
+            importer.values[node] = 0
+            continue
         if spec.kind.name == "USER_INPUT":
             info = info_of(node, importer.sizes)
             if info is None:

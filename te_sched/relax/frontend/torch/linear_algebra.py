@@ -6,7 +6,7 @@ operators named _ex return the codes that say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from te_sched.errors import GraphError
@@ -16,6 +16,7 @@ from te_sched.relax import op as R
 from te_sched.relax.frontend import matrices
 from te_sched.relax.frontend.torch.importer import Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
+from te_sched.relax.frontend.torch.memory import is_node
 from te_sched.relax.frontend.torch.values import Value
 from te_sched.te.tensor import Tensor
 
@@ -52,11 +53,37 @@ def _factors(imp: Importer, A: GraphExpr) -> list[GraphVar]:
     return _several(imp, matrices.lu_factors, 3, _matrix(imp, A))
 
 
-def _solved(imp: Importer, A: GraphExpr, B: GraphExpr) -> tuple[GraphExpr, GraphExpr]:
-    """The solutions of A @ x = B, and codes."""
-    left, right = _with_batches(imp, A, B)
-    factors, pivots, codes = _factors(imp, left)
-    return imp.builder.emit_te(matrices.solution, factors, pivots, right), codes
+def _solved(
+    imp: Importer, factors: Sequence[GraphExpr], B: GraphExpr, is_transposed: bool = False
+) -> GraphExpr:
+    """The solutions of A @ x = B, by the factors and pivots of A."""
+    solve = partial(matrices.solution, is_transposed=is_transposed)
+    lu, pivots = factors[:2]
+    shape = imp.shape(lu)
+    lu, B = _with_batches(imp, lu, B)
+    pivots = imp.broadcast(pivots, [*imp.shape(lu)[:-2], shape[-1]])
+    return imp.builder.emit_te(solve, lu, pivots, B, primfunc_name_hint="solution")
+
+
+def _factors_of_determinant(imp: Importer, A: GraphExpr) -> list[GraphVar]:
+    """The factors and pivots that torch returns beside a determinant: of the transposed matrix, if
+    the elements of its columns are next to each other then.
+    """
+    node = imp.node.args[0]
+    is_transposed = is_node(node) and node.meta["val"].is_contiguous()
+    return _factors(imp, _transposed(imp, A) if is_transposed else A)[:2]
+
+
+@row("_linalg_det")
+def _det_and_factors(imp: Importer, A: GraphExpr) -> tuple[GraphExpr, ...]:
+    factors = _factors_of_determinant(imp, A)
+    return imp.builder.emit_te(matrices.determinant, *factors), *factors
+
+
+@row("_linalg_slogdet")
+def _slogdet_and_factors(imp: Importer, A: GraphExpr) -> tuple[GraphExpr, ...]:
+    factors = _factors_of_determinant(imp, A)
+    return *_several(imp, matrices.log_determinant, 2, *factors), *factors
 
 
 @row("det", "linalg_det")
@@ -92,22 +119,86 @@ def _lu_factor(imp: Importer, A: GraphExpr, *, pivot: bool = True) -> Value:
     return _lu_factor_ex(imp, A, pivot=pivot)[:2]
 
 
+@row("linalg_lu_solve")
+def _lu_solve(
+    imp: Importer,
+    LU: GraphExpr,
+    pivots: GraphExpr,
+    B: GraphExpr,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+) -> GraphExpr:
+    """The solutions of A @ x = B, by the factors of A, or of its transpose if `adjoint`."""
+    if left:
+        return _solved(imp, (LU, pivots), B, adjoint)
+    x = _solved(imp, (LU, pivots), _transposed(imp, B), not adjoint)
+    return _transposed(imp, x)
+
+
+@row("lu_solve")
+def _lu_solve_of_right_side(
+    imp: Importer, B: GraphExpr, LU: GraphExpr, pivots: GraphExpr
+) -> GraphExpr:
+    return _lu_solve(imp, LU, pivots, B)
+
+
+@row("lu_unpack")
+def _lu_unpack(
+    imp: Importer,
+    LU: GraphExpr,
+    pivots: GraphExpr,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+) -> tuple[GraphExpr, ...]:
+    """The matrices P, L and U with P @ L @ U = A; those that are not unpacked are empty."""
+    shape, dtype = imp.shape(LU), imp.dtype(LU)
+    p = lower = upper = imp.emit(R.zeros([0], dtype))
+    if unpack_pivots:
+        permute = partial(matrices.permutation, rows=shape[-2])
+        p = imp.builder.emit_te(permute, pivots, primfunc_name_hint="permutation")
+        p = imp.cast(p, dtype)
+    if unpack_data:
+        count = imp.shape(pivots)[-1]
+        axis = len(shape) - 1
+        lower = imp.emit(R.strided_slice(LU, [axis], [0], [count], [1], True))
+        ones = imp.emit(R.eye(shape[-2], count, 0, dtype))
+        lower = imp.emit(R.add(imp.emit(R.tril(lower, -1)), ones))
+        rows = imp.emit(R.strided_slice(LU, [axis - 1], [0], [count], [1], True))
+        upper = imp.emit(R.triu(rows))
+    return p, lower, upper
+
+
+@row("linalg_lu")
+def _lu(imp: Importer, A: GraphExpr, *, pivot: bool = True) -> tuple[GraphExpr, ...]:
+    return _lu_unpack(imp, *_lu_factor_ex(imp, A, pivot=pivot)[:2])
+
+
+def _is_vector(imp: Importer, A: GraphExpr, B: GraphExpr) -> bool:
+    """Whether the right side of an equation has vectors in place of matrices."""
+    shapes = imp.shape(_matrix(imp, A)), imp.shape(B)
+    return len(shapes[1]) == 1 or (
+        len(shapes[1]) == len(shapes[0]) - 1 and all(map(imp.is_equal, shapes[0][:-1], shapes[1]))
+    )
+
+
+@row("_linalg_solve_ex")
+def _solve_and_factors(
+    imp: Importer, A: GraphExpr, B: GraphExpr, *, left: bool = True, check_errors: bool = False
+) -> tuple[GraphExpr, ...]:
+    is_vector = _is_vector(imp, A, B)
+    B = imp.emit(R.expand_dims(B, [-1])) if is_vector else B
+    factors = _factors(imp, A)
+    x = _lu_solve(imp, *factors[:2], B, left=left)
+    return imp.emit(R.squeeze(x, [-1])) if is_vector else x, *factors
+
+
 @row("linalg_solve_ex")
 def _solve_ex(
     imp: Importer, A: GraphExpr, B: GraphExpr, *, left: bool = True, check_errors: bool = False
 ) -> tuple[GraphExpr, GraphExpr]:
-    shapes = imp.shape(_matrix(imp, A)), imp.shape(B)
-    is_vector = len(shapes[1]) == 1 or (
-        len(shapes[1]) == len(shapes[0]) - 1 and all(map(imp.is_equal, shapes[0][:-1], shapes[1]))
-    )
-    if is_vector:
-        B = imp.emit(R.expand_dims(B, [-1]))
-    elif not left:  # x @ a = b
-        A, B = _transposed(imp, A), _transposed(imp, B)
-    x, codes = _solved(imp, A, B)
-    if is_vector:
-        return imp.emit(R.squeeze(x, [-1])), codes
-    return x if left else _transposed(imp, x), codes
+    x, *_, codes = _solve_and_factors(imp, A, B, left=left)
+    return x, codes
 
 
 def _with_batches(imp: Importer, a: GraphExpr, b: GraphExpr) -> tuple[GraphExpr, GraphExpr]:
@@ -129,7 +220,8 @@ def _solve(imp: Importer, A: GraphExpr, B: GraphExpr, *, left: bool = True) -> G
 def _inv_ex(imp: Importer, A: GraphExpr, *, check_errors: bool = False) -> tuple[GraphExpr, ...]:
     shape, dtype = imp.shape(_matrix(imp, A)), imp.dtype(A)
     identity = imp.emit(R.eye(shape[-1], shape[-1], 0, dtype))
-    return _solved(imp, A, identity)
+    *factors, codes = _factors(imp, A)
+    return _solved(imp, factors, identity), codes
 
 
 @row("inverse", "linalg_inv")
@@ -155,6 +247,38 @@ def _solve_triangular(
         solve, *_with_batches(imp, A, B), primfunc_name_hint="triangular_solution"
     )
     return x if left else _transposed(imp, x)
+
+
+@row("triangular_solve")
+def _triangular_solve(
+    imp: Importer,
+    B: GraphExpr,
+    A: GraphExpr,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> tuple[GraphExpr, GraphExpr]:
+    """The solutions, and a copy of the matrices."""
+    matrix, is_upper = (_transposed(imp, A), not upper) if transpose else (A, upper)
+    solve = partial(_solve_triangular, upper=is_upper, unitriangular=unitriangular)
+    return solve(imp, matrix, B), _with_batches(imp, A, B)[0]
+
+
+@row("cholesky_solve")
+def _cholesky_solve(
+    imp: Importer, B: GraphExpr, factor: GraphExpr, upper: bool = False
+) -> GraphExpr:
+    """The solutions of A @ x = B, by the factor of A."""
+    lower = _transposed(imp, factor) if upper else factor
+    y = _solve_triangular(imp, lower, B, upper=False)
+    return _solve_triangular(imp, _transposed(imp, lower), y, upper=True)
+
+
+@row("cholesky_inverse")
+def _cholesky_inverse(imp: Importer, factor: GraphExpr, upper: bool = False) -> GraphExpr:
+    size = imp.shape(_matrix(imp, factor))[-1]
+    identity = imp.emit(R.eye(size, size, 0, imp.dtype(factor)))
+    return _cholesky_solve(imp, identity, factor, upper)
 
 
 @row("linalg_cholesky_ex")

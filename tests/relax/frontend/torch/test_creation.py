@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from te_sched.errors import GraphError
 from te_sched.relax.frontend.torch.importer import ROWS, Importer
 from tests.relax.frontend.torch.torch_models import BOTH, check
 
@@ -75,6 +76,11 @@ def test_numbers_in_order(args: Any, options: Any, dtype: str, size: int) -> Non
         importer.builder.emit_func_output(x)
     assert importer.dtype(x) == dtype
     assert importer.shape(x) == [size]
+
+
+def test_an_operator_with_effects_is_rejected() -> None:
+    with pytest.raises(GraphError, match="the operator .* with effects is not supported"):
+        ROWS["with_effects"].rule(Importer(), 0, print, 1)
 
 
 def test_numbers_as_tensors_have_the_default_dtypes() -> None:

@@ -52,6 +52,51 @@ def test_both_importers_and_open_sizes() -> None:
     check(lambda x: (torch.det(x), linalg.inv(x)), matrices((5, 3, 3)), importers=("dynamic",))
 
 
+def test_names_in_core_aten() -> None:
+    """Determinants and solutions return factors, and checks of codes have tokens of their order."""
+
+    def function(x: Any) -> tuple[Any, ...]:
+        _, *factors = torch.ops.aten._linalg_det(x)
+        solved = torch.ops.aten._linalg_solve_ex(x, x[..., 0])
+        return (
+            *(torch.det(x), torch.logdet(x), linalg.inv(x), linalg.solve(x, x.mT + 1, left=False)),
+            *(*linalg.lu_factor(x), *factors, *torch.ops.aten._linalg_slogdet(x.mT), *solved),
+            linalg.cholesky(x @ x.mT + torch.eye(4)),
+        )
+
+    x = matrices((2, 4, 4), torch.float32)
+    check(function, x, importers=("exported", "decomposed"), rtol=2e-3, atol=2e-3)
+
+
+def test_solutions_by_factors() -> None:
+    def function(x: Any, b: Any) -> tuple[Any, ...]:
+        factors, pivots = linalg.lu_factor(x)
+        root = linalg.cholesky(x @ x.mT + torch.eye(4))
+        return (
+            *(linalg.lu_solve(factors, pivots, b), torch.lu_solve(b, factors, pivots)),
+            linalg.lu_solve(factors, pivots, b, adjoint=True),
+            linalg.lu_solve(factors, pivots, b.mT, left=False),
+            linalg.lu_solve(factors, pivots, b.mT, left=False, adjoint=True),
+            *(torch.cholesky_solve(b, root), torch.cholesky_solve(b, root.mT, upper=True)),
+            *(torch.cholesky_inverse(root), torch.linalg.lu_solve(factors[0], pivots[0], b)),
+            *torch.triangular_solve(b, x),
+            torch.triangular_solve(b, x, upper=False, transpose=True, unitriangular=True)[0],
+        )
+
+    x, b = matrices((3, 4, 4)), torch.rand(3, 4, 2, dtype=torch.float64)
+    check(function, x, b, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 5, 3), (3, 5), (0, 2, 2)], ids=str)
+def test_unpacked_factors(shape: tuple[int, ...]) -> None:
+    def function(x: Any) -> tuple[Any, ...]:
+        factors, pivots = linalg.lu_factor(x)
+        lower, upper = torch.lu_unpack(factors, pivots, unpack_pivots=False)[1:]
+        return *linalg.lu(x), *torch.lu_unpack(factors, pivots), lower, upper
+
+    check(function, matrices(shape))
+
+
 def test_singular_matrices_have_codes() -> None:
     x = torch.tensor([[[1.0, 2], [2, 4]], [[0, 0], [0, 1]], [[0, 2], [3, 4]]])
     check(lambda x: (torch.det(x), *torch.slogdet(x), torch.logdet(x)), x)

@@ -63,15 +63,18 @@ def infos_of(*args: Any) -> list[tuple[tuple[int, ...], str]]:
 
 
 def imported(function: Function, args: tuple[Any, ...], importer: str = "exported") -> Any:
-    """The module of a function: by "exported", "dynamic" (all sizes are variables) or "fx"."""
+    """The module of a function: by "exported", "decomposed" (in core ATen), "dynamic" (all sizes
+    are variables) or "fx".
+    """
     if importer == "fx":
         return traced(function, *infos_of(*args))
     options = {}
     if importer == "dynamic":
         auto = torch.export.Dim.AUTO
         options["dynamic_shapes"] = tuple(dict.fromkeys(range(x.ndim), auto) for x in args)
+    program = torch.export.export(model_of(function, len(args)), args, **options)
     return from_exported_program(
-        torch.export.export(model_of(function, len(args)), args, **options)
+        program.run_decompositions() if importer == "decomposed" else program
     )
 
 
