@@ -63,6 +63,16 @@ def as_size(size: Size) -> Size:
     return int(size.value) if isinstance(size, IntImm) else size
 
 
+def has_size(sizes: Iterable[Size], number: int) -> bool:
+    """Whether one of the sizes is known to be a number.
+
+    >>> from te_sched import tir
+    >>> has_size([tir.Var("n", "int64"), 0], 0)
+    True
+    """
+    return any(isinstance(size, int) and size == number for size in sizes)
+
+
 def fixed_size(size: Size, action: str) -> int:
     """A size that must be constant for an action; GraphError if it is not.
 
@@ -146,7 +156,7 @@ def product_of(sizes: Iterable[Size]) -> Size:
 
 def reshaped(builder: BlockBuilder, x: GraphExpr, sizes: Sequence[Size]) -> GraphVar:
     """A tensor with other sizes, which may be 0; one may be -1."""
-    if any(isinstance(size, int) and size == 0 for size in sizes):  # R.reshape keeps a size for 0
+    if has_size(sizes, 0):  # R.reshape keeps a size for 0
         empty = [max(size, 0) if isinstance(size, int) else size for size in sizes]
         return builder.emit(R.zeros(empty, tensor_info(x).dtype))
     return builder.emit(R.reshape(x, sizes))

@@ -18,6 +18,7 @@ from te_sched.relax.frontend.tensors import (
     filled,
     first_elements,
     fixed_size,
+    has_size,
     prim_value,
     product_of,
     reshaped,
@@ -54,6 +55,12 @@ def test_sizes_are_numbers_where_they_are_constant() -> None:
     assert product_of([2, 3]) == 6
     assert str(product_of([N, 4])) == "n * T.int64(4)"
     assert str(shape_expr([2, N])) == "R.shape([2, n])"
+
+
+def test_has_size_of_open_sizes() -> None:
+    assert has_size([N, 0], 0)
+    assert not has_size([N, 1], 0)
+    assert not has_size([], 0)
 
 
 def test_fixed_size_rejects_a_size_that_a_call_gives() -> None:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from te_sched import te
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
@@ -27,6 +28,7 @@ from te_sched.relax.frontend.torch.values import (
     Value,
     dtype_of,
 )
+from te_sched.te.tensor import Tensor
 
 # Dtypes of tensors and numbers
 
@@ -80,10 +82,18 @@ def _common(names: list[str]) -> str:
 
 def scalar(imp: Importer, value: Scalar, dtype: str) -> GraphExpr:
     """A number, perhaps of a symbolic value, as a constant or tensor of no dimensions."""
+    if isinstance(value, Expr) and dtypes.is_float(value.dtype):
+        return imp.builder.emit_te(_number, value, dtype, primfunc_name_hint="number")
     if isinstance(value, Expr):
         made = imp.emit(R.shape_to_tensor(shape_expr([value])))
         return imp.cast(imp.emit(R.reshape(made, [])), dtype)
     return const(value, dtype)
+
+
+def _number(value: Expr, dtype: str) -> Tensor:
+    """A tensor of no dimensions with a number that is computed of sizes."""
+    made: Tensor = te.compute((), lambda: ops.cast(dtype, value), name="number")
+    return made
 
 
 # Arithmetic of two values: of tensors, or of numbers and sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,14 @@ from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of, several
+from te_sched.relax.frontend.tensors import (
+    Size,
+    filled,
+    fixed_size,
+    has_size,
+    product_of,
+    several,
+)
 from te_sched.relax.frontend.torch.elementwise import promoted, refuse_dropout
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
@@ -34,7 +41,15 @@ from te_sched.relax.frontend.windows import (
 
 _T = TypeVar("_T")
 
-Padding = Ints | str
+
+class Border(NamedTuple):
+    """What a module of convolutions pads with before it: its mode, and torch's widths."""
+
+    mode: str
+    widths: Sequence[int]
+
+
+Padding = Ints | str | Border
 
 
 # Products
@@ -130,6 +145,8 @@ def _convolve(
     groups: int,
 ) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
+    if isinstance(padding, Border):
+        x, padding = _pad(imp, x, padding.widths, padding.mode), 0
     if isinstance(padding, str):
         padding = _padding_of(imp, padding, weight, stride, dilation, rank)
     sizes = (several(stride, rank), several(padding, rank), several(dilation, rank))
@@ -150,16 +167,13 @@ def _padding_of(
 
 
 def _conv_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
-    if getattr(m, "padding_mode", "zeros") != "zeros":
-        raise GraphError(
-            f"padding_mode={m.padding_mode!r} of a convolution is not supported",
-            "",
-            "pad before the convolution",
-        )
+    has_border = m.padding_mode != "zeros"
     return {
         **_weights(imp, m),
         "stride": m.stride,
-        "padding": m.padding,
+        "padding": Border(m.padding_mode, m._reversed_padding_repeated_twice)
+        if has_border
+        else m.padding,
         "dilation": m.dilation,
         "groups": m.groups,
     }
@@ -886,7 +900,7 @@ def _pad(
     rank = imp.info(x).ndim
     widths = [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
     shape = imp.shape(x)
-    if 0 in shape[: rank - len(pairs)]:  # padded dimensions have elements, others have none
+    if has_size(shape[: rank - len(pairs)], 0):  # padded dimensions have elements, others have none
         sizes = [size + sum(pair) for size, pair in zip(shape, widths, strict=True)]
         return imp.emit(R.zeros(sizes, imp.dtype(x)))
     if mode == "circular":

@@ -10,7 +10,7 @@ from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.tensors import product_of, several
+from te_sched.relax.frontend.tensors import has_size, product_of, several
 from te_sched.relax.frontend.torch.elementwise import dtype_kind, promoted, scalar
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import Dims, TorchDtype, Value, dtype_of
@@ -169,7 +169,7 @@ def _of_conditions(make: str, of_none: bool) -> Callable[..., GraphExpr]:
     def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphExpr:
         numbers = imp.cast(imp.cast(x, "bool"), "int32")
         found = imp.emit(getattr(R, make)(numbers, axes_of(imp, x, dim), keepdim))
-        if 0 in [one for one in imp.shape(x) if isinstance(one, int)]:
+        if has_size(imp.shape(x), 0):
             return imp.emit(R.full(imp.shape(found), const(of_none, "bool"), "bool"))
         return imp.cast(found, "bool")
 

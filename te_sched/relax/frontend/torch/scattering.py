@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.tensors import Size, first_elements, product_of
-from te_sched.relax.frontend.torch.elementwise import promoted
+from te_sched.relax.frontend.tensors import Size, first_elements, has_size, product_of
+from te_sched.relax.frontend.torch.elementwise import promoted, scalar
 from te_sched.relax.frontend.torch.importer import Importer, row
 from te_sched.relax.frontend.torch.indexing import (
     MASKS,
@@ -24,7 +24,7 @@ from te_sched.relax.frontend.torch.indexing import (
     without_masks,
 )
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.torch.shapes import numbered
+from te_sched.relax.frontend.torch.shapes import numbered, strided_places
 from te_sched.relax.frontend.torch.values import Indices, Operand, Scalar
 from te_sched.relax.frontend.windows import nonnegative_indices
 
@@ -66,7 +66,7 @@ def _scattered(
         source = first_elements(imp.builder, imp.cast(source, dtype), sizes)
     else:
         source = imp.emit(R.full(sizes, const(src, dtype), dtype))
-    if 0 in sizes:
+    if has_size(sizes, 0):
         return x if shape else imp.reshape(x, [])
     result = imp.emit(R.scatter_elements(x, index, source, dim, mode))
     return result if shape else imp.reshape(result, [])
@@ -302,7 +302,7 @@ def _setitem(imp: Importer, x: GraphExpr, index: object, value: Operand) -> Grap
 @row("masked_scatter")
 def _masked_scatter(imp: Importer, x: GraphExpr, mask: GraphExpr, source: GraphExpr) -> GraphExpr:
     """The elements where the mask holds are those of the source, in order."""
-    if 0 in imp.shape(source):  # the mask holds nowhere
+    if has_size(imp.shape(source), 0):  # the mask holds nowhere
         return x
     shape = common_shape([imp.shape(x), imp.shape(mask)])
     x, mask = imp.broadcast(x, shape), imp.broadcast(mask, shape)
@@ -321,6 +321,53 @@ def _masked_scatter(imp: Importer, x: GraphExpr, mask: GraphExpr, source: GraphE
 
 
 # Views of which the elements are replaced
+
+
+@row("slice_scatter")
+def _slice_scatter(
+    imp: Importer,
+    x: GraphExpr,
+    src: GraphExpr,
+    dim: int = 0,
+    start: Size | None = None,
+    end: Size | None = None,
+    step: int = 1,
+) -> GraphExpr:
+    """x with x[start:end:step] = src along a dimension."""
+    axis, shape, dtype = imp.axis(x, dim), imp.shape(x), imp.dtype(x)
+    extent, count = shape[axis], imp.shape(src)[axis]
+    src = imp.broadcast(imp.cast(src, dtype), [*shape[:axis], count, *shape[axis + 1 :]])
+    begin = 0 if start is None else start
+    if isinstance(begin, int) and begin < 0:
+        begin = max(begin + extent, 0) if isinstance(extent, int) else begin + extent
+    if imp.is_equal(count, extent):
+        return src
+    if step == 1:
+        before = imp.emit(R.strided_slice(x, [axis], [0], [begin], [1], True))
+        after = imp.emit(R.strided_slice(x, [axis], [begin + count], [extent], [1], True))
+        return imp.emit(R.concat([before, src, after], axis))
+    if has_size([count], 0):
+        return x
+    steps = imp.emit(R.arange(0, extent, 1, "int64"))
+    steps = imp.emit(R.subtract(steps, scalar(imp, begin, "int64")))
+    stride, last = const(step, "int64"), scalar(imp, count - 1, "int64")
+    number = imp.emit(R.minimum(imp.emit(R.floor_divide(steps, stride)), last))
+    number = imp.emit(R.maximum(number, const(0, "int64")))
+    is_new = imp.emit(R.equal(imp.emit(R.multiply(number, stride)), steps))
+    mask = imp.reshape(is_new, [-1, *[1] * (len(shape) - axis - 1)])
+    return imp.emit(R.where(mask, imp.emit(R.take(src, number, axis)), x))
+
+
+@row("as_strided_scatter")
+def _as_strided_scatter(
+    imp: Importer,
+    x: GraphExpr,
+    src: GraphExpr,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> GraphExpr:
+    return _at_places(imp, x, src, strided_places(size, stride, storage_offset))
 
 
 @row("diagonal_scatter")

@@ -20,10 +20,11 @@ from te_sched.relax.frontend.tensors import (
     Size,
     as_list,
     fixed_size,
+    has_size,
     product_of,
     several,
 )
-from te_sched.relax.frontend.torch.elementwise import promoted
+from te_sched.relax.frontend.torch.elementwise import promoted, scalar
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,
@@ -88,9 +89,9 @@ def _unflatten(imp: Importer, x: GraphExpr, dim: int, sizes: Sequence[Size]) -> 
     shape = imp.shape(x)
     dim %= len(shape)
     parts = list(sizes)
-    if -1 in parts:
-        known = product_of([one for one in parts if one != -1])
-        parts[parts.index(-1)] = shape[dim] // known
+    if has_size(parts, -1):
+        place = next(n for n, part in enumerate(parts) if isinstance(part, int) and part == -1)
+        parts[place] = shape[dim] // product_of([*parts[:place], *parts[place + 1 :]])
     return imp.reshape(x, [*shape[:dim], *parts, *shape[dim + 1 :]])
 
 
@@ -186,7 +187,7 @@ def _stack(imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0) -> GraphEx
     tensors = promoted(imp, *tensors)
     if dim == 0:
         joined = imp.emit(R.concat(tensors, 0))
-        return imp.emit(R.reshape(joined, [len(tensors), *imp.shape(tensors[0])]))
+        return imp.reshape(joined, [len(tensors), *imp.shape(tensors[0])])
     parts = [imp.emit(R.expand_dims(one, dim)) for one in tensors]
     return imp.emit(R.concat(parts, dim))
 
@@ -350,7 +351,25 @@ def numbered(imp: Importer, x: GraphExpr) -> NDArray[np.int64]:
 def _diagonal(
     imp: Importer, x: GraphExpr, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> GraphExpr:
-    return _at_flat_places(imp, x, np.diagonal(numbered(imp, x), offset, dim1, dim2))
+    axes = [imp.axis(x, dim) for dim in (dim1, dim2)]
+    rest = [axis for axis in range(imp.info(x).ndim) if axis not in axes]
+    moved = imp.emit(R.permute_dims(x, [*rest, *axes]))
+    *outer, rows, columns = imp.shape(moved)
+    flat = imp.reshape(moved, [*outer, rows * columns])
+    first = max(-offset, 0), max(offset, 0)
+    if isinstance(rows, int) and isinstance(columns, int):
+        size: Size = max(min(rows - first[0], columns - first[1]), 0)
+        begin = first[0] * columns + first[1]
+        places: GraphExpr = const(begin + np.arange(size) * (columns + 1), "int64")
+    else:
+        known = imp.known_sizes()
+        size = ops.minimum(rows - first[0], columns - first[1]) if known is None else known[-1]
+        steps = imp.emit(R.arange(0, size, 1, "int64"))
+        step, begin = [
+            scalar(imp, number, "int64") for number in (columns + 1, first[0] * columns + first[1])
+        ]
+        places = imp.emit(R.add(imp.emit(R.multiply(steps, step)), begin))
+    return imp.emit(R.take(flat, places, len(outer)))
 
 
 @row("as_strided", "as_strided_copy")
@@ -363,11 +382,18 @@ def _as_strided(
 ) -> GraphExpr:
     """Elements of the memory of a tensor, which is that of its elements in order."""
     numbered(imp, x)
-    places = np.full(tuple(size), storage_offset or 0)
+    return _at_flat_places(imp, x, strided_places(size, stride, storage_offset))
+
+
+def strided_places(
+    size: Sequence[int], stride: Sequence[int], offset: int | None
+) -> NDArray[np.int64]:
+    """The places in the memory of a tensor at which the elements of a view are."""
+    places = np.full(tuple(size), offset or 0)
     for axis, one in enumerate(stride):
         counted = np.arange(size[axis]) * one
         places += counted.reshape([-1 if n == axis else 1 for n in range(len(size))])
-    return _at_flat_places(imp, x, places)
+    return places
 
 
 @row("unfold")

@@ -157,6 +157,10 @@ def test_numbers_without_tensors() -> None:
     assert [dtype_kind(dtype) for dtype in ("bool", "uint8", "float16")] == [0, 1, 2]
 
 
+def test_fractions_of_open_sizes() -> None:
+    check(lambda x: x * (x.shape[0] * 0.3) + x / math.sqrt(x.shape[1]), X, importers=("dynamic",))
+
+
 def test_dropout_of_inference() -> None:
     def function(x: torch.Tensor) -> Any:
         kept = F.dropout(x, 0.5, False) + F.dropout(x, 0.0) + F.alpha_dropout(x, 0.3)

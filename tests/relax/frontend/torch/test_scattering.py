@@ -80,6 +80,8 @@ EXPORTED: dict[str, tuple[Any, ...]] = {
         lambda x, v: assigned(x, (slice(1, None), slice(None, None, 2)), v),
         *(X, torch.rand(2, 2, 5)),
     ),
+    "elements of a transposed view": (lambda x, v: assigned(x.mT, 1, v).mT, X, torch.rand(5, 4)),
+    "the diagonal": (lambda x: x.clone().fill_diagonal_(9.0), X[0]),
     "diagonal": (lambda x, v: torch.diagonal_scatter(x, v, -1, 1, 2), X, torch.rand(3, 3)),
     "slice": (lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), X, torch.rand(3, 2, 5)),
 }
@@ -95,6 +97,18 @@ def test_replaced_elements(name: str) -> None:
 def test_assignments(name: str) -> None:
     function, *args = EXPORTED[name]
     check(function, *args)
+
+
+def test_slices_of_open_sizes() -> None:
+    def function(x: Any, v: Any) -> tuple[Any, ...]:
+        scatter = torch.slice_scatter
+        return (
+            *(scatter(x, v, 1, 1, 3), scatter(x, v[:, :2], 1, 0, 4, 2), scatter(x, v, 1, -2)),
+            *(scatter(x, x * 2, 2), scatter(x, v[:, :1], 1, 1, 2)),
+            *(x.scatter(1, x.long() % 4, 7.0), scatter(x.long(), v, 1, 2)),
+        )
+
+    check(function, X, -torch.rand(3, 2, 5), importers=("exported", "dynamic"))
 
 
 @pytest.mark.parametrize("include_self", [True, False])
