@@ -79,7 +79,7 @@ def test_numbers_in_order(args: Any, options: Any, dtype: str, size: int) -> Non
 
 
 def test_an_operator_with_effects_is_rejected() -> None:
-    with pytest.raises(GraphError, match="the operator .* with effects is not supported"):
+    with pytest.raises(GraphError, match=r"the operator .* with effects is not supported"):
         ROWS["with_effects"].rule(Importer(), 0, print, 1)
 
 
