@@ -153,7 +153,8 @@ def _lu_unpack(
 ) -> tuple[GraphExpr, ...]:
     """The matrices P, L and U with P @ L @ U = A; those that are not unpacked are empty."""
     shape, dtype = imp.shape(LU), imp.dtype(LU)
-    p = lower = upper = imp.emit(R.zeros([0], dtype))
+    p: GraphExpr = imp.emit(R.zeros([0], dtype))
+    lower = upper = p
     if unpack_pivots:
         permute = partial(matrices.permutation, rows=shape[-2])
         p = imp.builder.emit_te(permute, pivots, primfunc_name_hint="permutation")
@@ -171,7 +172,8 @@ def _lu_unpack(
 
 @row("linalg_lu")
 def _lu(imp: Importer, A: GraphExpr, *, pivot: bool = True) -> tuple[GraphExpr, ...]:
-    return _lu_unpack(imp, *_lu_factor_ex(imp, A, pivot=pivot)[:2])
+    factors, pivots, _ = _lu_factor_ex(imp, A, pivot=pivot)
+    return _lu_unpack(imp, factors, pivots)
 
 
 def _is_vector(imp: Importer, A: GraphExpr, B: GraphExpr) -> bool:
@@ -188,9 +190,9 @@ def _solve_and_factors(
 ) -> tuple[GraphExpr, ...]:
     is_vector = _is_vector(imp, A, B)
     B = imp.emit(R.expand_dims(B, [-1])) if is_vector else B
-    factors = _factors(imp, A)
-    x = _lu_solve(imp, *factors[:2], B, left=left)
-    return imp.emit(R.squeeze(x, [-1])) if is_vector else x, *factors
+    factors, pivots, codes = _factors(imp, A)
+    x = _lu_solve(imp, factors, pivots, B, left=left)
+    return imp.emit(R.squeeze(x, [-1])) if is_vector else x, factors, pivots, codes
 
 
 @row("linalg_solve_ex")

@@ -358,15 +358,15 @@ def _diagonal(
     flat = imp.reshape(moved, [*outer, rows * columns])
     first = max(-offset, 0), max(offset, 0)
     if isinstance(rows, int) and isinstance(columns, int):
-        size: Size = max(min(rows - first[0], columns - first[1]), 0)
-        begin = first[0] * columns + first[1]
-        places: GraphExpr = const(begin + np.arange(size) * (columns + 1), "int64")
+        count = max(min(rows - first[0], columns - first[1]), 0)
+        numbers = first[0] * columns + first[1] + np.arange(count) * (columns + 1)
+        places: GraphExpr = const(numbers, "int64")
     else:
         known = imp.known_sizes()
         size = ops.minimum(rows - first[0], columns - first[1]) if known is None else known[-1]
         steps = imp.emit(R.arange(0, size, 1, "int64"))
-        step, begin = [
-            scalar(imp, number, "int64") for number in (columns + 1, first[0] * columns + first[1])
+        begin, step = [
+            scalar(imp, number, "int64") for number in (first[0] * columns + first[1], columns + 1)
         ]
         places = imp.emit(R.add(imp.emit(R.multiply(steps, step)), begin))
     return imp.emit(R.take(flat, places, len(outer)))
