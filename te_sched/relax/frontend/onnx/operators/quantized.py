@@ -184,7 +184,9 @@ def dynamic_quantize(imp: OnnxImporter, x: Value) -> tuple[GraphVar, GraphVar, G
     low = imp.emit(R.minimum(imp.emit(R.min(tensor)), nothing))
     high = imp.emit(R.maximum(imp.emit(R.max(tensor)), nothing))
     width = imp.emit(R.subtract(high, low))
-    step = imp.emit(R.divide(width, const(255.0, "float32")))
+    # A quotient by a number becomes a product with its reciprocal, which rounds differently.
+    wide = imp.emit(R.divide(imp.emit(R.astype(width, "float64")), const(255.0, "float64")))
+    step = imp.emit(R.astype(wide, "float32"))
     is_flat = imp.emit(R.equal(width, nothing))
     scale = imp.emit(R.where(is_flat, const(1.0, "float32"), step))
     negated = imp.emit(R.negative(low))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from te_sched import nd, relax
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
 from tests.relax.frontend.onnx.beside_onnxruntime import check, helper, model_of, results_of
@@ -128,6 +129,18 @@ def test_four_bits() -> None:
 def test_dynamic_quantization(values: Any) -> None:
     nodes = [node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])]
     check(model_of(nodes, {"x": values}, {}, ["y", "s", "z"]), {"x": values})
+
+
+def test_dynamic_scales_of_open_sizes_are_exact() -> None:
+    """One that differs in its last bit changes integers, and all of a large model after them."""
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])]
+    model = model_of(nodes, {"x": REALS}, {}, ["y", "s", "z"])
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "n"
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"))
+    for size in range(2, 12):
+        values = RNG.normal(size=(3, 4, size)).astype("float32")
+        scale = machine["main"](nd.array(values))[1].numpy()
+        assert scale == (values.max() - values.min()) / np.float32(255)
 
 
 @pytest.mark.parametrize("left", ["uint8", "int8"])
