@@ -347,18 +347,18 @@ def measure(torch: Any, name: str) -> dict[str, Any]:
     with torch.no_grad():
         expected = tensors(torch, model(**inputs))
         program = torch.export.export(model, (), inputs, strict=False)
-        module, _ = _timed(lambda: frontend.from_exported_program(program))
-        module, importing = _timed(lambda: frontend.from_exported_program(program))
-        executable, building = _timed(lambda: relax.build(module, target="llvm"))
+        module, _ = timed(lambda: frontend.from_exported_program(program))
+        module, importing = timed(lambda: frontend.from_exported_program(program))
+        executable, building = timed(lambda: relax.build(module, target="llvm"))
         machine = relax.VirtualMachine(executable, te_sched.cpu())
         arrays = [te_sched.nd.array(value.numpy()) for value in inputs.values()]
-        results = _arrays(machine["main"](*arrays))
+        results = arrays_of(machine["main"](*arrays))
         distance = _distance(torch, model, inputs, expected, results)
         calls = {"te_sched": lambda: machine["main"](*arrays), "torch": lambda: model(**inputs)}
         times: dict[str, list[float]] = {library: [] for library in calls}
         for _ in range(ROUNDS):
             for library, call in calls.items():
-                times[library].append(_timed(call)[1])
+                times[library].append(timed(call)[1])
     medians = {library: statistics.median(one) for library, one in times.items()}
     return {"distance": distance, "import": importing, "build": building} | medians
 
@@ -369,11 +369,11 @@ def _distance(
     """The largest distance relative to an output's largest element; ValueError if too large."""
     if len(results) != len(expected):
         raise ValueError(f"{len(results)} results, expected {len(expected)}")
-    distances = [_apart(ours, peer.numpy()) for ours, peer in zip(results, expected, strict=True)]
+    distances = [apart(ours, peer.numpy()) for ours, peer in zip(results, expected, strict=True)]
     largest = max(distances)
     if largest > TOLERANCE:
         exact = tensors(torch, copy.deepcopy(model).double()(**_doubled(inputs)))
-        own = [_apart(peer.numpy(), one.numpy()) for peer, one in zip(expected, exact, strict=True)]
+        own = [apart(peer.numpy(), one.numpy()) for peer, one in zip(expected, exact, strict=True)]
         if largest > 4 * max(own):
             raise ValueError(f"differs by {largest:.1e}; torch from its doubles by {max(own):.1e}")
     return largest
@@ -386,20 +386,23 @@ def _doubled(inputs: Arguments) -> Arguments:
     }
 
 
-def _apart(result: Any, expected: Any) -> float:
+def apart(result: Any, expected: Any) -> float:
+    """The distance of arrays, relative to the largest element."""
     if result.shape != expected.shape:
         raise ValueError(f"a result of shape {result.shape}, expected {expected.shape}")
     largest = float(np.abs(expected).max(initial=1e-6))
     return float(np.abs(result - expected).max(initial=0)) / largest
 
 
-def _arrays(result: Any) -> list[Any]:
+def arrays_of(result: Any) -> list[Any]:
+    """The arrays of a result: a tensor, or several."""
     if hasattr(result, "numpy"):
         return [result.numpy()]
-    return [array for part in result for array in _arrays(part)]
+    return [array for part in result for array in arrays_of(part)]
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns, and its seconds."""
     began = time.perf_counter()
     result = call()
     return result, time.perf_counter() - began
