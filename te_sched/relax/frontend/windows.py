@@ -153,8 +153,10 @@ def padded(
     before: Sequence[Size],
     after: Sequence[Size],
     fill: ExprLike,
+    mode: str = "constant",
 ) -> GraphVar:
-    """A tensor with elements of a value around it, as many as calls give.
+    """A tensor with elements of a value around it, as many as calls give, or with its own elements
+    in the modes "edge", "reflect" and "wrap" of numpy.
 
     >>> from te_sched import relax, tir
     >>> n = tir.Var("n", "int64")
@@ -167,7 +169,34 @@ def padded(
     R.Tensor((n * 2 + 1,), dtype="float32")
     """
     sides = [[ops.convert(size) for size in side] for side in (before, after)]
-    return builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
+    if mode == "constant":
+        return builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
+    place = _PLACES_IN_PADS[mode]
+
+    def repeated(data: Tensor, before: Sequence[Expr], after: Sequence[Expr]) -> Tensor:
+        sizes = list(zip(data.shape, before, after, strict=True))
+
+        def element(*indices: Expr) -> Expr:
+            pairs = zip(indices, sizes, strict=True)
+            return data(*[place(index - begin, size) for index, (size, begin, _) in pairs])
+
+        shape = [begin + size + end for size, begin, end in sizes]
+        return topi.utils.tensor_of(shape, element, "T_pad")
+
+    return builder.emit_te(repeated, x, *sides, primfunc_name_hint="pad")
+
+
+def _reflected(index: Expr, size: Expr) -> Expr:
+    last = size - 1
+    return last - te.abs(last - te.abs(index))
+
+
+# Where the element at an index that may be outside of a dimension comes from.
+_PLACES_IN_PADS: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "edge": lambda index, size: te.max(te.min(index, size - 1), 0),
+    "reflect": _reflected,
+    "wrap": te.floormod,
+}
 
 
 def begun_inside(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from te_sched.ir import dtypes
-from te_sched.ir.graph import GraphCall, GraphExpr, TupleGetItem
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
@@ -125,10 +126,20 @@ row("CumProd")(_cumulative(R.cumprod))
 def _topk(
     imp: OnnxImporter, x: Value, k: Value, axis: int = -1, largest: int = 1, sorted: int = 1
 ) -> Result:
-    (count,) = imp.ints(k, 1)
+    (count,) = imp.sizes(k, 1)
+    if isinstance(count, Expr):
+        whole = _first(imp, x, 0, axis, largest)
+        return tuple([imp.emit(R.strided_slice(y, [axis], [0], [count])) for y in whole])
     if count == 0:  # of R.topk all
         shape = imp.shape(x)
         shape[axis] = 0
         return imp.emit(R.zeros(shape, imp.dtype(x))), imp.emit(R.zeros(shape, "int64"))
-    found = imp.emit(R.topk(imp.tensor(x), count, axis, "both", bool(largest), "int64"))
-    return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
+    return _first(imp, x, count, axis, largest)
+
+
+def _first(
+    imp: OnnxImporter, x: Value, count: int, axis: int, largest: int
+) -> tuple[GraphVar, GraphVar]:
+    """The first elements along an axis, all for 0, and their places."""
+    pair = imp.emit(R.topk(imp.tensor(x), count, axis, "both", bool(largest), "int64"))
+    return imp.emit(TupleGetItem(pair, 0)), imp.emit(TupleGetItem(pair, 1))

@@ -19,7 +19,6 @@ from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, are_open, is_known
 from te_sched.relax.frontend.tensors import (
     Size,
-    fixed_size,
     product_of,
     reshaped,
     shape_expr,
@@ -70,7 +69,7 @@ def _reshape(imp: OnnxImporter, x: Value, shape: Value, allowzero: int = 0) -> V
             old[n] if not isinstance(one, Expr) and one == 0 else one for n, one in enumerate(sizes)
         ]
     if isinstance(x, np.ndarray):
-        return np.reshape(x, [fixed_size(one, "reshape to") for one in sizes])
+        return np.reshape(x, [imp.fixed_size(one, "reshape to") for one in sizes])
     return reshaped(imp.builder, imp.tensor(x), sizes)
 
 
@@ -228,13 +227,7 @@ def _pad(
     for n, place in enumerate(places):
         flat[2 * (place % rank)], flat[2 * (place % rank) + 1] = widths[n], widths[half + n]
     if are_open(*flat):
-        if mode != "constant":
-            raise GraphError(
-                f"pads that calls give in mode {mode!r}",
-                f"they are {', '.join(map(str, flat))}",
-                imp.help_with_shapes,
-            )
-        return padded(imp.builder, x, flat[::2], flat[1::2], fill)
+        return padded(imp.builder, x, flat[::2], flat[1::2], fill, mode)
     kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
     return imp.emit(R.nn.pad(x, flat, pad_mode=kind, pad_value=fill))
 

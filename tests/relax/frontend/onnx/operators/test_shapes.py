@@ -104,6 +104,28 @@ def test_padding_up_to_a_size() -> None:
     check_against_onnxruntime(of_open_sizes(*nodes), [(1, 2), (30, 1), (33, 4)])
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+def test_padding_by_sizes_with_elements(mode) -> None:
+    nodes = [
+        ("Div", ["n", "scalar2"], ["m"], {}),
+        listed("m"),
+        ("Concat", ["ms", "list1", "list1", "ms"], ["pads"], {"axis": 0}),
+        ("Pad", ["x", "pads"], ["y"], {"mode": mode}),
+    ]
+    model = of_open_sizes(*nodes)
+    model.opset_import[0].version = 19  # of the first with "wrap"
+    check_against_onnxruntime(model, [(2, 2), (5, 3), (8, 11)])
+
+
+def test_the_first_elements_of_a_number_that_is_a_size() -> None:
+    nodes = [
+        ("Div", ["n", "scalar2"], ["m"], {}),
+        listed("m"),
+        ("TopK", ["x", "ms"], ["y", "places"], {"axis": 0}),
+    ]
+    check_against_onnxruntime(of_open_sizes(*nodes), [(2, 3), (7, 1), (12, 5)])
+
+
 @pytest.mark.parametrize("first", [("Div", "scalar2"), ("Sub", "scalar1"), ("Min", "scalar3")])
 def test_parts_of_open_sizes(first) -> None:
     kind, number = first
@@ -151,14 +173,6 @@ def test_operators_by_computed_sizes(kind) -> None:
                 ("Expand", ["x", "ends"], ["y"], {}),
             ],
             "cannot import Expand: a dimension of size rows is expanded to T.max",
-        ),
-        (
-            [
-                listed("n"),
-                ("Concat", ["ns", "list0", "list0", "list0"], ["pads"], {"axis": 0}),
-                ("Pad", ["x", "pads"], ["y"], {"mode": "edge"}),
-            ],
-            "cannot import Pad: pads that calls give in mode 'edge'",
         ),
         (
             [
