@@ -50,7 +50,11 @@ def finished(builder: BlockBuilder, has_conditions: bool) -> IRModule:
 
 
 def conditional(
-    builder: BlockBuilder, condition: GraphExpr, true: Branch, false: Branch
+    builder: BlockBuilder,
+    condition: GraphExpr,
+    true: Branch,
+    false: Branch,
+    help: str = "give both branches a result of one rank and one dtype",
 ) -> list[GraphVar]:
     """The results of one of two branches, which have the same ranks and dtypes. Sizes in which they
     differ are variables, whose values a call knows.
@@ -58,6 +62,7 @@ def conditional(
     Parameters
     ----------
     condition : a tensor of one bool.
+    help : that of the error for results of other ranks or dtypes.
 
     Raises
     ------
@@ -86,7 +91,8 @@ def conditional(
             f"one has {len(infos[0])}, the other {len(infos[1])}",
             "give both the same number of results",
         )
-    joined = [_joined(builder, *pair) for pair in zip(*infos, strict=True)]
+    pairs = zip(*infos, strict=True)
+    joined = [_joined(builder, first, second, help) for first, second in pairs]
     result = builder.emit(If(condition, branches[0], branches[1]))
     values = [builder.emit(TupleGetItem(result, n)) for n in range(len(joined))]
     return [
@@ -108,14 +114,14 @@ def _fields(branch: SeqExpr) -> tuple[GraphExpr, ...]:
 
 
 def _joined(
-    builder: BlockBuilder, first: TensorStructInfo, second: TensorStructInfo
+    builder: BlockBuilder, first: TensorStructInfo, second: TensorStructInfo, help: str
 ) -> TensorStructInfo:
     """What is known of a result, with names for sizes that the branches do not share."""
     if first.dtype != second.dtype or first.ndim != second.ndim:
         raise GraphError(
             "the branches of a condition give different values",
             f"one gives {first}, the other {second}",
-            "give both branches a result of one rank and one dtype",
+            help,
         )
     sizes: list[Expr] = []
     pairs = zip(tensor_sizes(first), tensor_sizes(second), strict=False)

@@ -73,8 +73,8 @@ def has_size(sizes: Iterable[Size], number: int) -> bool:
     return any(isinstance(size, int) and size == number for size in sizes)
 
 
-def fixed_size(size: Size, action: str) -> int:
-    """A size that must be constant for an action; GraphError if it is not.
+def fixed_size(size: Size, action: str, help: str = "use a fixed size") -> int:
+    """A size that must be constant for an action; GraphError with this help if it is not.
 
     >>> fixed_size(4, "unbind")
     4
@@ -83,7 +83,7 @@ def fixed_size(size: Size, action: str) -> int:
         raise GraphError(
             f"cannot {action} a dimension of size {size}",
             "its size is not constant",
-            "use a fixed size",
+            help,
         )
     return size
 

@@ -28,6 +28,7 @@ from te_sched.relax.frontend.tensors import (
     Size,
     agreeing,
     computed_size,
+    fixed_size,
     shape_expr,
     sizes_of_tensor,
     tensor_info,
@@ -122,6 +123,12 @@ class OnnxImporter:
             f"from_onnx(model, shape_dict={{{', '.join(shapes)}}})"
         )
 
+    def _help_with_value(self, value: object) -> str:
+        """How the value of an input of a node can be known."""
+        if isinstance(value, GraphVar) and self.builder.lookup_binding(value) is None:
+            return "make it an initializer of the model: its input has no value before a call"
+        return self.help_with_shapes
+
     def tensor(self, value: Value) -> GraphExpr:
         """A value as an expression of the graph."""
         if isinstance(value, OnnxSizes):
@@ -187,6 +194,10 @@ class OnnxImporter:
             return list(value.shape)
         return sizes_of_tensor(self.tensor(value), self.help_with_shapes)
 
+    def fixed_size(self, size: Size, action: str) -> int:
+        """A size that must be constant for an action."""
+        return fixed_size(size, action, self.help_with_shapes)
+
     def rank(self, value: Value) -> int:
         """The number of dimensions."""
         return len(self.shape(value))
@@ -206,7 +217,7 @@ class OnnxImporter:
             raise GraphError(
                 f"input {place} is computed when the model runs",
                 f"its value must be known, got {getattr(value, 'struct_info', value)}",
-                self.help_with_shapes,
+                self._help_with_value(value),
             )
         return numbers
 

@@ -246,10 +246,6 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
     ("nodes", "shape", "constants", "text"),
     [
         (
-            [*SIZE, node("Concat", "n n n n", "p", axis=0), node("Pad", "x p", mode="reflect")],
-            *(NM, {"g": ints(0)}, "pads that calls give in mode 'reflect'"),
-        ),
-        (
             [*SIZE, node("Unsqueeze", "x n")],
             *(NM, {"g": ints(0)}, "input 1 has sizes that a call gives"),
         ),
@@ -257,6 +253,8 @@ def test_sizes_that_do_not_fit_are_refused(nodes, shape, constants, x, text):
             [*SIZE, node("Slice", "s zero n")],
             *(NM, {"g": ints(0), "zero": ints(0)}, "cannot slice a dimension of size n"),
         ),
+        ([node("DFT", "x", axis=1)], ["b", "n", 1], {}, r'shape_dict=\{"x": \[b, n, 1\]\}'),
+        ([node("Tile", "x x")], NM, {}, "make it an initializer of the model"),
     ],
 )
 def test_what_depends_on_the_sizes_of_calls_is_refused(nodes, shape, constants, text):

@@ -28,7 +28,7 @@ from te_sched.relax.frontend.onnx.protobufs import OnnxGraph
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sequences import OnnxAbsent, OnnxList, OnnxSequence
 from te_sched.relax.frontend.onnx.sizes import Number, OnnxSizes, Value, are_open
-from te_sched.relax.frontend.tensors import Size, fixed_size, shape_expr, tensor_info
+from te_sched.relax.frontend.tensors import Size, shape_expr, tensor_info
 
 
 @row("If")
@@ -53,6 +53,7 @@ def _if(
         _scalar(imp, condition),
         lambda: results_of(then_branch),
         lambda: results_of(else_branch),
+        f"{imp.help_with_shapes}; or give both branches a result of one rank and one dtype",
     )
     if [_layout(value) for value in layouts[0]] != [_layout(value) for value in layouts[1]]:
         raise GraphError(
@@ -325,7 +326,7 @@ def _scan_of_batches(
             "they are computed when the model runs",
             "convert the model to version 9: onnx.version_converter.convert_version(model, 9)",
         )
-    batches = fixed_size(imp.shape(inputs[0])[0], "scan")
+    batches = imp.fixed_size(imp.shape(inputs[0])[0], "scan")
     rows: list[tuple[Value, ...]] = []
     for batch in range(batches):
         index = const(batch, "int64")

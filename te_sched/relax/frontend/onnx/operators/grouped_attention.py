@@ -18,7 +18,7 @@ from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.operators.microsoft import rotated
 from te_sched.relax.frontend.onnx.registry import Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, computed_size, fixed_size, product_of
+from te_sched.relax.frontend.tensors import Size, computed_size, product_of
 
 
 class _Heads(NamedTuple):
@@ -82,7 +82,7 @@ def _grouped_attention(
     sinks = None if head_sink is None else imp.tensor(head_sink)
     if smooth_softmax == 1:
         sinks = imp.emit(R.zeros([num_heads], imp.dtype(heads.queries)))
-    factor = scale or 1 / math.sqrt(fixed_size(imp.shape(heads.queries)[3], "scale"))
+    factor = scale or 1 / math.sqrt(imp.fixed_size(imp.shape(heads.queries)[3], "scale"))
     options = _Scores(factor, softcap, local_window_size, total, attention_bias, sinks)
     return _attended(imp, heads.queries, caches, begins, options), *caches
 
@@ -94,7 +94,7 @@ def _heads(imp: OnnxImporter, inputs: list[Value | None], count: int, groups: in
     batch, length, whole = imp.shape(query)
     counts = [count, groups, groups]
     if key is None or value is None:
-        depth = fixed_size(whole, "split") // sum(counts)
+        depth = imp.fixed_size(whole, "split") // sum(counts)
         joined = imp.emit(R.reshape(imp.tensor(query), [batch, length, sum(counts), depth]))
         ends = [count, count + groups, count + 2 * groups]
         parts = [
@@ -102,7 +102,7 @@ def _heads(imp: OnnxImporter, inputs: list[Value | None], count: int, groups: in
             for end, size in zip(ends, counts, strict=True)
         ]
         return _Heads(*parts)
-    depth = fixed_size(whole, "split") // count
+    depth = imp.fixed_size(whole, "split") // count
     tensors = [imp.tensor(part) for part in (query, key, value)]
     return _Heads(
         *[
@@ -200,7 +200,7 @@ def _attended(
         caches = [imp.emit(R.strided_slice(cache, [2], [0], [options.total])) for cache in caches]
     keys, values = caches
     _, groups, count, width = imp.shape(keys)
-    each = fixed_size(heads, "split") // fixed_size(groups, "split")
+    each = imp.fixed_size(heads, "split") // imp.fixed_size(groups, "split")
     rows = imp.emit(R.permute_dims(queries, [0, 2, 1, 3]))
     rows = imp.emit(R.reshape(rows, [batch, groups, each * length, depth]))
     products = imp.emit(R.matmul(rows, imp.emit(R.permute_dims(keys, [0, 1, 3, 2]))))

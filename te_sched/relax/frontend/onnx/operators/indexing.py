@@ -15,7 +15,7 @@ from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes, Value, is_known
-from te_sched.relax.frontend.tensors import Size, first_elements, fixed_size
+from te_sched.relax.frontend.tensors import Size, first_elements
 from te_sched.relax.frontend.windows import nonnegative_indices
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import tensor_of
@@ -47,11 +47,11 @@ def _slice(
     steps: list[Size] = [1] * len(begin)
     steps = steps if steps_input is None else imp.sizes(steps_input, 4)
     if isinstance(x, OnnxSizes):
-        return _sizes.as_sizes(list(x)[_cut(begin[0], end[0], steps[0])], dtype=x.dtype)
+        return _sizes.as_sizes(list(x)[_cut(imp, begin[0], end[0], steps[0])], dtype=x.dtype)
     if isinstance(x, np.ndarray):
         cuts = [slice(None)] * x.ndim
         for place, *bounds in zip(places, begin, end, steps, strict=True):
-            cuts[place] = _cut(*bounds)
+            cuts[place] = _cut(imp, *bounds)
         return x[tuple(cuts)]
     return imp.emit(R.strided_slice(x, places, begin, end, steps))
 
@@ -65,7 +65,7 @@ def _computed_slice(
     strides: Ints | None,
 ) -> GraphExpr:
     """A slice of which a call computes the begin or the end, and so the sizes."""
-    tensor, count = imp.tensor(x), fixed_size(imp.shape(starts)[0], "slice")
+    tensor, count = imp.tensor(x), imp.fixed_size(imp.shape(starts)[0], "slice")
     rank = imp.rank(tensor)
     places = [axis % rank for axis in (range(count) if axes is None else axes)]
     order = [places.index(axis) if axis in places else count for axis in range(rank)]
@@ -86,9 +86,9 @@ def _computed_slice(
     return imp.builder.match_cast(result, TensorStructInfo(tuple(sizes), imp.dtype(tensor)))
 
 
-def _cut(*bounds: Size) -> slice:
+def _cut(imp: OnnxImporter, *bounds: Size) -> slice:
     """A slice of numbers that are known."""
-    return slice(*[fixed_size(one, "slice") for one in bounds])
+    return slice(*[imp.fixed_size(one, "slice") for one in bounds])
 
 
 @row("Gather")
@@ -121,7 +121,7 @@ def _gather_elements(imp: OnnxImporter, x: Value, indices: Value, axis: int = 0)
 @row("GatherND")
 def _gather_nd(imp: OnnxImporter, x: Value, indices: Value, batch_dims: int = 0) -> GraphExpr:
     x, places = imp.tensor(x), imp.tensor(indices)
-    depth = fixed_size(imp.shape(places)[-1], "index with")
+    depth = imp.fixed_size(imp.shape(places)[-1], "index with")
     extents = imp.shape(x)[batch_dims : batch_dims + depth]
     places = nonnegative_indices(imp.builder, places, extents)
     return imp.emit(R.gather_nd(x, places, batch_dims))
@@ -147,7 +147,7 @@ def _scatter_nd(
 ) -> GraphExpr:
     mode = {"none": "update"}.get(reduction, reduction)
     x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
-    extents = imp.shape(x)[: fixed_size(imp.shape(indices)[-1], "index with")]
+    extents = imp.shape(x)[: imp.fixed_size(imp.shape(indices)[-1], "index with")]
     places = nonnegative_indices(imp.builder, indices, extents)
     return imp.emit(R.scatter_nd(x, places, updates, mode))
 

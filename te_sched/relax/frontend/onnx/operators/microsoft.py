@@ -14,7 +14,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of
+from te_sched.relax.frontend.tensors import Size, filled, product_of
 
 _DOMAIN = "com.microsoft"
 
@@ -186,9 +186,9 @@ def _rotary(
     is_packed_batching: int = 0,
 ) -> GraphVar:
     data, shape = imp.tensor(x), imp.shape(x)
-    half = fixed_size(imp.shape(cosines)[-1], "rotate")
+    half = imp.fixed_size(imp.shape(cosines)[-1], "rotate")
     if len(shape) == 3:
-        width = fixed_size(shape[-1], "rotate")
+        width = imp.fixed_size(shape[-1], "rotate")
         heads = num_heads or width // (2 * half)
         data = imp.emit(R.reshape(data, [shape[0], shape[1], heads, width // heads]))
     else:
@@ -216,7 +216,10 @@ def rotated(
     tables : cosines and sines of a place, one of each pair.
     """
     batch, length, count, whole = imp.shape(data)
-    width, half = fixed_size(whole, "rotate"), fixed_size(imp.shape(tables[0])[-1], "rotate")
+    width, half = (
+        imp.fixed_size(whole, "rotate"),
+        imp.fixed_size(imp.shape(tables[0])[-1], "rotate"),
+    )
     turns = [imp.emit(R.expand_dims(imp.emit(R.take(table, places, 0)), [2])) for table in tables]
     parts = (half, 2) if interleaved else (2, half)
     first = imp.emit(R.strided_slice(data, [3], [0], [2 * half]))
@@ -252,7 +255,7 @@ def _turned(imp: OnnxImporter, pairs: GraphVar, turns: Sequence[GraphVar], axis:
 def _heads(imp: OnnxImporter, x: GraphExpr, count: int) -> GraphVar:
     """Rows (batch, length, width) as (batch, heads, length, width of a head)."""
     batch, length, width = imp.shape(x)
-    depth = fixed_size(width, "split") // count
+    depth = imp.fixed_size(width, "split") // count
     return imp.emit(
         R.permute_dims(imp.emit(R.reshape(x, [batch, length, count, depth])), [0, 2, 1, 3])
     )
@@ -284,7 +287,7 @@ def attention(
 ) -> GraphVar:
     """softmax(q @ k.T * scale + mask) @ v for each head, of (batch, length, width)."""
     q, k, v = (_heads(imp, x, heads) for x in operands)
-    depth = fixed_size(imp.shape(q)[-1], "scale")
+    depth = imp.fixed_size(imp.shape(q)[-1], "scale")
     rows, columns = imp.shape(q)[2], imp.shape(k)[2]
     transposed = imp.emit(R.permute_dims(k, [0, 1, 3, 2]))
     factor = const(scale or 1 / math.sqrt(depth), imp.dtype(q))
@@ -294,7 +297,7 @@ def attention(
     if bias is not None:
         scores = imp.emit(R.add(scores, imp.tensor(bias)))
     if is_causal:
-        shape = [fixed_size(size, "mask") for size in (rows, columns)]
+        shape = [imp.fixed_size(size, "mask") for size in (rows, columns)]
         stays = np.tril(np.ones(shape, "bool"), shape[1] - shape[0])
         below = const(np.finfo("float32").min, "float32")
         scores = imp.emit(R.where(const(stays, "bool"), scores, below))
@@ -316,7 +319,7 @@ def refuse_past(*values: Value | None) -> None:
 
 def split_projections(imp: OnnxImporter, x: GraphExpr, sizes: Ints | None) -> list[GraphExpr]:
     """The queries, keys and values that stand side by side in the last dimension."""
-    width = fixed_size(imp.shape(x)[-1], "split")
+    width = imp.fixed_size(imp.shape(x)[-1], "split")
     widths = list(sizes or [width // 3] * 3)
     ends = [sum(widths[: at + 1]) for at in range(3)]
     begins = [0, *ends]
@@ -382,7 +385,7 @@ def _multi_head_attention(
         )
     parts = [imp.tensor(value) for value in (q, k, v)]
     if bias is not None:
-        widths = [fixed_size(imp.shape(part)[-1], "split") for part in parts]
+        widths = [imp.fixed_size(imp.shape(part)[-1], "split") for part in parts]
         begins = [0, widths[0], widths[0] + widths[1]]
         terms = [
             imp.emit(R.strided_slice(imp.tensor(bias), [0], [begin], [begin + width]))

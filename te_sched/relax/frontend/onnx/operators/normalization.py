@@ -11,7 +11,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import filled, fixed_size
+from te_sched.relax.frontend.tensors import filled
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import tensor_of
 
@@ -90,7 +90,7 @@ def _group_norm(
     x, axes = imp.tensor(x), list(range(2, imp.rank(x)))
     channels, gamma, beta = imp.shape(x)[1], imp.tensor(scale), imp.tensor(bias)
     if imp.shape(scale) != [channels]:  # of groups, before version 21
-        times = fixed_size(channels, "divide") // num_groups
+        times = imp.fixed_size(channels, "divide") // num_groups
         gamma, beta = [imp.emit(R.repeat(one, times, 0)) for one in (gamma, beta)]
     call = R.nn.group_norm(
         x, gamma, beta, num_groups=num_groups, channel_axis=1, axes=axes, epsilon=epsilon
@@ -102,7 +102,7 @@ def _group_norm(
 def _instance_norm(
     imp: OnnxImporter, x: Value, scale: Value, bias: Value, epsilon: float = 1e-5
 ) -> Value:
-    return _group_norm(imp, x, scale, bias, fixed_size(imp.shape(x)[1], "normalize"), epsilon)
+    return _group_norm(imp, x, scale, bias, imp.fixed_size(imp.shape(x)[1], "normalize"), epsilon)
 
 
 @row("LpNormalization")

@@ -20,7 +20,7 @@ from te_sched.relax.frontend.onnx.operators.quantized import dynamic_quantize, p
 from te_sched.relax.frontend.onnx.registry import Result, row
 from te_sched.relax.frontend.onnx.sizes import Value
 from te_sched.relax.frontend.recurrent import Cell, Function, State, emit_recurrence
-from te_sched.relax.frontend.tensors import filled, fixed_size
+from te_sched.relax.frontend.tensors import filled
 
 
 class _Activation(NamedTuple):
@@ -166,7 +166,7 @@ def _emit_direction(
     assert weight is not None
     assert state_weight is not None
     products = imp.emit(R.matmul(x, imp.emit(R.permute_dims(weight, [1, 0]))))
-    size = fixed_size(imp.shape(state_weight)[1], "make a recurrent layer of")
+    size = imp.fixed_size(imp.shape(state_weight)[1], "make a recurrent layer of")
     state_bias = None
     biases = part(layer.biases)
     if biases is not None:

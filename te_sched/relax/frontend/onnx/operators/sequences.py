@@ -35,7 +35,7 @@ from te_sched.relax.frontend.onnx.sequences import (
     position_in,
 )
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, fixed_size, tensor_info
+from te_sched.relax.frontend.tensors import Size, tensor_info
 
 
 def list_of(
@@ -151,7 +151,7 @@ def _parts(imp: OnnxImporter, extent: Size, split: Value | None) -> list[Size]:
     if split is not None and imp.rank(split):
         return imp.sizes(split, 1)
     (each,) = [1] if split is None else imp.ints(split, 1)
-    whole = fixed_size(extent, "split")
+    whole = imp.fixed_size(extent, "split")
     return [min(each, whole - begin) for begin in range(0, whole, each)]
 
 

@@ -15,7 +15,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
 from te_sched.relax.frontend.onnx.registry import row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, fixed_size, reshaped
+from te_sched.relax.frontend.tensors import Size, reshaped
 
 Matrix = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def _real_inverse(length: int) -> Matrix:
 
 def _with_length(imp: OnnxImporter, x: GraphExpr, axis: int, length: int) -> GraphExpr:
     """A tensor that is cut, or followed by zeros, along an axis."""
-    size = fixed_size(imp.shape(x)[axis], "transform")
+    size = imp.fixed_size(imp.shape(x)[axis], "transform")
     if size > length:
         return imp.emit(R.strided_slice(x, [axis], [0], [length]))
     if size == length:
@@ -106,9 +106,9 @@ def _transformed(
 ) -> GraphExpr:
     x = imp.tensor(x)
     rank = imp.rank(x)
-    along, parts = axis % rank, fixed_size(imp.shape(x)[-1], "transform")
+    along, parts = axis % rank, imp.fixed_size(imp.shape(x)[-1], "transform")
     is_real_inverse = is_inverse and is_onesided
-    length = fixed_size(imp.shape(x)[along], "transform")
+    length = imp.fixed_size(imp.shape(x)[along], "transform")
     length = 2 * (length - 1) if is_real_inverse else length
     if dft_length is not None:
         (length,) = imp.ints(dft_length, 1)
@@ -179,12 +179,12 @@ def _stft(
         (length,) = imp.ints(frame_length, 3)
     else:
         extents = [size] if window is None else imp.shape(window)
-        length = fixed_size(extents[0], "transform")
+        length = imp.fixed_size(extents[0], "transform")
     frames = imp.emit(R.take(signal, _frame_places(imp, size, length, step), 1))
     if window is not None:
         weights = imp.emit(R.reshape(imp.tensor(window), [1, 1, length, 1]))
         frames = imp.emit(R.multiply(frames, weights))
-    matrix = _transform(length, fixed_size(parts, "transform"), False, bool(onesided))
+    matrix = _transform(length, imp.fixed_size(parts, "transform"), False, bool(onesided))
     return _multiplied(imp, frames, matrix, [matrix.shape[1] // 2, 2])
 
 

@@ -12,7 +12,7 @@ from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.operators.windows import padding_of, pool
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value
-from te_sched.relax.frontend.tensors import Size, filled, fixed_size, product_of, reshaped
+from te_sched.relax.frontend.tensors import Size, filled, product_of, reshaped
 from te_sched.relax.frontend.windows import Blocks, begun_inside, sum_of_blocks
 
 
@@ -33,7 +33,7 @@ def _lp_pool(
     steps, gaps = strides or [1] * rank, dilations or [1] * rank
     extents = imp.shape(x)[2:]
     borders = padding_of(auto_pad, pads, extents, kernel_shape, steps, gaps)
-    widths = [fixed_size(width, "pad") for width in borders]
+    widths = [imp.fixed_size(width, "pad") for width in borders]
     # Zeros that are elements, and not a padding, count in the mean of each window.
     before, after = widths[:rank], widths[rank:]
     if ceil_mode:
@@ -87,7 +87,7 @@ def _max_unpool(
     if output_shape is None:
         return image
     rests = zip(imp.sizes(output_shape, 2), shape, strict=True)
-    widths = [width for new, old in rests for width in (0, fixed_size(new - old, "pad"))]
+    widths = [width for new, old in rests for width in (0, imp.fixed_size(new - old, "pad"))]
     return imp.emit(R.nn.pad(image, widths))
 
 

@@ -134,7 +134,7 @@ def _conv_transpose(
         pairs = zip(whole, output_shape[-rank:], strict=True)
         simplify = imp.builder.analyzer.simplify
         rests = [as_size(simplify(ops.convert(n - wanted))) for n, wanted in pairs]
-        cut = [fixed_size(rest, "crop") for rest in rests]
+        cut = [imp.fixed_size(rest, "crop") for rest in rests]
         more = zip(output_padding, cut, strict=True)
         output_padding = [extra + max(-size, 0) for extra, size in more]
         cut = [max(size, 0) for size in cut]
@@ -276,7 +276,7 @@ def _max_pool(
     )
     if imp.count == 1:
         return maxima
-    before = [fixed_size(width, "pad") for width in borders[:rank]]
+    before = [imp.fixed_size(width, "pad") for width in borders[:rank]]
     find = places_of_maxima(kernel_shape, steps, before, gaps)
     return maxima, _places(imp, find, x, maxima, bool(storage_order))
 

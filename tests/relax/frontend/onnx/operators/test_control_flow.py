@@ -83,8 +83,9 @@ def test_branches_of_other_ranks_are_refused_with_the_node() -> None:
     flat = graph([("Flatten", ["x"], ["f"]), ("ReduceMax", ["f"], ["g"])], "g")
     flat.node[1].attribute.append(onnx.helper.make_attribute("keepdims", 0))
     with pytest.raises(GraphError, match="branches of a condition give different values") as raised:
-        from_onnx(model_with(flat, SHIFTED, SUM))
-    assert "If" in str(raised.value)
+        from_onnx(model_with(flat, SHIFTED, SUM, ["n", "m"]))
+    assert "cannot import If" in str(raised.value)
+    assert 'from_onnx(model, shape_dict={"x": [n, m]})' in str(raised.value)
 
 
 def test_a_size_that_a_call_gives_is_squeezed_if_it_is_one() -> None:
