@@ -14,12 +14,12 @@ from te_sched.ir.graph import GraphCall, GraphExpr, GraphVar
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.operators.arguments import Numbers, Value
-from te_sched.relax.operators.inference import argument_error, check_indices, tensor_of
+from te_sched.relax.operators.inference import argument_error, check_indices, shape_of, tensor_of
 from te_sched.relax.operators.legalization import numbers_of, topi
 from te_sched.relax.operators.loss import ones_of_classes
-from te_sched.relax.operators.pooling import pool_attrs
+from te_sched.relax.operators.pooling import pool_attrs, pooled_info
 from te_sched.relax.operators.registry import Rewrite, declare, make_call, named
-from te_sched.relax.operators.sizes import as_sizes, axis_of
+from te_sched.relax.operators.sizes import as_sizes, axis_of, check_equal
 
 
 def no_grad(input: Value) -> GraphCall:
@@ -171,10 +171,20 @@ if TYPE_CHECKING:
         ) -> GraphCall: ...
 
 
+def _infer_pool_gradient(call: GraphCall, builder: BlockBuilder) -> StructInfo:
+    """The gradient of the pool has its shape."""
+    grad, pooled = tensor_of(call, 0), pooled_info(call, builder, 2, place=1)
+    if grad.ndim not in (-1, pooled.ndim):
+        raise argument_error(call, 0, f"a tensor of {pooled.ndim} dimensions")
+    for size, expected in zip(shape_of(grad) or (), shape_of(pooled) or (), strict=False):
+        check_equal(call, builder, size, expected, "the sizes of the gradient and of the pool")
+    return tensor_of(call, 1)
+
+
 def _pool_gradient(kind: str) -> _PoolGradient:
     """The function that makes calls of the gradient of a pool, which it declares."""
     name = f"{kind}_pool2d_backward"
-    declare(f"relax.grad.{name}", _infer_like_input, legalize=_pool_gradient_rule(kind))
+    declare(f"relax.grad.{name}", _infer_pool_gradient, legalize=_pool_gradient_rule(kind))
 
     def call_operator(
         output_grad: Value,

@@ -88,7 +88,7 @@ def _pool(kind: str, rank: int, words: str, parameters: str) -> _Pool:
     legalize = _pool_rule(topi_function(f"nn.pool{rank}d"), kind, name)
     declare(
         f"relax.nn.{name}",
-        lambda call, builder: _infer_pool(call, builder, rank),
+        lambda call, builder: pooled_info(call, builder, rank),
         mixed_precision=FOLLOWS,
         legalize=legalize,
         exact=for_floats(_pool_rule(_exact_max, kind, name), legalize) if kind == "max" else None,
@@ -114,9 +114,12 @@ def _pool(kind: str, rank: int, words: str, parameters: str) -> _Pool:
     return named(call_operator, name, summary + parameters)
 
 
-def _infer_pool(call: GraphCall, builder: BlockBuilder, count: int) -> StructInfo:
-    data, attrs, whole = tensor_of(call, 0), call.attrs, _LAYOUTS[count]
-    sizes = _checked(call, builder, data, whole)
+def pooled_info(
+    call: GraphCall, builder: BlockBuilder, count: int, place: int = 0
+) -> TensorStructInfo:
+    """The struct info of the pool of an argument: of its windows in `count` dimensions."""
+    data, attrs, whole = tensor_of(call, place), call.attrs, _LAYOUTS[count]
+    sizes = _checked(call, builder, data, whole, place)
     if sizes is None:
         return TensorStructInfo(None, data.dtype, data.vdevice, rank_of(attrs.out_layout))
     found = list(sizes[:2])
@@ -132,13 +135,13 @@ def _infer_pool(call: GraphCall, builder: BlockBuilder, count: int) -> StructInf
 
 
 def _checked(
-    call: GraphCall, builder: BlockBuilder, data: TensorStructInfo, whole: str
+    call: GraphCall, builder: BlockBuilder, data: TensorStructInfo, whole: str, place: int = 0
 ) -> list[Any] | None:
     """The sizes of the tensor in the order N, C, spatial dimensions, if they are known."""
     attrs = call.attrs
     check_layout(call, "layout", attrs.layout, whole)
     check_layout(call, "out_layout", attrs.out_layout, whole)
-    check_rank_of_layout(call, 0, data, attrs.layout)
+    check_rank_of_layout(call, place, data, attrs.layout)
     sizes = shape_of(data)
     return None if sizes is None else to_layout(builder, sizes, attrs.layout, whole)
 

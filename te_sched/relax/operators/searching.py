@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched import te
-from te_sched.ir import dtypes
+from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.block_builder import BlockBuilder
@@ -18,11 +18,13 @@ from te_sched.relax.operators.inference import (
     broadcast,
     common_dtype,
     operand_of,
+    shape_of,
     tensor_of,
 )
 from te_sched.relax.operators.legalization import TEFunc, te_rule, topi, topi_function
 from te_sched.relax.operators.reductions import Axes, reduced, reduction_rule
 from te_sched.relax.operators.registry import declare, make_call
+from te_sched.relax.operators.sizes import check_at_least, product
 
 
 def where(condition: Value, x1: Value, x2: Value) -> GraphCall:
@@ -69,7 +71,12 @@ def _place(name: str, x: Any, axis: int | None, keepdims: bool) -> GraphCall:
 
 def _infer_place(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     axis = call.attrs.axis
-    return reduced(call, None if axis is None else [axis], call.attrs.keepdims, "int64")
+    info = reduced(call, None if axis is None else [axis], call.attrs.keepdims, "int64")
+    sizes = shape_of(tensor_of(call, 0))
+    if sizes:  # no element has a place
+        extent = product(sizes) if axis is None else sizes[axis]
+        check_at_least(call, builder, extent, ops.const(1, "int64"), "the number of elements")
+    return info
 
 
 def _or_first(te_func: TEFunc) -> TEFunc:

@@ -137,7 +137,8 @@ def test_negative_indices_are_ignored_in_builds(reduction: str) -> None:
 def test_gradients_of_other_windows_have_no_rule(options: dict[str, Any]) -> None:
     builder = relax.BlockBuilder()
     x = tensor(1, 1, 6, 6)
-    call = builder.normalize(grad.max_pool2d_backward(x, x, 3, **options))
+    sizes = {"out_layout": (1, 4, 4, 1)}.get(*options, (1, 1, 2, 2))
+    call = builder.normalize(grad.max_pool2d_backward(tensor(*sizes), x, 3, **options))
     rule = operator_of(call.op).legalize
     assert rule is not None
     with pytest.warns(UserWarning, match="max_pool2d_backward .* has no rule"):
@@ -170,6 +171,16 @@ X = tensor(3)
 REFUSED: list[tuple[Build, type[Exception], str]] = [
     (lambda: grad.start_checkpoint(relax.const(1.0)), GraphTypeError, "expected a variable"),
     (lambda: grad.max_pool2d_backward(tensor(2), number()), GraphTypeError, "expected a tensor"),
+    (
+        lambda: grad.avg_pool2d_backward(tensor(1, 1, 2, 3), tensor(1, 1, 6, 6), 2, 2),
+        GraphError,
+        "the sizes of the gradient and of the pool of .* differ: 2 and 3",
+    ),
+    (
+        lambda: grad.max_pool2d_backward(tensor(2), tensor(1, 1, 6, 6), 2, 2),
+        GraphTypeError,
+        "expected a tensor of 4 dimensions",
+    ),
     (lambda: grad.take_backward(X, X, X, 0), GraphTypeError, "expected a tensor of integers"),
     (lambda: grad.take_backward(X, X, ints(2), 1), GraphError, "axis 1 of .* is out of range"),
 ]

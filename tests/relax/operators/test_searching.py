@@ -97,6 +97,12 @@ REFUSED: list[tuple[Build, type[Exception], str]] = [
         "expected a tensor of bool",
     ),
     (lambda: op.argmax(FLOAT, 2), GraphError, "axis 2 of relax.argmax is out of range"),
+    (
+        lambda: op.argmin(tensor(3, 0), 1),
+        GraphError,
+        "the number of elements of relax.argmin is 0, expected at least 1",
+    ),
+    (lambda: op.argmax(tensor(3, 0)), GraphError, "the number of elements of relax.argmax is 0"),
     (lambda: op.where(tensor(3, dtype="bool"), FLOAT, INT), GraphTypeError, "have dtypes"),
 ]
 

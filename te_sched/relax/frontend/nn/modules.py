@@ -146,7 +146,8 @@ class Conv1D(_Convolution):
     def forward(self, x: NNTensor) -> NNTensor:
         """The value."""
         args = (self.stride, self.padding, self.dilation, self.groups)
-        return op.conv1d(x, self.weight, self.bias, *args)
+        layout = self.data_layout
+        return op.conv1d(x, self.weight, self.bias, *args, data_layout=layout)
 
 
 class Conv2D(_Convolution):

@@ -397,10 +397,13 @@ def conv1d(
     dilation: Ints = 1,
     groups: int = 1,
     name: str = "conv1d",
+    data_layout: str = "NCW",
 ) -> NNTensor:
     """A convolution along one dimension."""
-    call = R.nn.conv1d(x._expr, weight._expr, stride, padding, dilation, groups)
-    return _with_bias(call, bias, "NCW", name)
+    call = R.nn.conv1d(
+        x._expr, weight._expr, stride, padding, dilation, groups, data_layout=data_layout
+    )
+    return _with_bias(call, bias, data_layout, name)
 
 
 def conv2d(

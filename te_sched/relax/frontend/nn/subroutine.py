@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -30,6 +30,8 @@ from te_sched.public_members import PublicObject
 from te_sched.relax.block_builder import BlockBuilder
 
 _T = TypeVar("_T")
+
+_CONSTANTS = (bool, int, float, str, type(None))  # arguments that `forward` is given as they are
 
 
 class SubroutineMixin(PublicObject):
@@ -55,9 +57,12 @@ def _as_subroutine(forward: Callable[..., _T]) -> Callable[..., _T]:
         builder = BlockBuilder.current()
         if builder is None:
             return forward(self, *args, **kwargs)
-        given = signature(forward).bind(self, *args, **kwargs).arguments
-        names = list(given)[1:]
-        return _call(builder, self, forward, names, [given[one] for one in names])
+        bound = signature(forward).bind(self, *args, **kwargs).arguments
+        given = {name: value for name, value in list(bound.items())[1:]}
+        numbers = {name: value for name, value in given.items() if isinstance(value, _CONSTANTS)}
+        names = [name for name in given if name not in numbers]
+        body = partial(forward, **numbers) if numbers else forward
+        return _call(builder, self, body, names, [given[name] for name in names])
 
     return call
 
@@ -87,7 +92,7 @@ def _call(
         builder.subroutine_scope(params, is_dataflow) as bindings,
         _holding(slots, params[len(args) :]),
     ):
-        result = forward(module, *inner)
+        result = forward(module, **dict(zip(names, inner, strict=True)))
         output = builder.normalize(as_expr(_unwrapped(result)))
         output = builder.emit_output(output) if is_dataflow else builder.normalize_argument(output)
     func = GraphFunction(tuple(params), builder.normalize(SeqExpr((bindings[0],), output)))

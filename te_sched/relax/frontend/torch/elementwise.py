@@ -599,8 +599,8 @@ def _clamp_max(imp: Importer, x: GraphExpr, max: Operand) -> GraphExpr:
     return _clamp(imp, x, None, max)
 
 
-def _of_inference(imp: Importer, m: TorchLayer) -> dict[str, object]:
-    return {"train": False}
+def _dropout_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
+    return {"p": m.p, "train": m.training}
 
 
 @row(
@@ -609,10 +609,10 @@ def _of_inference(imp: Importer, m: TorchLayer) -> dict[str, object]:
     "dropout2d",
     "dropout3d",
     "feature_dropout",
-    Dropout=_of_inference,
-    Dropout1d=_of_inference,
-    Dropout2d=_of_inference,
-    Dropout3d=_of_inference,
+    Dropout=_dropout_arguments,
+    Dropout1d=_dropout_arguments,
+    Dropout2d=_dropout_arguments,
+    Dropout3d=_dropout_arguments,
 )
 def _dropout(
     imp: Importer, x: GraphExpr, p: float = 0.5, train: bool = True, *options: object
@@ -635,8 +635,8 @@ def refuse_dropout(p: float, train: bool = True) -> None:
 @row(
     "alpha_dropout",
     "feature_alpha_dropout",
-    AlphaDropout=_of_inference,
-    FeatureAlphaDropout=_of_inference,
+    AlphaDropout=_dropout_arguments,
+    FeatureAlphaDropout=_dropout_arguments,
 )
 def _alpha_dropout(
     imp: Importer, x: GraphExpr, p: float = 0.5, train: bool = False, *options: object
@@ -651,7 +651,10 @@ def _native_dropout(imp: Importer, x: GraphExpr, p: float, train: bool | None) -
     return kept, filled(imp.builder, imp.shape(x), True, "bool")
 
 
-@row("stochastic_depth", StochasticDepth=lambda imp, m: {"mode": m.mode, "training": False})
+@row(
+    "stochastic_depth",
+    StochasticDepth=lambda imp, m: {"p": m.p, "mode": m.mode, "training": m.training},
+)
 def _stochastic_depth(
     imp: Importer, x: GraphExpr, p: float = 0.5, mode: str = "batch", training: bool = True
 ) -> GraphExpr:

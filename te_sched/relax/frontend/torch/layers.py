@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes
@@ -23,6 +25,7 @@ from te_sched.relax.frontend.tensors import (
 from te_sched.relax.frontend.torch.elementwise import promoted, refuse_dropout
 from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
+from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.torch.values import (
     Ints,
     OutputSize,
@@ -498,9 +501,13 @@ def _maxima(imp: Importer, m: TorchLayer) -> dict[str, object]:
     return {"output_size": m.output_size, "return_indices": m.return_indices}
 
 
-def _adaptive_max(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
-    """The largest element of each part of every dimension."""
-    first = imp.info(x).ndim - rank
+def _adaptive_max(
+    imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize, has_places: bool
+) -> tuple[GraphExpr, GraphExpr | None]:
+    """The largest element of each part of all dimensions, and its place in an image."""
+    first, shape = imp.info(x).ndim - rank, imp.shape(x)
+    if has_places and all(isinstance(size, int) for size in shape[first:]):
+        return _adaptive_max_and_places(imp, rank, x, output_size)
     for n, size in enumerate(several(output_size, rank)):
         axis, extent = first + n, imp.shape(x)[first + n]
         if size is None or imp.is_equal(size, extent):
@@ -508,37 +515,74 @@ def _adaptive_max(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSiz
         if size == 1:
             x = imp.emit(R.max(x, [axis], True))
             continue
-        if not isinstance(extent, int):
-            raise GraphError(
-                f"cannot divide a dimension of size {extent} into {size} parts",
-                "its size is not constant",
-                "use fixed sizes, or 1 part",
-            )
-        begins = np.arange(size) * extent // size
-        ends = -(-(np.arange(size) + 1) * extent // size)
-        steps = np.arange((ends - begins).max())
-        places = np.minimum(begins[:, None] + steps, ends[:, None] - 1)
-        x = imp.emit(R.max(imp.emit(R.take(x, const(places, "int64"), axis)), [axis + 1]))
-    return x
+        windows = const(_parts_of(extent, size), "int64")
+        x = imp.emit(R.max(imp.emit(R.take(x, windows, axis)), [axis + 1]))
+    return x, None
 
 
-for _rank in (1, 2, 3):
+def _parts_of(extent: Size, size: int) -> NDArray[np.int64]:
+    """The places in a dimension of the elements of its parts, the last of which may be repeated."""
+    if not isinstance(extent, int):
+        raise GraphError(
+            f"cannot divide a dimension of size {extent} into {size} parts",
+            "its size is not constant",
+            "use fixed sizes, or 1 part",
+        )
+    begins = np.arange(size) * extent // size
+    ends = -(-(np.arange(size) + 1) * extent // size)
+    steps = np.arange((ends - begins).max())
+    return np.minimum(begins[:, None] + steps, ends[:, None] - 1)
 
-    def _rule(
+
+def _adaptive_max_and_places(
+    imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize
+) -> tuple[GraphExpr, GraphExpr]:
+    batch = imp.shape(x)[:-rank]
+    extents = [fixed_size(extent, "divide") for extent in imp.shape(x)[-rank:]]
+    sizes = [
+        extent if size is None else int(size)
+        for size, extent in zip(several(output_size, rank), extents, strict=True)
+    ]
+    places = np.zeros((1,) * 2 * rank, "int64")  # [*parts, *elements of a part]
+    for n, (extent, size) in enumerate(zip(extents, sizes, strict=True)):
+        windows = _parts_of(extent, size)
+        kept = [1] * 2 * rank
+        kept[n], kept[rank + n] = windows.shape
+        places = places * extent + windows.reshape(kept)
+    table = const(places.reshape(math.prod(sizes), -1), "int64")
+    flat = imp.reshape(x, [*batch, math.prod(extents)])
+    elements = imp.emit(R.take(flat, table, len(batch)))
+    number = imp.emit(R.expand_dims(imp.emit(R.argmax(elements, -1)), -1))
+    values = imp.emit(R.gather_elements(elements, number, -1))
+    every = imp.broadcast(table, imp.shape(elements))
+    found = imp.emit(R.gather_elements(every, number, -1))
+    values, found = [imp.reshape(part, [*batch, *sizes]) for part in (values, found)]
+    return values, found
+
+
+def _adaptive_max_rule(rank: int, returns_indices: bool = False) -> Callable[..., Value]:
+    def rule(
         imp: Importer,
         x: GraphExpr,
         output_size: OutputSize,
-        return_indices: bool = False,
-        *,
-        rank: int = _rank,
+        return_indices: bool = returns_indices,
     ) -> Value:
-        found = _adaptive_max(imp, rank, x, output_size)
-        target = imp.node.target
-        is_aten = hasattr(target, "overloadpacket") or hasattr(target, "overloads")
-        is_pair = return_indices or is_aten
-        return (found, None) if is_pair else found
+        is_aten = hasattr(imp.node.target, "overloadpacket") or hasattr(
+            imp.node.target, "overloads"
+        )
+        users = [user for user in imp.node.users if base_name(user) == "getitem"]
+        is_read = return_indices or any(user.args[1] == 1 for user in users)
+        values, places = _adaptive_max(imp, rank, x, output_size, is_read)
+        return (values, places) if return_indices or is_aten else values
 
-    row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _maxima})(_rule)
+    return rule
+
+
+for _rank in (1, 2, 3):
+    row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _maxima})(
+        _adaptive_max_rule(_rank)
+    )
+    row(f"adaptive_max_pool{_rank}d_with_indices")(_adaptive_max_rule(_rank, True))
 
 
 def _max_unpool(

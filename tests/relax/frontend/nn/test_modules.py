@@ -92,6 +92,14 @@ def test_layers(name: str) -> None:
     check(layer, peer, random(*shape))
 
 
+def test_a_convolution_with_channels_last() -> None:
+    layer, x = nn.Conv1D(4, 6, 3, data_layout="NWC"), random(2, 9, 4)
+    (result,) = results_of(layer, x)
+    peer = as_torch(torch.nn.Conv1d(4, 6, 3), dict(layer.named_parameters()))
+    expected = peer(torch.from_numpy(x).mT).mT.detach().numpy()
+    np.testing.assert_allclose(result, expected, 1e-5, 1e-5)
+
+
 def test_rows_of_a_table() -> None:
     layer = nn.Embedding(5, 3)
     for places in (np.array([4, 0, 4]), np.array([[1, 2], [0, 4]])):

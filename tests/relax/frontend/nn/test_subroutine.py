@@ -120,3 +120,29 @@ def test_classes_say_whether_they_are_functions(define_subroutine: bool) -> None
 
     module, _ = exported(Around(), 2)
     assert names_of(module) == ["derived", "forward"][not define_subroutine :]
+
+
+class Scale(nn.Module):
+    define_subroutine = True
+
+    def forward(self, x: nn.Tensor, factor: float, power: int = 1, bias: Any = None) -> nn.Tensor:
+        for _ in range(power):
+            x = x * factor
+        return x if bias is None else x + bias
+
+
+class Scales(nn.Module):
+    def __init__(self) -> None:
+        self.scale = Scale()
+
+    def forward(self, x: nn.Tensor) -> nn.Tensor:
+        return self.scale(x, 0.5, power=2) + self.scale(x, 3.0, bias=x)
+
+
+def test_numbers_are_constants_of_the_function() -> None:
+    module, _ = exported(Scales(), 2)
+    assert names_of(module) == ["forward", "scale", "scale1"]
+    assert [len(module[name].params) for name in ("scale", "scale1")] == [1, 2]
+    machine = relax.VirtualMachine(relax.build(module, "llvm"))
+    x = np.arange(8, dtype="float32").reshape(2, 4)
+    np.testing.assert_array_equal(machine["forward"](nd.array(x)).numpy(), x * 4.25)

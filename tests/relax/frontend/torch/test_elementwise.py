@@ -9,6 +9,7 @@ import pytest
 
 from te_sched import relax
 from te_sched.errors import GraphError
+from te_sched.relax.frontend.torch import from_fx
 from te_sched.relax.frontend.torch.elementwise import dtype_kind, number_dtype, promoted, scalar
 from te_sched.relax.frontend.torch.importer import Importer
 from te_sched.relax.frontend.torch.values import dtype_of
@@ -185,6 +186,16 @@ def test_dropout_of_inference() -> None:
 def test_dropout_in_training_mode_is_refused(function: Any, importer: str) -> None:
     with pytest.raises(GraphError, match=r"in training mode is random(?s:.*)call model.eval\(\)"):
         imported(function, (X[None],), importer)
+
+
+@pytest.mark.parametrize(
+    "layer", [torch.nn.Dropout(0.2), torch.nn.Dropout2d(), torch.nn.AlphaDropout()], ids=str
+)
+def test_layers_of_dropout_are_those_of_their_mode(layer: Any) -> None:
+    check(layer.eval(), X[None], importers=BOTH)
+    layer = torch.nn.Sequential(layer.train())
+    with pytest.raises(GraphError, match="in training mode is random"):
+        from_fx(torch.fx.symbolic_trace(layer), [(tuple(X[None].shape), "float32")])
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int8, torch.uint8], ids=str)
