@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from operator import is_, is_not
 from typing import Any, ParamSpec, TypeVar, overload
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
@@ -80,17 +81,9 @@ from te_sched.relax.size_relations import Kind, SizeRelations
 from te_sched.relax.struct_info import derive_call, struct_info_lca
 from te_sched.signatures import checked_methods
 
-LEAVES = (
-    GraphVar,
-    Constant,
-    ShapeExpr,
-    PrimValue,
-    GraphString,
-    DataTypeImm,
-    ExternFunc,
-    GlobalVar,
-    Op,
-)
+_ATOMS = (Constant, ShapeExpr, PrimValue, GraphString, DataTypeImm, ExternFunc, Op)
+LEAVES = (GraphVar, GlobalVar, *_ATOMS)
+_KINDS_OF_ATOMS = frozenset(_ATOMS)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Term = TypeVar("_Term", bound=GraphTerm)
@@ -104,12 +97,28 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
     @walks_deeply("write an expression of a graph", GraphError)
     @wraps(method)
     def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        builder = args[0]
-        assert isinstance(builder, BlockBuilder)
+        builder: Any = args[0]
         with builder.undone_by_errors():
             return method(*args, **kwargs)
 
     return write
+
+
+class _Undo:
+    """Removes, after an error, what was added to a block inside of a `with`."""
+
+    __slots__ = ("_block", "_count")
+
+    def __init__(self, block: _OpenBlock | None) -> None:
+        self._block = block
+        self._count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._block is not None:
+            self._block.cut(*self._count)
 
 
 @checked_methods(GraphTypeError)
@@ -146,6 +155,9 @@ class BlockBuilder(PublicClass, PublicObject):
         ] = {}  # what is known of functions
         self._blocks: list[_OpenBlock] = []
         self._bindings: dict[GraphVar, GraphValue] = {}
+        # What is in normal form: expressions, and blocks with the variables of sizes they define.
+        self._normal: set[object] = set()
+        self._normal_blocks: dict[BindingBlock, set[Var]] = {}
         self._scopes: list[set[Var] | None] = []
         self._function: _OpenFunction | None = None
         self.relations: SizeRelations | None = None  # collects those that are not proved
@@ -305,17 +317,9 @@ class BlockBuilder(PublicClass, PublicObject):
         value = self._bound_argument(value) or self._normalized(value)
         return self._emit(value, name_hint, is_output=False)
 
-    @contextmanager
-    def undone_by_errors(self) -> Iterator[None]:
+    def undone_by_errors(self) -> _Undo:
         """Bindings of the open block: none of those inside with an error."""
-        block = self._blocks[-1] if self._blocks else None
-        count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
-        try:
-            yield
-        except BaseException:
-            if block is not None:
-                block.cut(*count)
-            raise
+        return _Undo(self._blocks[-1] if self._blocks else None)
 
     def _emit(self, expr: GraphValue, name_hint: str, is_output: bool) -> GraphVar:
         block = self._block()
@@ -398,10 +402,19 @@ class BlockBuilder(PublicClass, PublicObject):
     def _begin_binding_block(self) -> None:
         self._blocks.append(_OpenBlock(False))
 
-    def _end_block(self) -> BindingBlock:
-        block = self._blocks.pop()
-        kind = DataflowBlock if block.is_dataflow else BindingBlock
-        return kind(tuple(block.bindings))
+    def _end_block(self, old: BindingBlock | None = None) -> BindingBlock:
+        """Close the open block: the old one if it has the same bindings."""
+        opened = self._blocks.pop()
+        kind = DataflowBlock if opened.is_dataflow else BindingBlock
+        bindings = opened.bindings
+        is_kept = type(old) is kind and len(old.bindings) == len(bindings)
+        if old is None or not is_kept or not all(map(is_, old.bindings, bindings)):
+            old = kind(tuple(bindings))
+        normal = self._normal
+        if all(is_leaf(binding.value) or binding.value in normal for binding in bindings):
+            casts = [binding for binding in bindings if type(binding) is MatchCast]
+            self._normal_blocks[old] = _sizes_in(casts)
+        return old
 
     def current_block_is_dataflow(self) -> bool:
         """Whether the innermost open block is a dataflow block."""
@@ -504,6 +517,8 @@ class BlockBuilder(PublicClass, PublicObject):
             for other in self._same_hash(func):
                 if structural_equal(self._module[other], func):
                     return other
+        else:
+            self._forget_normal()
         taken = GlobalVar(name if is_new else self._globals.take(name))
         self._module.update_func(taken, func)
         taken = self._global(taken)
@@ -526,6 +541,12 @@ class BlockBuilder(PublicClass, PublicObject):
         """Exchange a function of the module."""
         self._module.update_func(GlobalVar(gv), updated_func)
         self._unhashed.append(GlobalVar(gv))
+        self._forget_normal()
+
+    def _forget_normal(self) -> None:
+        """Forget what is in normal form: a function that calls name has changed."""
+        self._normal.clear()
+        self._normal_blocks.clear()
 
     def _global(self, name: str) -> GlobalVar:
         """The name of a function, with what is known of it."""
@@ -553,6 +574,14 @@ class BlockBuilder(PublicClass, PublicObject):
 
     # Normal form
 
+    def _normal_form(self, expr: object) -> object:
+        """The expression in normal form, as `normalize`, whose arguments are checked too."""
+        return expr if is_leaf(expr) else self._normalized_whole(expr)
+
+    @_all_or_nothing
+    def _normalized_whole(self, expr: object) -> object:
+        return self._normalized(expr)
+
     @overload
     def normalize(self, expr: GraphFunction) -> GraphFunction: ...
     @overload
@@ -563,13 +592,12 @@ class BlockBuilder(PublicClass, PublicObject):
     def normalize(self, expr: GraphValue) -> GraphValue: ...
     @overload
     def normalize(self, expr: object) -> GraphTerm: ...
-    @_all_or_nothing
     def normalize(self, expr: object) -> object:
         """The expression in normal form, with its struct info; it may be nested deeply.
 
         With an error, the open block is as it was.
         """
-        return self._normalized(expr)
+        return self._normal_form(expr)
 
     @overload
     def normalize_argument(self, expr: GraphExpr) -> GraphExpr: ...
@@ -633,7 +661,9 @@ class BlockBuilder(PublicClass, PublicObject):
         return None if known is None else known[1]
 
     def _arguments(self, values: Sequence[GraphExpr]) -> tuple[GraphExpr, ...]:
-        return tuple([self._normalized_argument(value) for value in values])
+        return tuple(
+            [value if is_leaf(value) else self._normalized_argument(value) for value in values]
+        )
 
     def _normalize_variable(self, expr: GraphVar) -> GraphExpr:
         """A variable, or an empty tuple in place of one without a value."""
@@ -642,14 +672,19 @@ class BlockBuilder(PublicClass, PublicObject):
         return Tuple((), known) if is_void else expr
 
     def _normalize_tuple(self, expr: Tuple) -> Tuple:
+        if expr in self._normal:
+            return expr
         fields = self._arguments(expr.fields)
-        if any(new is not old for new, old in zip(fields, expr.fields, strict=True)):
+        if any(map(is_not, fields, expr.fields)):
             expr = Tuple(fields)
         if expr.struct_info_ is None:
             update_struct_info(expr, TupleStructInfo(tuple([_known_of(one) for one in fields])))
+        self._normal.add(expr)
         return expr
 
     def _normalize_item(self, expr: TupleGetItem) -> TupleGetItem:
+        if expr in self._normal:
+            return expr
         value = self._normalized_argument(expr.tuple_value)
         if value is not expr.tuple_value:
             expr = TupleGetItem(value, expr.index)
@@ -659,15 +694,16 @@ class BlockBuilder(PublicClass, PublicObject):
                 update_struct_info(expr, known.fields[expr.index])
             else:
                 update_struct_info(expr, ObjectStructInfo())
+        self._normal.add(expr)
         return expr
 
     def _normalize_call(self, call: GraphCall) -> GraphTerm:
+        if call in self._normal:
+            return call
         written = call
         op = call.op if isinstance(call.op, Op) else self._normalized_argument(call.op)
         args = self._arguments(call.args)
-        if op is not call.op or any(
-            new is not old for new, old in zip(args, call.args, strict=True)
-        ):
+        if op is not call.op or any(map(is_not, args, call.args)):
             call = GraphCall(op, args, call.attrs, call.sinfo_args)
         if isinstance(op, Op):
             operator = operator_of(op)
@@ -685,9 +721,12 @@ class BlockBuilder(PublicClass, PublicObject):
         elif call.struct_info_ is None:
             known = getattr(op, "struct_info_", None) or ObjectStructInfo()
             update_struct_info(call, derive_call(call, known, self))
+        self._normal.add(call)
         return call
 
     def _normalize_if(self, expr: If) -> If:
+        if expr in self._normal:
+            return expr
         cond = self._normalized_argument(expr.cond)
         _check_condition(cond)
         branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
@@ -697,6 +736,7 @@ class BlockBuilder(PublicClass, PublicObject):
         if expr.struct_info_ is None:
             known = [one.struct_info for one in branches]
             update_struct_info(expr, struct_info_lca(known[0], known[1], self.analyzer))
+        self._normal.add(expr)
         return expr
 
     def _scoped(self, expr: GraphExpr) -> SeqExpr:
@@ -713,6 +753,8 @@ class BlockBuilder(PublicClass, PublicObject):
         blocks: list[BindingBlock] = []
         for block in expr.blocks:
             blocks += self._normalize_block(block)
+        if expr in self._normal:
+            return expr
         self._begin_binding_block()
         try:
             body = self._normalized_argument(expr.body)
@@ -728,6 +770,7 @@ class BlockBuilder(PublicClass, PublicObject):
             expr = SeqExpr(tuple(blocks), body)
         if expr.struct_info_ is None:
             update_struct_info(expr, self._outside(body.struct_info_, blocks))
+        self._normal.add(expr)
         return expr
 
     def _outside(
@@ -753,6 +796,10 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _normalize_block(self, block: BindingBlock) -> list[BindingBlock]:
         """The blocks that a block becomes: sequences in its bindings are spliced into it."""
+        defined = self._normal_blocks.get(block)
+        if defined is not None:
+            self._define(defined)
+            return [block]
         is_dataflow = isinstance(block, DataflowBlock)
         self._blocks.append(_OpenBlock(is_dataflow))
         found: list[BindingBlock] = []
@@ -769,10 +816,7 @@ class BlockBuilder(PublicClass, PublicObject):
                 else:
                     self.emit_normalized(VarBinding(binding.var, value))
         finally:
-            last = self._end_block()
-        is_same = not found and len(last.bindings) == len(block.bindings)
-        if is_same and all(a is b for a, b in zip(last.bindings, block.bindings, strict=True)):
-            return [block]
+            last = self._end_block(block)
         return [*found, last]
 
     def _splice(self, value: SeqExpr, found: list[BindingBlock], is_dataflow: bool) -> None:
@@ -795,7 +839,7 @@ class BlockBuilder(PublicClass, PublicObject):
             self._blocks.append(_OpenBlock(is_dataflow))
 
     def _normalize_function(self, func: GraphFunction) -> GraphFunction:
-        if func.body is None:
+        if func.body is None or func in self._normal:
             return func
         self.begin_scope(func.params)
         self._begin_binding_block()
@@ -805,8 +849,9 @@ class BlockBuilder(PublicClass, PublicObject):
             self._end_block()
             self.end_scope()
         if body is func.body and func.ret_struct_info is not None:
+            self._normal.add(func)
             return func
-        return GraphFunction(
+        func = GraphFunction(
             func.params,
             body,
             func.ret_struct_info,
@@ -815,6 +860,8 @@ class BlockBuilder(PublicClass, PublicObject):
             written_name=func.written_name,
             lines=func.lines,
         )
+        self._normal.add(func)
+        return func
 
 
 class _OpenBlock:
@@ -892,6 +939,16 @@ def _check_condition(cond: GraphExpr) -> None:
             "a branch is taken for a whole tensor",
             "use relax.op.where(condition, a, b) to choose element by element",
         )
+
+
+def is_leaf(expr: object) -> bool:
+    """Whether an expression is its own normal form wherever it stands: a variable, but not of a
+    tuple, which may be empty, a constant, an operator, ...
+    """
+    kind = type(expr)
+    if kind is DataflowVar or kind is GraphVar:
+        return type(expr.struct_info_) is not TupleStructInfo  # type: ignore[attr-defined]
+    return kind in _KINDS_OF_ATOMS
 
 
 def _known_of(expr: GraphTerm) -> StructInfo:

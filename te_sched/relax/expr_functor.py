@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import is_
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
@@ -280,7 +281,7 @@ class PyExprMutator(ExprFunctor):
     @_deeply
     def visit_expr(self, expr: GraphTerm) -> object:
         """The rewritten expression, normalized."""
-        return self.builder_.normalize(self._method(expr)(expr))
+        return self.builder_._normal_form(self._method(expr)(expr))
 
     @overload
     def visit_expr_post_order(self, expr: GraphCall) -> GraphCall: ...
@@ -293,7 +294,7 @@ class PyExprMutator(ExprFunctor):
     def visit_expr_post_order(self, expr: GraphTerm) -> object:
         """The expression with rewritten children, normalized."""
         name = _METHODS[type(expr)]
-        return self.builder_.normalize(getattr(PyExprMutator, name)(self, expr))
+        return self.builder_._normal_form(getattr(PyExprMutator, name)(self, expr))
 
     def visit_constant_(self, op: Constant, /) -> GraphExpr:
         """A constant."""
@@ -409,9 +410,7 @@ class PyExprMutator(ExprFunctor):
         except BaseException:
             self.builder_._end_block()
             raise
-        made = self.builder_._end_block()
-        is_kept = type(made) is type(block) and _same(made.bindings, block.bindings)
-        return block if is_kept else made
+        return self.builder_._end_block(block)
 
     def visit_var_binding_(self, binding: VarBinding, /) -> None:
         """Rewrite the value, then emit the binding."""
@@ -531,7 +530,7 @@ def map_sequence(mutator: PyExprMutator, op: SeqExpr) -> SeqExpr:
 
 
 def _same(new: Sequence[object], old: Sequence[object]) -> bool:
-    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+    return len(new) == len(old) and all(map(is_, new, old))
 
 
 _tell_of_absent_names(__name__)
