@@ -55,7 +55,8 @@ def callee_of(node: object) -> str | None:
 
 def called_functions(statement: Node) -> set[str]:
     """The names of the functions of the same module that a statement calls."""
-    return {name for node in walk(statement) if (name := callee_of(node)) is not None}
+    calls = [node for node in walk(statement) if type(node) is Call]
+    return {name for call in calls if (name := callee_of(call)) is not None}
 
 
 def call_intrin(dtype: str, func_name: str, *args: Argument) -> Call:

@@ -410,11 +410,14 @@ class BlockBuilder(PublicClass, PublicObject):
         is_kept = type(old) is kind and len(old.bindings) == len(bindings)
         if old is None or not is_kept or not all(map(is_, old.bindings, bindings)):
             old = kind(tuple(bindings))
-        normal = self._normal
-        if all(is_leaf(binding.value) or binding.value in normal for binding in bindings):
+        if all([self._is_normal(binding.value) for binding in bindings]):
             casts = [binding for binding in bindings if type(binding) is MatchCast]
             self._normal_blocks[old] = _sizes_in(casts)
         return old
+
+    def _is_normal(self, value: GraphValue) -> bool:
+        """Whether the value of a binding is in normal form: a sequence becomes bindings."""
+        return is_leaf(value) or (value in self._normal and type(value) is not SeqExpr)
 
     def current_block_is_dataflow(self) -> bool:
         """Whether the innermost open block is a dataflow block."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from te_sched.ir.calls import called_functions
 from te_sched.ir.graph import GraphFunction
@@ -42,14 +42,17 @@ class DeadCodeElimination(ModulePass, opt_level=1):
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module without unused functions and bindings."""
-        mod = without_unused_functions(mod, self._is_entry)
+        callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
+        mod = _reached(mod, callees, self._is_entry)
         changed = {}
         for name, func in mod.functions.items():
             is_graph = isinstance(func, GraphFunction)
             new = remove_all_unused(func, self.to_run) if is_graph else func
             if new is not func:
                 changed[name] = new
-        return without_unused_functions(mod.with_functions(changed), self._is_entry)
+                callees[str(name)] = callees_of(new)
+        kept = {str(name): callees[str(name)] for name in mod.functions}
+        return _reached(mod.with_functions(changed), kept, self._is_entry)
 
     def _is_entry(self, name: str, func: BaseFunc) -> bool:
         if name in self.entry_functions or "global_symbol" in func.attrs:
@@ -69,6 +72,13 @@ def without_unused_functions(mod: IRModule, is_entry: Callable[[str, BaseFunc], 
     ['main']
     """
     callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
+    return _reached(mod, callees, is_entry)
+
+
+def _reached(
+    mod: IRModule, callees: Mapping[str, set[str]], is_entry: Callable[[str, BaseFunc], bool]
+) -> IRModule:
+    """A module without the functions that no entry reaches; `callees` are those of each."""
     if any(name not in callees for names in callees.values() for name in names):
         return mod  # other modules may call the private functions
     used: set[str] = set()
