@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import cached_property, wraps
 from operator import is_, is_not
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -59,7 +59,7 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.source_lines import MATCH_CAST, SourceLines
-from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule
+from te_sched.ir.stmt import Attributes, BaseFunc, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import (
     GraphExprLike,
     ObjectStructInfo,
@@ -72,7 +72,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import statements, walk
 from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.core.sizes import own_variables, tensor_sizes, variables_in
 from te_sched.relax.emit_te import call_te
@@ -148,8 +148,8 @@ class BlockBuilder(PublicClass, PublicObject):
         self._globals = UniqueNames(separator="")
         for name in self._module.functions:
             self._globals.take(str(name))
-        self._same: dict[int, list[GlobalVar]] = {}  # functions by structural hash
-        self._unhashed = [GlobalVar(name) for name in self._module.functions]
+        self._alike: dict[object, list[_Added]] = {}  # functions by what a glance shows of them
+        self._unseen = [GlobalVar(name) for name in self._module.functions]
         self._infos: dict[
             str, tuple[BaseFunc, StructInfo | None]
         ] = {}  # what is known of functions
@@ -417,7 +417,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _is_normal(self, value: GraphValue) -> bool:
         """Whether the value of a binding is in normal form: a sequence becomes bindings."""
-        return is_leaf(value) or (value in self._normal and type(value) is not SeqExpr)
+        return _is_leaf(value) or (value in self._normal and type(value) is not SeqExpr)
 
     def current_block_is_dataflow(self) -> bool:
         """Whether the innermost open block is a dataflow block."""
@@ -517,7 +517,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _add(self, name: str, func: BaseFunc, is_new: bool) -> GlobalVar:
         if not is_new:
-            for other in self._same_hash(func):
+            for other in self._equal_candidates(func):
                 if structural_equal(self._module[other], func):
                     return other
         else:
@@ -525,25 +525,31 @@ class BlockBuilder(PublicClass, PublicObject):
         taken = GlobalVar(name if is_new else self._globals.take(name))
         self._module.update_func(taken, func)
         taken = self._global(taken)
-        self._unhashed.append(taken)
+        self._unseen.append(taken)
         return taken
 
-    def _same_hash(self, func: BaseFunc) -> list[GlobalVar]:
-        """The functions of this kind that have the hash of a function."""
+    def _equal_candidates(self, func: BaseFunc) -> list[GlobalVar]:
+        """The functions that may be equal to a function; hashes are computed to choose from several
+        only.
+        """
         kind, left = type(func), []
-        for one in self._unhashed:
-            known = self._module[one]
+        for name in self._unseen:
+            known = self._module[name]
             if type(known) is kind:
-                self._same.setdefault(structural_hash(known), []).append(one)
+                self._alike.setdefault(_glance(known), []).append(_Added(name, known))
             else:  # a graph may have large constants
-                left.append(one)
-        self._unhashed = left
-        return self._same.get(structural_hash(func), []) if self._same else []
+                left.append(name)
+        self._unseen = left
+        alike = self._alike.get(_glance(func), []) if self._alike else []
+        if len(alike) > 1:
+            own = structural_hash(func)
+            alike = [added for added in alike if added.hash == own]
+        return [added.name for added in alike]
 
     def update_func(self, gv: str, updated_func: BaseFunc) -> None:
         """Exchange a function of the module."""
         self._module.update_func(GlobalVar(gv), updated_func)
-        self._unhashed.append(GlobalVar(gv))
+        self._unseen.append(GlobalVar(gv))
         self._forget_normal()
 
     def _forget_normal(self) -> None:
@@ -579,7 +585,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _normal_form(self, expr: object) -> object:
         """The expression in normal form, as `normalize`, whose arguments are checked too."""
-        return expr if is_leaf(expr) else self._normalized_whole(expr)
+        return expr if _is_leaf(expr) else self._normalized_whole(expr)
 
     @_all_or_nothing
     def _normalized_whole(self, expr: object) -> object:
@@ -665,7 +671,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _arguments(self, values: Sequence[GraphExpr]) -> tuple[GraphExpr, ...]:
         return tuple(
-            [value if is_leaf(value) else self._normalized_argument(value) for value in values]
+            [value if _is_leaf(value) else self._normalized_argument(value) for value in values]
         )
 
     def _normalize_variable(self, expr: GraphVar) -> GraphExpr:
@@ -867,6 +873,44 @@ class BlockBuilder(PublicClass, PublicObject):
         return func
 
 
+class _Added:
+    """A function of a module, with its structural hash once that is asked for."""
+
+    def __init__(self, name: GlobalVar, func: BaseFunc) -> None:
+        self.name, self._func = name, func
+
+    @cached_property
+    def hash(self) -> int:
+        """The structural hash of the function."""
+        return structural_hash(self._func)
+
+
+def _glance(func: BaseFunc) -> object:
+    """What functions of the same structure have in common, and most others do not."""
+    if isinstance(func, PrimFunc):
+        buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
+        nodes = statements(func.body)
+        return (
+            len(func.params),
+            *[(buffer.dtype, *map(_number, buffer.shape)) for buffer in buffers],
+            *[(type(node), *_operation(getattr(node, "value", None))) for node in nodes],
+        )
+    if isinstance(func, GraphFunction) and isinstance(func.body, SeqExpr):
+        bindings = [binding for block in func.body.blocks for binding in block.bindings]
+        return len(func.params), *[_operation(binding.value) for binding in bindings]
+    return type(func)
+
+
+def _number(size: Expr) -> int | None:
+    return size.value if type(size) is IntImm else None
+
+
+def _operation(value: object) -> tuple[object, ...]:
+    """The kind of a value and of its operands."""
+    operands = [getattr(value, name, None) for name in ("op", "a", "b", "value")]
+    return type(value), *[part if isinstance(part, str) else type(part) for part in operands]
+
+
 class _OpenBlock:
     """A block that is being written."""
 
@@ -944,7 +988,7 @@ def _check_condition(cond: GraphExpr) -> None:
         )
 
 
-def is_leaf(expr: object) -> bool:
+def _is_leaf(expr: object) -> bool:
     """Whether an expression is its own normal form wherever it stands: a variable, but not of a
     tuple, which may be empty, a constant, an operator, ...
     """

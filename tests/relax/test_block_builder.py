@@ -67,8 +67,7 @@ def test_functions_with_the_same_structure_are_one() -> None:
     assert builder.add_func(builder.get()["add"], "other") in ("add", "add1")
 
 
-def test_graphs_are_not_hashed_for_functions_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their constants may be large."""
+def test_functions_are_hashed_to_choose_from_several_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[type[Any]] = []
 
     def spy(node: Any) -> int:
@@ -79,15 +78,37 @@ def test_graphs_are_not_hashed_for_functions_of_loops(monkeypatch: pytest.Monkey
     x = variable()
     first = relax.BlockBuilder()
     with first.function("main", [x]):
-        first.emit_func_output(first.emit_te(topi.add, x, x))
+        sums = [first.emit_te(topi.add, x, x)]
+        assert not hashed
+        sums += [first.emit_te(topi.add, sums[0], tir.const(k, "float32")) for k in (1, 2, 3, 2)]
+        assert hashed == [PrimFunc] * 5  # the second of four constants is compared with the first
+        first.emit_func_output(sums)
+    assert sorted(first.get().functions) == ["add", "add1", "add2", "add3", "main"]
     builder = relax.BlockBuilder(first.get())
-    func = builder.get()["add"]
-    assert builder.add_func(func, "copy") == "add"
-    builder.update_func("main", builder.get()["main"])
-    assert builder.add_func(func, "copy") == "add"
-    assert set(hashed) == {PrimFunc}
+    del hashed[:]
+    assert builder.add_func(builder.get()["add2"], "copy") == "add2"
+    assert set(hashed) == {PrimFunc}  # the constants of graphs may be large
     assert builder.add_func(builder.get()["main"], "main2") == "main"
-    assert len(set(hashed)) == 2
+    assert set(hashed) == {PrimFunc}
+
+
+def test_functions_that_change_are_known_to_calls_in_normal_form() -> None:
+    wide, narrow = [relax.TensorStructInfo([4], dtype) for dtype in ("float64", "float32")]
+
+    def function(info: relax.StructInfo) -> relax.Function:
+        x = relax.Var("x", info)
+        return relax.Function([x], x)
+
+    builder = relax.BlockBuilder()
+    name = builder.add_func(builder.normalize(function(wide)), "f")
+    call = relax.Call(relax.GlobalVar(str(name)), [relax.Var("x", wide)])
+    normal = builder.normalize(call)
+    assert normal.struct_info == wide
+    assert builder.normalize(normal) is normal
+    builder.update_func(name, builder.normalize(function(narrow)))
+    changed = builder.normalize(relax.Call(normal.op, [relax.Var("x", narrow)]))
+    assert changed.op.struct_info.ret == narrow
+    assert builder.normalize(relax.Tuple([normal.args[0]])).struct_info.fields[0] == wide
 
 
 def test_functions_open_inside_of_others() -> None:

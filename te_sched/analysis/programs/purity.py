@@ -11,12 +11,16 @@ from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.stmt import Allocate, BufferRealize, BufferStore, PrimFunc
 from te_sched.ir.visitor import walk
 
+_TELLING = frozenset((Allocate, AllocateConst, Block, BufferRealize, BufferStore, Call))
+
 
 def impurity(func: PrimFunc) -> str | None:
     """The reason why a function is not pure, or None."""
     own: set[Var] = set()
     arguments = {buffer.data for buffer in func.buffer_map.values()}
     for node in walk(func.body):
+        if type(node) not in _TELLING:
+            continue
         if isinstance(node, Allocate | AllocateConst):
             own.add(node.buffer_var)
         elif isinstance(node, Block):
