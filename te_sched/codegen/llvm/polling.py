@@ -36,6 +36,7 @@ _UNKNOWN = E.IntImm(1 << 16, "int64")  # iterations of a loop of which nothing i
 _ONE = E.IntImm(1, "int64")
 _CALL = 8  # steps of a function call, such as exp
 _SIMPLE = (E.IntImm, E.Var, E.Add, E.Sub, E.Mul, E.Min, E.Max, E.Cast)
+_QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
 _ATTRIBUTES = "cold nounwind memory(inaccessiblemem: readwrite)"
 
 
@@ -158,4 +159,8 @@ def _without(steps: E.Expr, var: E.Var, value: E.Expr) -> E.Expr:
 
 def _is_simple(e: E.Expr) -> bool:
     """Whether an expression can be computed anywhere."""
-    return all(isinstance(one, _SIMPLE) for one in walk(e))
+    return all(
+        isinstance(one, _SIMPLE)
+        or (isinstance(one, _QUOTIENTS) and isinstance(one.b, E.IntImm) and one.b.value > 0)
+        for one in walk(e)
+    )

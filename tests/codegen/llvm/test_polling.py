@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,17 @@ def test_loops_whose_extent_the_outer_one_gives(extent: str) -> None:
 def test_loops_of_a_moment_never_poll() -> None:
     assert polls(sums(1 << 10, 1 << 12)) == 0
     assert polls(sums(1 << 14, 1 << 12)) == 1
+
+
+def test_loops_around_parts_of_open_sizes_count_their_steps() -> None:
+    """They polled after each of their iterations, which cost more than the iterations."""
+    n, m, k = te.var("n"), te.var("m"), te.reduce_axis((0, 16), "k")
+    a = te.placeholder((n, m), name="A")
+    b = te.compute((n, m // 16), lambda i, j: te.sum(a[i, j * 16 + k], axis=k), name="B")
+    with te_sched.config.scoped(cache=False):
+        module = te_sched.build(te.create_schedule(b.op), [a, b])
+    parts = re.findall(r"sadd\.sat\.i32\(i32 \S+, i32 (\d+)\)", module.get_source())
+    assert min(map(int, parts), default=polling.PART) > 1000
+    x, y = np.random.default_rng(0).random((9, 40), "float32"), np.zeros((9, 2), "float32")
+    module(x, y)
+    np.testing.assert_allclose(y, x[:, :32].reshape(9, 2, 16).sum(2), rtol=1e-5)
