@@ -450,6 +450,8 @@ def _tile(
     if is_parallel:
         share_among_processors(sch, fused, node.iter_vars, _WORTH // 2)
     if column == len(axes) - 1:
+        if extent_of(node.iter_vars[found.column]) is None:
+            sch.annotate(loops.column, PARTITIONED, 1)
         _in_vectors(sch, loops.column, columns, lanes)
     elif found.row is not None and node.iter_vars[found.row].var is axes[-1]:
         sch.reorder(loops.column, *loops.inner)

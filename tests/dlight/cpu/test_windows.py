@@ -11,6 +11,7 @@ import pytest
 import te_sched
 from te_sched import dlight, te, topi
 from te_sched.dlight.cpu.windows import with_padded_windows
+from te_sched.driver import functions_for_processor
 from te_sched.ir.blocks import Block
 from te_sched.ir.stmt import PrimFunc
 
@@ -28,6 +29,7 @@ def convolution(
     groups: int = 1,
     dilation: int = 1,
     has_rest: bool = True,
+    index_dtype: str | None = None,
 ) -> PrimFunc:
     """A convolution of open sizes, with a bias and a ReLU after it."""
     sizes = [te.var(name, "int64") for name in "nhw"[: rank + 1]]
@@ -39,7 +41,8 @@ def convolution(
     if not has_rest:
         return te.create_prim_func([x, w, y])
     b = te.placeholder((1, channels[1], *[1] * rank), name="b")
-    return te.create_prim_func([x, w, b, topi.nn.relu(topi.add(y, b))])
+    declared = [x, w, b, topi.nn.relu(topi.add(y, b))]
+    return te.create_prim_func(declared, index_dtype_override=index_dtype)
 
 
 def scheduled(func: PrimFunc) -> te_sched.tir.Schedule:
@@ -128,3 +131,12 @@ def test_tiles_of_windows_have_no_guards() -> None:
     text = str(scheduled(convolution(2, (16, 32), 2, 1)).mod)
     update = text.split('with T.block("conv2d_nchw_update")')[1].split("T.reads")[0]
     assert "T.where" not in update
+
+
+def test_whole_tiles_of_single_channels_are_stored_in_vectors() -> None:
+    """Their columns are the last loop, which was one of guarded lanes for all tiles."""
+    func = convolution(2, (16, 16), padding=1, groups=16, index_dtype="int64")
+    check(func, [(1, 16, 7, 70), (2, 16, 8, 64)], padding=1, groups=16)
+    (lowered,) = functions_for_processor(scheduled(func).mod, None, LLVM).values()
+    stores = [line.split(" = ")[0] for line in str(lowered).splitlines() if " = T.max(" in line]
+    assert [":" in store for store in stores] == [True, False]  # whole tiles, and the last ones
