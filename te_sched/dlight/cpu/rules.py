@@ -52,6 +52,7 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 _WORTH = 1 << 16  # elements for which threads pay
+_MOST_STEPS = 32  # of a reduction that is unrolled
 
 
 class CPURule(DefaultRule):
@@ -286,13 +287,13 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
     spatial = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == SPATIAL]
     if not spatial:
         return
-    if (
-        len(spatial) < len(loops)
-        and kinds[-1] != SPATIAL
-        and _reads_across(node)
-        and len(loops) > 1
-    ):
-        reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != SPATIAL]
+    reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != SPATIAL]
+    is_across = bool(reduced) and kinds[-1] != SPATIAL and _reads_across(node)
+    if is_across and _is_open_window(node):
+        for loop in reduced:
+            sch.unroll(loop)
+        attempt(lambda: sch.decompose_reduction(block, reduced[0]))
+    elif is_across:
         attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
     if not tile_transposed(sch, block):
         _vectorize_last(sch, block, lanes)
@@ -338,6 +339,15 @@ def _reads_across(node: Any) -> bool:
     return bool(inputs) and all(
         one.indices and last in variables_of(one.indices[-1]) for one in inputs
     )
+
+
+def _is_open_window(node: Any) -> bool:
+    """Whether few steps reduce each result of a row of an open size: LLVM makes vectors of results
+    if the loop of rows is the innermost one that is left.
+    """
+    *_, last = [one for one in node.iter_vars if one.kind == SPATIAL]
+    steps = size_of([one for one in node.iter_vars if one.kind == REDUCTION], _MOST_STEPS + 1)
+    return extent_of(last) is None and steps <= _MOST_STEPS
 
 
 def _vectorize_open(sch: Schedule, node: Any, loop: Any, lanes: int) -> None:

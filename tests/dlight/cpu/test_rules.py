@@ -196,3 +196,20 @@ def test_borders_of_open_sizes_are_loops_of_their_own():
         padded = np.full((*shape[:2], shape[2] + 3), np.nan, "float32")
         module(numbers, padded)
         np.testing.assert_array_equal(padded, np.pad(numbers, [(0, 0), (0, 0), (2, 1)]))
+
+
+def test_windows_over_rows_of_open_sizes_are_unrolled():
+    n, m = te.var("n", "int64"), te.var("m", "int64")
+    x = te.placeholder((1, 3, n, m), name="x")
+    func = te.create_prim_func([x, topi.nn.pool2d(x, [3, 3], [2, 2], [1, 1], [1] * 4, "max")])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    *_, rows, first, second = [sch.get(loop) for loop in sch.get_loops("pool_max_update")]
+    assert (rows.kind, first.kind, second.kind) == ("serial", "unrolled", "unrolled")
+    module = te_sched.build(sch.mod, "llvm")
+    for shape in ((1, 3, 8, 50), (1, 3, 5, 7)):
+        numbers = np.random.default_rng(0).random(shape, "float32")
+        padded = np.pad(numbers, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+        result = np.zeros(windows.shape[:4], "float32")
+        module(numbers, result)
+        np.testing.assert_array_equal(result, windows.max((4, 5)))
