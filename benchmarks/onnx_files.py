@@ -33,6 +33,7 @@ from te_sched.tools.table import table
 
 FIRST = (2, 1)  # numbers that are tried for the first dimension, then for the others
 OTHERS = (64, 320, 1, 224, 576, 48, 16000)
+LIMITS = (256, 2)  # of integers: bytes and words, else truths and small indices
 THREADS = 2
 _DTYPES = {"float": "float32", "double": "float64"}
 
@@ -40,8 +41,8 @@ Inputs = dict[str, np.ndarray[Any, Any]]
 
 
 def all_inputs(session: Any, sizes: Mapping[str, int]) -> Iterator[Inputs]:
-    """Random inputs of a session, for each choice of the open sizes."""
-    for first, other in itertools.product(FIRST, OTHERS):
+    """Random inputs of a session, for each choice of the open sizes and of the range of integers."""
+    for limit, first, other in itertools.product(LIMITS, FIRST, OTHERS):
         rng = np.random.default_rng(0)
         inputs = {}
         for value in session.get_inputs():
@@ -54,7 +55,7 @@ def all_inputs(session: Any, sizes: Mapping[str, int]) -> Iterator[Inputs]:
             kind = value.type.removeprefix("tensor(").removesuffix(")")
             dtype = np.dtype(_DTYPES.get(kind, kind))
             is_float = dtype.kind == "f"
-            array = rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)
+            array = rng.standard_normal(shape) if is_float else rng.integers(0, limit, shape)
             inputs[value.name] = np.asarray(array).astype(dtype)
         yield inputs
 
