@@ -387,11 +387,14 @@ def _doubled(inputs: Arguments) -> Arguments:
 
 
 def apart(result: Any, expected: Any) -> float:
-    """The distance of arrays, relative to the largest element."""
+    """The distance of arrays, relative to the largest element; NaN is where it is expected."""
     if result.shape != expected.shape:
         raise ValueError(f"a result of shape {result.shape}, expected {expected.shape}")
-    largest = float(np.abs(expected).max(initial=1e-6))
-    return float(np.abs(result - expected).max(initial=0)) / largest
+    wide = [np.asarray(array, "float64") for array in (result, expected)]
+    is_nan = np.isnan(wide[0]) & np.isnan(wide[1])
+    ours, theirs = (np.where(is_nan, 0, array) for array in wide)
+    largest = float(np.abs(theirs).max(initial=1e-6))
+    return float(np.abs(ours - theirs).max(initial=0)) / largest
 
 
 def arrays_of(result: Any) -> list[Any]:

@@ -41,7 +41,7 @@ Inputs = dict[str, np.ndarray[Any, Any]]
 
 
 def all_inputs(session: Any, sizes: Mapping[str, int]) -> Iterator[Inputs]:
-    """Random inputs of a session, for each choice of the open sizes and of the range of integers."""
+    """Random inputs of a session, for each choice of open sizes and of the range of integers."""
     for limit, first, other in itertools.product(LIMITS, FIRST, OTHERS):
         rng = np.random.default_rng(0)
         inputs = {}

@@ -97,3 +97,10 @@ def test_unknown_models_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "brt: use some of bert, roberta" in capsys.readouterr().err
     assert models.main(["--list"]) == 0
     assert len(capsys.readouterr().out.split()) == len(models.MODELS)
+
+
+def test_distances_are_those_of_reals_and_nan_equals_itself() -> None:
+    small, large = np.uint8([1, 200]), np.uint8([3, 200])
+    assert models.apart(small, large) == 0.01  # not of bytes, of which 1 - 3 is 254
+    assert models.apart(np.float32([np.nan, 1]), np.float32([np.nan, 1])) == 0
+    assert np.isnan(models.apart(np.float32([np.nan]), np.float32([1])))
