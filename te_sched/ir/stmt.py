@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import field
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -291,6 +292,7 @@ class PrimFunc(BaseFunc, PublicObject, Unbuilt):
     origin: str = ""
     written_name: str = ""
     lines: SourceLines = NO_LINES
+    _struct_info: object = field(default=None, init=False)  # once it was asked for
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -315,6 +317,7 @@ class PrimFunc(BaseFunc, PublicObject, Unbuilt):
             return self
         new = copy(self)  # its other fields have been checked
         object.__setattr__(new, "body", body)
+        object.__setattr__(new, "_struct_info", None)
         return new
 
     def _refusal_of_calls(self) -> tuple[str, str, str]:

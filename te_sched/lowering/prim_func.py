@@ -392,8 +392,11 @@ def _block_axis(axis: IterVar, outer: Mapping[Var, Expr] | None = None) -> IterV
 
 def _simplified(axis: IterVar) -> Range:
     """The domain of an axis, simplified, in the dtype of its variable."""
-    domain, analyzer = domain_of(axis), Analyzer(settings=AS_TVM)
-    ends = [analyzer.simplify(one) for one in (domain.min, domain.extent)]
+    domain = domain_of(axis)
+    ends = [domain.min, domain.extent]
+    if not all(isinstance(end, IntImm) for end in ends):
+        analyzer = Analyzer(settings=AS_TVM)
+        ends = [analyzer.simplify(end) for end in ends]
     return Range(*[ops.cast(axis.var.dtype, one) for one in ends])
 
 

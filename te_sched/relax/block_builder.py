@@ -98,19 +98,19 @@ def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(method)
     def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         builder: Any = args[0]
-        with builder.undone_by_errors():
+        with _Undo(builder._blocks):
             return method(*args, **kwargs)
 
     return write
 
 
 class _Undo:
-    """Removes, after an error, what was added to a block inside of a `with`."""
+    """Removes, after an error, what was added to the open block inside of a `with`."""
 
     __slots__ = ("_block", "_count")
 
-    def __init__(self, block: _OpenBlock | None) -> None:
-        self._block = block
+    def __init__(self, blocks: list[_OpenBlock]) -> None:
+        self._block = block = blocks[-1] if blocks else None
         self._count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
 
     def __enter__(self) -> None:
@@ -141,7 +141,6 @@ class BlockBuilder(PublicClass, PublicObject):
     )
 
     def __init__(self, mod: IRModule | None = None) -> None:
-        self.analyzer = Analyzer()
         self.settings = AS_TVM  # of the simplifier of tensor expressions
         self._module = IRModule({}) if mod is None else mod.clone()
         self._names = UniqueNames(separator="")
@@ -163,6 +162,11 @@ class BlockBuilder(PublicClass, PublicObject):
         self.relations: SizeRelations | None = None  # collects those that are not proved
         # Of the user's model, where the bindings that are emitted come from it.
         self.location = SourceLocation()
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """What is known of sizes."""
+        return Analyzer()
 
     # Functions
 
@@ -319,7 +323,7 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def undone_by_errors(self) -> _Undo:
         """Bindings of the open block: none of those inside with an error."""
-        return _Undo(self._blocks[-1] if self._blocks else None)
+        return _Undo(self._blocks)
 
     def _emit(self, expr: GraphValue, name_hint: str, is_output: bool) -> GraphVar:
         block = self._block()
@@ -377,6 +381,9 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def emit_normalized(self, binding: Binding) -> None:
         """Append a binding of which the value is in normal form."""
+        self._append(binding)
+
+    def _append(self, binding: Binding) -> None:
         if isinstance(binding, VarBinding) and binding.var.struct_info_ is None:
             update_struct_info(binding.var, _known_of(binding.value))
         self._block().bindings.append(binding)
@@ -819,11 +826,11 @@ class BlockBuilder(PublicClass, PublicObject):
                     self._splice(value, found, is_dataflow)
                     value = value.body
                 if value is binding.value:
-                    self.emit_normalized(binding)
+                    self._append(binding)
                 elif isinstance(binding, MatchCast):
-                    self.emit_normalized(MatchCast(binding.var, value, binding.struct_info))
+                    self._append(MatchCast(binding.var, value, binding.struct_info))
                 else:
-                    self.emit_normalized(VarBinding(binding.var, value))
+                    self._append(VarBinding(binding.var, value))
         finally:
             last = self._end_block(block)
         return [*found, last]

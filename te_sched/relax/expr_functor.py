@@ -420,21 +420,21 @@ class PyExprMutator(ExprFunctor):
         """Emit a binding with another value."""
         var = self.visit_var_def(binding.var)
         if value is binding.value and var is binding.var:
-            self.builder_.emit_normalized(binding)
+            self.builder_._append(binding)
             return
         info = value.struct_info_
         if info is not None and not structural_equal(info, var.struct_info_):
             var = self._retyped(binding.var, var, info)
-        self.builder_.emit_normalized(VarBinding(var, value))
+        self.builder_._append(VarBinding(var, value))
 
     def visit_match_cast_(self, binding: MatchCast, /) -> None:
         """Rewrite the value, then emit the binding."""
         value, var = self.visit_expr(binding.value), self.visit_var_def(binding.var)
         info = self.visit_struct_info(binding.struct_info)
         if value is binding.value and var is binding.var and info is binding.struct_info:
-            self.builder_.emit_normalized(binding)
+            self.builder_._append(binding)
         else:
-            self.builder_.emit_normalized(MatchCast(var, value, info))
+            self.builder_._append(MatchCast(var, value, info))
 
     def visit_var_def(self, var: GraphVar) -> GraphVar:
         """The variable that is defined instead of this one, in the uses too."""

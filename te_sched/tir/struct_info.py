@@ -29,10 +29,15 @@ def struct_info_of(func: PrimFunc) -> FuncStructInfo:
     >>> func.struct_info
     R.Callable((R.Tensor((8,), dtype="float32"), R.Prim("int32")), R.Tuple, False)
     """
+    known = getattr(func, "_struct_info", None)
+    if isinstance(known, FuncStructInfo):
+        return known
     params = tuple([_of_parameter(func, param) for param in func.params])
     is_none = func.ret_type in ("void", "")
     result: StructInfo = TupleStructInfo(()) if is_none else PrimStructInfo(func.ret_type)
-    return FuncStructInfo(params, result, impurity(func) is None)
+    info = FuncStructInfo(params, result, impurity(func) is None)
+    object.__setattr__(func, "_struct_info", info)
+    return info
 
 
 def _of_parameter(func: PrimFunc, param: Var) -> StructInfo:

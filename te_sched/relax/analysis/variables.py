@@ -26,6 +26,14 @@ from te_sched.relax.core.sizes import bound_sizes
 from te_sched.signatures import check_function
 
 _Item = TypeVar("_Item")
+_LAST_FIRST: dict[type, tuple[str, ...]] = {
+    kind: fields[::-1] for kind, fields in CHILD_FIELDS.items() if not issubclass(kind, PrimFunc)
+}
+_LAST_FIRST_OF_GRAPHS: dict[type, tuple[str, ...]] = {
+    kind: fields
+    for kind, fields in _LAST_FIRST.items()
+    if issubclass(kind, GraphExpr | Binding | BindingBlock)
+}
 
 
 def nodes_of(node: Node | GraphTerm, into_structs: bool = False) -> Iterator[object]:
@@ -35,21 +43,16 @@ def nodes_of(node: Node | GraphTerm, into_structs: bool = False) -> Iterator[obj
     infos that calls take are.
     """
     stack: list[object] = [node]
+    last_first = _LAST_FIRST if into_structs else _LAST_FIRST_OF_GRAPHS
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, PrimFunc) or not (into_structs or _is_of_graph(current)):
-            continue
-        for name in reversed(CHILD_FIELDS[type(current)]):
+        for name in last_first.get(type(current), ()):
             value = getattr(current, name)
             if type(value) is tuple:
                 stack += reversed(value)
             elif value is not None:
                 stack.append(value)
-
-
-def _is_of_graph(node: object) -> bool:
-    return isinstance(node, GraphExpr | Binding | BindingBlock)
 
 
 def bindings_of(node: Node | GraphTerm) -> Iterator[Binding]:
