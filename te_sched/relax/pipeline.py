@@ -22,6 +22,7 @@ from typing import Any
 
 from te_sched import dlight
 from te_sched.codegen.target import Target, as_target
+from te_sched.config import TO_RUN
 from te_sched.errors import GraphError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
@@ -154,7 +155,7 @@ def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
         found = rule.apply(func, target, tunable)
         try:
             if found is not None:
-                lower_cross_thread(found.mod["main"])
+                lower_cross_thread(found.mod["main"], TO_RUN)
         except TeSchedError:
             return None
         return found

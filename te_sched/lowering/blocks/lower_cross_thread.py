@@ -170,30 +170,39 @@ class _CrossThreadReductions(StatementMapper):
 
     def _check_first_iteration(self, node: BlockRealize, reduced: list[For]) -> None:
         """Refuse a block that its first iteration does not initialize: a sequential program would
-        continue with what the memory holds, and threads begin with the identity.
+        continue with what the memory holds, and threads begin with the identity, as
+        `initialize_empty` does if there is no iteration.
         """
         analyzer = Analyzer(self.settings)
         for loop in self.loops:
             analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
         first = {loop.loop_var: loop.min for loop in reduced}
-        pairs = list(zip(node.block.iter_vars, node.iter_values, strict=True))
-        conditions = [
-            (f"iterator {axis.var.name} is at its start", ops.equal(value, axis.dom.min))
-            for axis, value in pairs
-            if axis.kind == REDUCTION and axis.dom is not None
-        ]
+        conditions: list[tuple[str, Expr]] = []
+        has_values: Expr = ops.const(True)
+        for axis, value in zip(node.block.iter_vars, node.iter_values, strict=True):
+            if axis.kind == REDUCTION and axis.dom is not None:
+                start, extent = axis.dom.min, axis.dom.extent
+                at_start = f"iterator {axis.var.name} is at its start"
+                conditions.append((at_start, ops.equal(value, start)))
+                has_values = ops.logical_and(has_values, ops.greater(extent, 0))
         conditions += [
             ("its condition holds", part)
             for part in conjuncts(node.predicate)
             if variables_of(part) & first.keys()
         ]
-        for what, condition in conditions:
-            if not analyzer.can_prove(substitute(condition, first)):
-                raise _refused(
-                    node.block, f"it is not proven that {what} in the first iteration",
-                    "T.init() would not be executed, and the threads do not know the old result",
-                    "let the reduction iterators begin at the start of their domain",
-                )  # fmt: skip
+        with analyzer.constraint(has_values):
+            unproven = [
+                what
+                for what, condition in conditions
+                if not analyzer.can_prove(substitute(condition, first))
+            ]
+        if unproven:
+            raise _refused(
+                node.block,
+                f"it is not proven that {unproven[0]} in the first iteration",
+                "T.init() would not be executed, and the threads do not know the old result",
+                "let the reduction iterators begin at the start of their domain",
+            )
 
     def _finished(self, one: _Reduction, own: Stmt | None) -> Stmt:
         """A reduction with its remaining steps, in the loops of its threads."""

@@ -115,6 +115,29 @@ def test_results() -> None:
     np.testing.assert_allclose(b, a.sum(1) * 0.5, rtol=1e-5)
 
 
+@T.prim_func
+def open_rows(a: T.handle, B: T.Buffer((3,), "float32")):
+    m = T.int64()
+    A = T.match_buffer(a, (3, m), "float32")
+    for i in T.thread_binding(3, thread="blockIdx.x"):
+        for tx in T.thread_binding(T.int64(32), thread="threadIdx.x"):
+            for ko in range((m + T.int64(31)) // T.int64(32)):
+                with T.block("B"):
+                    vi = T.axis.spatial(3, i)
+                    vk = T.axis.reduce(m, ko * T.int64(32) + tx)
+                    T.where(ko * T.int64(32) + tx < m)
+                    with T.init():
+                        B[vi] = T.float32(0)
+                    B[vi] = B[vi] + A[vi, vk]
+
+
+@pytest.mark.parametrize("size", [0, 1, 70])
+def test_rows_of_an_open_size_may_be_empty(size: int) -> None:
+    a, b = RNG.uniform(size=(3, size)).astype("float32"), np.ones(3, "float32")
+    run(open_rows, a, b)
+    np.testing.assert_allclose(b, a.sum(1), rtol=1e-5)
+
+
 def _products(middle: str) -> str:
     return (
         "@T.prim_func\n"
