@@ -114,6 +114,7 @@ class Results:
     sizes : the symbolic shapes of arrays, others have constant ones.
     convert : arrays as what the references take.
     is_exact : whether rules of builds are used, in place of those of `LegalizeOps`.
+    target, device : what computes them.
     """
 
     def __init__(
@@ -123,10 +124,12 @@ class Results:
         sizes: Mapping[str, Any] | None = None,
         convert: Callable[[Any], Any] = np.asarray,
         is_exact: bool = True,
+        target: str = "llvm -opt-level=0",
+        device: Any = None,
     ) -> None:
         self.arrays, self.cases, self.is_exact = arrays, cases, is_exact
         self.sizes = sizes or {}
-        self.convert = convert
+        self.convert, self.target, self.device = convert, target, device
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.cases)
@@ -146,9 +149,15 @@ class Results:
         """The first words of the names: the operators that are run."""
         return {name.split()[0] for name in self.cases}
 
-    @cached_property
-    def values(self) -> dict[str, Any]:
-        """The results as arrays, or lists of them."""
+    def of_each_operator(self, target: str, device: Any) -> Results:
+        """The table of the first case of each operator, computed elsewhere."""
+        first = {name.split()[0]: name for name in reversed(self.cases)}
+        cases = {name: self.cases[name] for name in self.cases if name in first.values()}
+        options = (self.sizes, self.convert, self.is_exact, target, device)
+        return Results(self.arrays, cases, *options)
+
+    def module(self) -> Any:
+        """The module of a function that computes all cases."""
         variables = {
             name: relax.Var(
                 name,
@@ -160,11 +169,16 @@ class Results:
         with builder.function("main", list(variables.values())):
             calls = [builder.emit(build(variables)) for build, _ in self.cases.values()]
             builder.emit_func_output(relax.Tuple(tuple(calls)))
-        module = builder.get()
+        return builder.get()
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The results as arrays, or lists of them."""
+        module = self.module()
         if not self.is_exact:
             module = relax.transform.LegalizeOps()(module)
-        machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), nd.cpu())
-        results = machine["main"](*map(nd.array, self.arrays.values()))
+        machine = relax.VirtualMachine(relax.build(module, self.target), self.device or nd.cpu())
+        results = machine["main"](*[nd.array(x, self.device) for x in self.arrays.values()])
         return dict(zip(self.cases, map(_numpy, results), strict=True))
 
 

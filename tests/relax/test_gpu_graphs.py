@@ -50,30 +50,6 @@ def test_perceptron():
     np.testing.assert_allclose(got, softmax(np.maximum(x @ w + b, 0) @ v), rtol=1e-5, atol=1e-6)
 
 
-def test_convolution_with_pooling():
-    def body(x, w):
-        return op.mean(op.nn.max_pool2d(op.nn.relu(op.nn.conv2d(x, w)), (2, 2), (2, 2)), [2, 3])
-
-    got, (x, w) = run([(1, 2, 6, 6), (3, 2, 3, 3)], body)
-    rows = [
-        [(x[0, :, i : i + 3, j : j + 3] * w).sum((1, 2, 3)) for j in range(4)] for i in range(4)
-    ]
-    found = np.maximum(np.array(rows), 0).reshape(2, 2, 2, 2, 3).max((1, 3))
-    np.testing.assert_allclose(got, found.mean((0, 1))[None], rtol=1e-5, atol=1e-6)
-
-
-def test_attention_with_norm():
-    def body(x, g, b, w):
-        y = op.nn.layer_norm(x, g, b, [-1])
-        q = op.matmul(y, w)
-        scores = op.nn.softmax(op.matmul(q, op.permute_dims(y)))
-        return op.add(x, op.matmul(scores, y))
-
-    got, (x, g, b, w) = run([(5, 8), (8,), (8,), (8, 8)], body)
-    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * g + b
-    np.testing.assert_allclose(got, x + softmax(y @ w @ y.T) @ y, rtol=1e-4, atol=1e-5)
-
-
 def test_a_step_of_a_decoder(monkeypatch):
     """A block of a transformer for one token: each product with a weight is one with a vector."""
     width, heads, inner, past = 64, 2, 96, 7
@@ -132,52 +108,6 @@ def test_a_step_of_a_decoder(monkeypatch):
 
 def test_the_pipeline_is_known_by_name():
     assert str(relax.get_pipeline("gpu")) == "Run Module pass: gpu at the optimization level 0"
-
-
-X = np.random.RandomState(1).standard_normal((4, 9)).astype("float32")
-PLACES, COLUMNS = np.array([2, 0, 2]), np.array([[0, 8, 3, 1, 1, 0, 2, 5, 5]])
-# Searches, scans, and elements at places: rules for GPUs, or one thread for those that have none.
-OPERATORS = {
-    "take": (lambda x: op.take(x, relax.const(PLACES), 1), X[:, PLACES]),
-    "gather_elements": (
-        lambda x: op.gather_elements(x, relax.const(COLUMNS % 4), 0),
-        np.take_along_axis(X, COLUMNS % 4, 0),
-    ),
-    "argmin of all": (lambda x: op.argmin(x), X.argmin()),
-    "argmax of rows": (lambda x: op.argmax(x, 1), X.argmax(1)),
-    "cumsum": (lambda x: op.cumsum(x, 1), X.cumsum(1)),
-    "cumprod of all": (lambda x: op.cumprod(x), X.cumprod()),
-    "scatter_elements": (
-        lambda x: op.scatter_elements(
-            x, relax.const(COLUMNS % 4), relax.const(np.ones((1, 9), "float32")), 0
-        ),
-        np.where(np.arange(4)[:, None] == COLUMNS % 4, np.float32(1), X),
-    ),
-    "windows of one element": (
-        lambda x: op.nn.adaptive_avg_pool2d(op.reshape(x, (1, 1, 4, 9))),
-        X[None, None],
-    ),
-    "groups of a convolution": (
-        lambda x: op.nn.conv1d(
-            op.expand_dims(x, 0), relax.const(np.ones((4, 2, 3), "float32")), groups=2
-        ),
-        np.stack(
-            [sum(X[g + c, k : k + 7] for c in range(2) for k in range(3)) for g in (0, 0, 2, 2)]
-        )[None],
-    ),
-    "sort": (lambda x: op.sort(x, 1), np.sort(X, 1)),
-    "argsort": (lambda x: op.argsort(x, 1), np.argsort(X, 1)),
-    "topk": (lambda x: op.topk(x, 2, ret_type="values"), -np.sort(-X, 1)[:, :2]),
-}
-
-
-@pytest.mark.parametrize("name", OPERATORS)
-def test_operators_without_a_schedule_of_their_own(name):
-    body, expected = OPERATORS[name]
-    device = te_sched.emulated_cuda(0)
-    found = built([X.shape], body)["main"](te_sched.nd.array(X, device)).numpy()
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_sizes_are_computed_on_the_host():
