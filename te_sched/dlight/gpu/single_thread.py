@@ -42,12 +42,18 @@ class SingleThread(GPURule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
         """A schedule of the function, or None."""
-        is_serial = isinstance(func, PrimFunc) and not any(map(_is_bound, walk(func.body)))
-        return super().apply(_on_one_thread(func), target, tunable) if is_serial else None
+        if not isinstance(func, PrimFunc) or has_threads(func):
+            return None
+        return super().apply(_on_one_thread(func), target, tunable)
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function on one thread."""
         return sch
+
+
+def has_threads(func: PrimFunc) -> bool:
+    """Whether a function has loops that are bound to threads, or calls functions of the host."""
+    return any(map(_is_bound, walk(func.body)))
 
 
 def _is_bound(node: Any) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 from te_sched import driver
 from te_sched.codegen.target import Target, as_target
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
+from te_sched.dlight.base import IS_SCHEDULED
+from te_sched.dlight.gpu.single_thread import has_threads
+from te_sched.errors import GraphError, GraphTypeError, Subject, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -226,6 +228,17 @@ def _check_libraries(module: IRModule) -> None:
             )
 
 
+def _refuse_schedules_of_processors(module: IRModule) -> None:
+    for name, func in module.functions_of_loops.items():
+        if func.attrs.get(IS_SCHEDULED) and not has_threads(func):
+            raise GraphError(
+                f"function {name} is scheduled for processors, the target is cuda",
+                f'it has the attribute "{IS_SCHEDULED}", and no loops that are bound to threads',
+                'build for "llvm"; or leave out the attribute, and relax.build schedules it',
+                [Subject("function", str(name))],
+            )
+
+
 def _lowered(
     module: IRModule, params: Mapping[str, object] | None, pipeline: object, target: Target
 ) -> IRModule:
@@ -238,6 +251,8 @@ def _lowered(
     module = update_state_in_place(use_size_relations(collect_size_relations(module)))
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     if isinstance(pipeline, str) and pipeline == "default_build" and target.kind in _SCHEDULED:
+        if target.kind == "cuda":
+            _refuse_schedules_of_processors(module)
         with target:
             module = get_pipeline(_SCHEDULED[str(target.kind)])(module)
         chosen = get_pipeline(pipeline, has_arena=target.kind == "llvm")

@@ -52,6 +52,19 @@ def test_parameters_are_bound():
     assert result.numpy().tolist() == [1, 2, 3, 4]
 
 
+def test_schedules_of_processors_are_refused_on_gpus():
+    module = te_sched.IRModule({"main": relax.Function([X], relax.op.exp(X))})
+    with te_sched.target.Target("llvm"):
+        scheduled = relax.get_pipeline("processor")(module)
+    fault = "function tir_exp is scheduled for processors, the target is cuda"
+    with pytest.raises(GraphError, match=fault) as caught:
+        relax.build(scheduled, "cuda")
+    assert caught.value.names("function") == ["tir_exp"]
+    with te_sched.target.Target("cuda"):
+        scheduled = relax.get_pipeline("gpu")(module)
+    assert relax.build(scheduled, "cuda").as_text()
+
+
 def test_build_rejects():
     function = relax.Function([X], X)
     with pytest.raises(GraphError, match="the execution mode is 'fast'"):
