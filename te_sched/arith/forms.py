@@ -144,12 +144,20 @@ class Forms:
         self.parts: Parts = {} if parts is None else parts
         self.opaque: list[tuple[Expr, Part]] = []
         self.known: dict[Expr, Form] = {}
+        self.limits: dict[tuple[frozenset[Any], frozenset[Any]], Ends] = {}
 
     def bind(self, var: Var, least: Expr, extent: Expr) -> None:
         """Set the range of a loop variable."""
         low = self.of(least)
         self.ranges[var] = Interval(low, plus(plus(low, self.of(extent)), constant(-1)))
         self.depth[var] = len(self.depth)
+        self.limits = {}
+
+    def alike(self) -> Forms:
+        """Forms with the same ranges, which share their bounds, but not what is opaque."""
+        forms = Forms(self.least, self.values, self.parts)
+        forms.ranges, forms.depth, forms.limits = {**self.ranges}, {**self.depth}, self.limits
+        return forms
 
     # -- making forms ------------------------------------------------------------------------------
 
@@ -248,7 +256,12 @@ class Forms:
     def bounds(self, a: Form, kept: Iterable[Any] = ()) -> Ends:
         """Bounds without the variables of loops and the parts, but for those in `kept`."""
         stays = frozenset(kept)
-        return Interval(self._extreme(a, stays, False), self._extreme(a, stays, True))
+        key = frozenset(a.items()), stays
+        ends = self.limits.get(key)
+        if ends is None:
+            low, high = self._extreme(a, stays, False), self._extreme(a, stays, True)
+            ends = self.limits[key] = Interval(low, high)
+        return ends
 
     def _extreme(self, a: Form, kept: frozenset[Any], highest: bool) -> Form | None:
         for _ in range(_DEEPEST):

@@ -115,3 +115,12 @@ def test_what_is_read_from_memory_is_no_common_part() -> None:
     data, first = temporary("data", 8, dtype="int32"), Forms({}, {})
     second = Forms({}, {}, first.parts)
     assert F.plus(first.of(read(data, x)), second.of(read(data, x)), -1) != {}
+
+
+def test_bounds_follow_the_ranges_that_are_bound_later() -> None:
+    i, forms = Var("i"), Forms({}, {})
+    forms.bind(i, ops.const(0), ops.const(8))
+    assert forms.bounds({(i,): 2}) == ({}, constant(14))
+    forms.bind(i, ops.const(1), ops.const(3))
+    assert forms.bounds({(i,): 2}) == (constant(2), constant(6))
+    assert forms.bounds({(i,): 2}, [i]) == ({(i,): 2}, {(i,): 2})

@@ -52,7 +52,7 @@ class Access:
 @dataclass(slots=True)
 class ProgramAccesses:
     """The accesses of a function, its memory, and the values of its lets. `parts` are the quotients
-    and remainders in its `forms`, which are the same in all of them.
+    and remainders in its `forms`, which are the same in all of them, `bound` has forms by loops.
     """
 
     func: PrimFunc
@@ -61,18 +61,24 @@ class ProgramAccesses:
     accesses: list[Access] = field(default_factory=list)
     loops: dict[Loop, None] = field(default_factory=dict)
     parts: Parts = field(default_factory=dict)
+    bound: dict[tuple[Loop, ...], Forms] = field(default_factory=dict)
 
     def forms(self, *accesses: Access) -> Forms:
         """Forms with the loops around some accesses. Variables in shapes and strides are at least
         1: an empty array has no accesses.
         """
+        loops = tuple(dict.fromkeys([loop for access in accesses for loop in access.loops]))
+        bound = self.bound.get(loops)
+        if bound is not None:
+            return bound.alike()
         buffers = self.func.buffer_map.values()
         sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
         forms = Forms(dict.fromkeys(variables_of(*sizes), 1), self.values, self.parts)
-        for access in accesses:
-            for loop in access.loops:
-                if loop.var not in forms.ranges:
-                    forms.bind(loop.var, loop.min, loop.extent)
+        for loop in loops:
+            if loop.var not in forms.ranges:
+                forms.bind(loop.var, loop.min, loop.extent)
+        if not forms.opaque:
+            self.bound[loops] = forms.alike()
         return forms
 
     def are_apart(

@@ -10,6 +10,7 @@ from te_sched.analysis.programs.accesses import (
     executions_of,
     reads_own,
 )
+from te_sched.ir.expr import BufferLoad
 from te_sched.ir.scopes import Loop
 from te_sched.ir.stmt import BufferStore
 from tests.analysis.parsed import accesses, parsed
@@ -141,3 +142,15 @@ def test_accesses_that_are_proved_apart(index: str, loop: int, is_apart: bool) -
     read, write = program.accesses
     others = [other for other in write.loops if other is not write.loops[loop]]
     assert program.are_apart(read, write, [write.loops[loop]], others) == is_apart
+
+
+def test_forms_of_the_same_loops_share_their_bounds_but_not_what_is_read() -> None:
+    program = accesses("for i in range(8):\n    C[i] = A[i]\nfor j in range(4):\n    C[j] = A[j]")
+    read, write, other, _ = program.accesses
+    first, second = program.forms(read), program.forms(read, write)
+    assert first.limits is second.limits is not program.forms(other).limits
+    assert first.ranges == second.ranges
+    value = BufferLoad(program.func.buffer_map[program.func.params[0]], read.index or ())
+    assert first.of(value) == first.of(value) != second.of(value)
+    loops = [access.loops[0].var for access in (write, other)]
+    assert program.forms(write, other).ranges.keys() == {*loops}
