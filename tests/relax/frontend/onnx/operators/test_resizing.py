@@ -16,7 +16,6 @@ from tests.relax.frontend.onnx.models import (
     check,
     check_against_onnxruntime,
     model_of,
-    run,
 )
 
 
@@ -84,13 +83,20 @@ TRANSFORMATIONS = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pi
 def test_resize_as_onnxruntime(transformation: str, attrs: dict[str, Any]) -> None:
     runtime = pytest.importorskip("onnxruntime")
     attrs = {**attrs, "coordinate_transformation_mode": transformation}
-    for inputs in SIZES:
-        names = ["x", "", *["k" if "k" in inputs else ""], *["s"][: "s" in inputs]]
-        model = model_of([("Resize", names, ["y"], attrs)], {"x": IMAGE}, inputs, opset=19)
-        session = runtime.InferenceSession(model.SerializeToString())
-        (expected,) = session.run(None, {"x": IMAGE})
-        found = run(from_onnx(model), nd.array(IMAGE))
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    nodes, constants = [], {}
+    for place, inputs in enumerate(SIZES):
+        ((kind, value),) = inputs.items()
+        constants[f"{kind}{place}"] = value
+        names = ["x", "", *[""] * (kind == "s"), f"{kind}{place}"]
+        nodes.append(("Resize", names, [f"y{place}"], attrs))
+    results = [node[2][0] for node in nodes]
+    model = model_of(nodes, {"x": IMAGE}, constants, results, opset=19)
+    session = runtime.InferenceSession(model.SerializeToString())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), te_sched.cpu())
+    for found, expected in zip(
+        machine["main"](nd.array(IMAGE)), session.run(None, {"x": IMAGE}), strict=True
+    ):
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
