@@ -64,7 +64,7 @@ SUM = [("ReduceSum", ["x"], ["s"], {"keepdims": 0}), ("Greater", ["s", "zero"], 
 @pytest.mark.parametrize("branches", [(DOUBLED, SHIFTED), (STACKED, SHIFTED)], ids=["same", "more"])
 def test_a_call_chooses_a_branch(branches: Any, shape: Any) -> None:
     model = model_with(*branches, SUM, shape)
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), nd.cpu())
     session = session_of(model)
     for data in (X, -X, X + 1):
         result = machine["main"](nd.array(data)).numpy()
@@ -156,7 +156,7 @@ def test_a_loop_of_a_known_number_of_steps(steps: int) -> None:
     session = session_of(model)
     module = from_onnx(model)
     assert ("loop" in module.functions) == (steps in (0, 30, 2000))
-    machine = relax.VirtualMachine(relax.build(module, "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), nd.cpu())
     result = machine["main"](nd.array(X)).numpy()
     np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-5)
 
@@ -171,7 +171,7 @@ def check_beside_onnxruntime(model: Any, *calls: dict[str, Any]) -> Any:
     """Compare the results of calls with those of onnxruntime; the module."""
     session, module = session_of(model), from_onnx(model)
     relax.analysis.well_formed(module)
-    machine = relax.VirtualMachine(relax.build(module, "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), nd.cpu())
     for call in calls:
         results = machine["main"](*[nd.array(array) for array in call.values()])
         expected = session.run(None, call)
@@ -430,7 +430,7 @@ def test_scans_of_both_directions(axis: int, direction: int) -> None:
     known = {"zeros": np.zeros(size, "float32"), "one": np.array([1], "float32")}
     model = model_of(nodes, {"x": X}, known, opset=17)
     session = session_of(model)
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), nd.cpu())
     result = machine["main"](nd.array(X)).numpy()
     np.testing.assert_allclose(result, session.run(None, {"x": X})[0], rtol=1e-6)
 
@@ -444,7 +444,7 @@ def test_scans_of_batches() -> None:
     x = np.stack([X, X + 1, X * 2])
     known = {"zeros": np.zeros((3, 3), "float32"), "lengths": np.array([2, 2, 1])}
     model = model_of(nodes, {"x": x}, known, opset=8)
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), nd.cpu())
     result = machine["main"](nd.array(x)).numpy()
     np.testing.assert_allclose(result, np.cumsum(x, axis=1) * x, rtol=1e-6)
     model.graph.node[0].input[0] = "lengths"
