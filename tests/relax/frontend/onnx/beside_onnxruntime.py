@@ -44,7 +44,9 @@ def model_of(
 
 def results_of(model: Any, inputs: Arrays, **options: Any) -> list[Any]:
     """The results of a model that te_sched builds."""
-    machine = relax.VirtualMachine(relax.build(from_onnx(model, **options), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model, **options), "llvm -opt-level=0"), te_sched.cpu()
+    )
     result = machine["main"](*[nd.array(array) for array in inputs.values()])
     return [part.numpy() for part in (result if isinstance(result, list | tuple) else [result])]
 

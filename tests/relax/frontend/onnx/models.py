@@ -52,7 +52,9 @@ def check_against_onnxruntime(model, shapes) -> None:
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     for shape in shapes:
         x = RNG.random(shape, dtype=np.float32) - 0.5
         (expected,) = session.run(None, {"x": x})

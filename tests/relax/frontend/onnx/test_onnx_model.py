@@ -46,7 +46,9 @@ def test_open_sizes_of_operands_get_one_name(kind, attrs) -> None:
     shapes = {"x": ["n", 3, 4], "z": ["k", 3, 4]}
     model = model_of([(kind, ["x", "z"], ["y"], attrs)], {"x": x, "z": z}, shapes=shapes)
     check(model, {"x": x, "z": z})
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     with pytest.raises(CallError, match="has shape"):
         machine["main"](nd.array(x), nd.array(z[[0, 1, 1]]))
 

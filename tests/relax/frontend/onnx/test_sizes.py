@@ -25,7 +25,9 @@ def machine_of(nodes, shape, constants, opset=18):
     graph = helper.make_graph(nodes, "model", inputs, outputs, fixed)
     opsets = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
-    return relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())["main"]
+    return relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())[
+        "main"
+    ]
 
 
 def counting(*shape):

@@ -142,7 +142,9 @@ def exported_model() -> Any:
 def test_steps_of_an_exported_model() -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     model = exported_model()
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     session = onnxruntime.InferenceSession(model.SerializeToString())
     keys = values = np.zeros((2, GROUPS, 0, DEPTH), "float32")
     for length in (5, 1, 1):

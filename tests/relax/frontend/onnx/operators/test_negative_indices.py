@@ -55,7 +55,9 @@ def model_of(
 
 
 def run(model: Any, *args: Any) -> Any:
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     return machine["main"](*[nd.array(one) for one in args]).numpy()
 
 

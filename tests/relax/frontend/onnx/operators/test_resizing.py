@@ -92,7 +92,9 @@ def test_resize_as_onnxruntime(transformation: str, attrs: dict[str, Any]) -> No
     results = [node[2][0] for node in nodes]
     model = model_of(nodes, {"x": IMAGE}, constants, results, opset=19)
     session = runtime.InferenceSession(model.SerializeToString())
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     for found, expected in zip(
         machine["main"](nd.array(IMAGE)), session.run(None, {"x": IMAGE}), strict=True
     ):
@@ -107,7 +109,9 @@ def test_resize_of_open_sizes_keeps_the_aspect_ratio(policy: str) -> None:
     sizes, shapes = {"s": np.array([9, 7])}, {"x": [1, 2, "h", "w"]}
     model = model_of(nodes, {"x": IMAGE}, sizes, opset=19, shapes=shapes)
     session = runtime.InferenceSession(model.SerializeToString())
-    machine = relax.VirtualMachine(relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model), "llvm -opt-level=0"), te_sched.cpu()
+    )
     for x in (IMAGE, IMAGE[:, :, :4]):
         (expected,) = session.run(None, {"x": x})
         found = machine["main"](nd.array(np.ascontiguousarray(x))).numpy()

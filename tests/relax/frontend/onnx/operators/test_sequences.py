@@ -33,7 +33,9 @@ def check(model: Any, *arrays: Any, shapes: Any = None, has_loops: bool = False)
     else:
         evaluator = ReferenceEvaluator(model)
     expected = evaluator.run(None, dict(zip(names, arrays, strict=True)))
-    machine = relax.VirtualMachine(relax.build(from_onnx(model, shapes), "llvm -opt-level=0"), nd.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(from_onnx(model, shapes), "llvm -opt-level=0"), nd.cpu()
+    )
     result = machine["main"](*[_argument(array) for array in arrays])
     results = [result] if len(expected) == 1 else list(result)
     for part, wanted in zip(results, expected, strict=True):
