@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from te_sched import nd
@@ -13,12 +13,14 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
 from te_sched.relax.core.state import StateUse
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.control_flow import bindings, conditional, finished
-from te_sched.relax.frontend.loops import LoopStep, loop
+from te_sched.relax.frontend.loops import LoopStep, empty_list, loop, stacked
 from te_sched.relax.frontend.tensors import Size, shape_expr
 from te_sched.relax.frontend.torch.constants import constant_call, is_constant_call
+from te_sched.relax.frontend.torch.elementwise import scalar
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,
@@ -101,10 +103,8 @@ class ProgramImporter(Importer):
                 return size_expr(number, self.sizes)
         if node.op == "get_attr":
             return self._attribute(node)
-        if _is_call_of("cond", node):
-            return self._condition(node)
-        if _is_call_of("while_loop", node):
-            return self._loop(node)
+        if _has_graphs(node):
+            return self.refined(_OF_GRAPHS[_name_of(node)](self, node))
         row = ROWS.get(base_name(node))
         return constant_call(node) if row is None else self.call(node, row.rule)
 
@@ -146,6 +146,47 @@ class ProgramImporter(Importer):
             return LoopStep(goes_on(results), results)
 
         return tuple(loop(self.builder, goes_on(initial), step, initial, keeps_sizes=True)[0])
+
+    def _scan(self, node: FxNode) -> Value:
+        """The results of `scan`: the last state, and what the steps give of each element."""
+        body, initial, tensors, more = [self.value(arg) for arg in node.args]
+        return self._scanned(body, initial, tensors, more)
+
+    def _map(self, node: FxNode) -> Value:
+        """The results of `map`: what a graph gives of each element."""
+        body, tensors, more = [self.value(arg) for arg in node.args]
+        return self._scanned(body, (), tensors, more)
+
+    def _scanned(
+        self,
+        body: FxGraphModule,
+        initial: Sequence[GraphExpr],
+        tensors: Sequence[GraphExpr],
+        more: Sequence[Value],
+    ) -> Value:
+        """The state and the stacked results of a loop over the first dimension of tensors."""
+        count, zero, one = len(initial), const(0, "int64"), const(1, "int64")
+        total = scalar(self, self.shape(tensors[0])[0], "int64")
+        infos: list[TensorStructInfo] = []
+
+        def step(state: Sequence[GraphVar]) -> LoopStep:
+            number, *values = state
+            elements = [self.emit(R.take(x, number, 0)) for x in tensors]
+            results = self._inlined(body, (*values, *elements, *more))
+            following = self.emit(R.add(number, one))
+            infos[:] = [self.info(result) for result in results[count:]]
+            added = [[result] for result in results[count:]]
+            goes_on = self.emit(R.less(following, total))
+            return LoopStep(goes_on, [following, *results[:count]], added)
+
+        outputs = self.node.meta["val"][count:]
+        lists = [empty_list(self.builder) for _ in outputs]
+        goes_on = self.emit(R.less(zero, total))
+        (_, *finals), ends = loop(
+            self.builder, goes_on, step, [zero, *initial], lists, keeps_sizes=True
+        )
+        pairs = zip(ends, infos, strict=True)
+        return (*finals, *[stacked(self.builder, end, info, zero) for end, info in pairs])
 
     def _inlined(self, module: FxGraphModule, operands: Sequence[Value]) -> list[GraphExpr]:
         """The results of a graph for operands."""
@@ -260,14 +301,22 @@ def _write_first_values(builder: BlockBuilder, program: ExportedProgram, use: St
         builder.emit_func_output(output)
 
 
-def _is_call_of(name: str, node: FxNode) -> bool:
-    """Whether a node is a call of an operator of graphs, such as `torch.cond`."""
-    return node.op == "call_function" and getattr(node.target, "__name__", "") == name
+# Operators of graphs, by their names.
+_OF_GRAPHS: dict[str, Callable[[ProgramImporter, FxNode], Value]] = {
+    "cond": ProgramImporter._condition,
+    "while_loop": ProgramImporter._loop,
+    "scan": ProgramImporter._scan,
+    "map_impl": ProgramImporter._map,
+}
+
+
+def _name_of(node: FxNode) -> str:
+    return str(getattr(node.target, "__name__", ""))
 
 
 def _has_graphs(node: FxNode) -> bool:
     """Whether a node is a condition or a loop."""
-    return any(_is_call_of(name, node) for name in ("cond", "while_loop"))
+    return node.op == "call_function" and _name_of(node) in _OF_GRAPHS
 
 
 def _unknown(nodes: Iterable[FxNode]) -> list[FxNode]:

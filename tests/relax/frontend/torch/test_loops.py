@@ -10,9 +10,12 @@ import pytest
 from te_sched import nd, relax
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.torch import from_exported_program
-from tests.relax.frontend.torch.torch_models import torch
+from tests.relax.frontend.torch.torch_models import check, torch
 
 while_loop = pytest.importorskip("torch._higher_order_ops.while_loop").while_loop
+scan = pytest.importorskip("torch._higher_order_ops.scan").scan
+map_rows = pytest.importorskip("torch._higher_order_ops.map").map
+associative_scan = pytest.importorskip("torch._higher_order_ops.associative_scan").associative_scan
 ROWS = {0: torch.export.Dim("rows", max=64)}
 
 
@@ -59,8 +62,26 @@ class Nested(torch.nn.Module):
         return while_loop(lambda k, x: k > 0, step, (count, x))
 
 
+class Recurrence(torch.nn.Module):
+    """Scans of states and elements, of which one is reversed, and a function of each row."""
+
+    def forward(self, count: Any, x: Any) -> Any:
+        bias = x.mean()
+        last, steps = scan(
+            lambda h, row: (h * 0.5 + row, torch.stack([h, row]) + bias), x[0] * count, x, dim=0
+        )
+        sums, numbers = scan(
+            lambda s, row: ([s[0] + row[0], s[1] + 1], [s[1] * 1.0, row[1] * s[0]]),
+            [torch.zeros(4), torch.zeros(())],
+            [x, x.sin()],
+            reverse=True,
+        )
+        rows = map_rows(lambda row, y: (row @ y.T).exp(), x, x - bias)
+        return last, steps, *sums, *numbers, rows
+
+
 @pytest.mark.parametrize("is_open", [False, True], ids=["fixed", "open"])
-@pytest.mark.parametrize("kind", [Layers, Rows, Nested])
+@pytest.mark.parametrize("kind", [Layers, Rows, Nested, Recurrence])
 def test_loops_are_what_torch_computes(kind: type[Any], is_open: bool) -> None:
     torch.manual_seed(0)
     model = kind().eval()
@@ -85,3 +106,11 @@ def test_a_state_of_numbers_is_refused() -> None:
     with pytest.raises(GraphError, match="the state of a loop has the number 0") as raised:
         from_exported_program(program)
     assert "torch.tensor(0)" in str(raised.value)
+
+
+def test_associative_scans() -> None:
+    def function(x: Any) -> Any:
+        return associative_scan(lambda a, b: a * 0.5 + b, x, 0, combine_mode="generic")
+
+    for rows in (1, 2, 7):
+        check(function, torch.randn(rows, 3))
