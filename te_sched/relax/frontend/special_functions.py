@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 
 from te_sched import te
 from te_sched.ir import ops
@@ -130,6 +131,50 @@ def digamma(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
         return te.select(v.equal(zero), _number(-1) / v, found)
 
     return _in_float64(builder, "digamma", value, x)
+
+
+def polygamma(builder: BlockBuilder, x: GraphExpr, order: int) -> GraphVar:
+    """The derivative of digamma of an order of 1 or more, infinite at poles.
+
+    It is mirrored at 0.5 (Abramowitz and Stegun, 6.4.7), where derivatives of the cotangent are
+    polynomials of it.
+    """
+    derivative = [0.0, 1.0]  # of the cotangent, by powers of it, the lowest one first
+    for _ in range(order):
+        slope = [n * c for n, c in enumerate(derivative)][1:]
+        derivative = [-(c + d) for c, d in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    sign = (-1) ** order
+
+    def value(v: Expr) -> Expr:
+        one, is_left = _number(1), v < _number(0.5)
+        right = _hurwitz_zeta(order + 1, te.select(is_left, one - v, v))
+        right = right * _number(-sign * math.factorial(order))
+        angle = _number(_PI) * (v - te.floor(v))
+        cotangent = te.cos(angle) / te.sin(angle)
+        mirror = polynomial(derivative[::-1], cotangent) * _number(_PI ** (order + 1))
+        whole = te.select(is_left, _number(sign) * right - mirror, right)
+        is_pole = te.all(v <= _number(0), v.equal(te.floor(v)))
+        return te.select(is_pole, _number(-sign * math.inf), whole)
+
+    return _in_float64(builder, f"polygamma{order}", value, x)
+
+
+def _hurwitz_zeta(s: int, q: Expr) -> Expr:
+    """The sum of (n + q) ** -s over n from 0, of a q above 0 (Euler and Maclaurin)."""
+
+    def inverse_power(x: Expr, power: int) -> Expr:
+        return reduce(ops.mul, [_number(1) / x] * power)
+
+    far = q + _number(_STEPS)
+    total = inverse_power(far, s - 1) / _number(s - 1) + _number(0.5) * inverse_power(far, s)
+    for n in range(_STEPS):
+        total = total + inverse_power(q + _number(n), s)
+    factor = 1.0
+    for n, bernoulli in enumerate(_BERNOULLI, 1):
+        factor *= math.prod(range(s + 2 * n - 3, s + 2 * n - 1)) if n > 1 else s
+        term = _number(bernoulli / math.factorial(2 * n) * factor)
+        total = total + term * inverse_power(far, s + 2 * n - 1)
+    return total
 
 
 def bessel_i(builder: BlockBuilder, x: GraphExpr, order: int, is_scaled: bool) -> GraphVar:

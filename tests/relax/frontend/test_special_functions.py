@@ -39,6 +39,17 @@ def test_digamma_is_the_slope_of_lgamma() -> None:
     np.testing.assert_allclose(computed(special_functions.digamma), slope, 1e-6, 1e-6)
 
 
+def test_polygamma_is_the_slope_of_digamma() -> None:
+    def slope(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:
+        width = relax.const(1e-5, "float64")
+        points = [builder.emit(f(x, width)) for f in (relax.op.add, relax.op.subtract)]
+        above, below = [special_functions.digamma(builder, point) for point in points]
+        return builder.emit(relax.op.subtract(above, below))
+
+    found = computed(special_functions.polygamma, 1)
+    np.testing.assert_allclose(found, computed(slope) / 2e-5, 1e-5)
+
+
 def test_erfcx() -> None:
     found = computed(special_functions.erfcx)
     expected = [math.exp(x * x) * math.erfc(x) for x in X[:5]]

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from te_sched.errors import GraphError
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.tensors import Size, as_list
-from te_sched.relax.frontend.torch.elementwise import number_dtype
+from te_sched.relax.frontend.torch.elementwise import number_dtype, scalar
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import (
     PART_DTYPES,
@@ -123,6 +124,8 @@ def _new_full(
 def _scalar_tensor(
     imp: Importer, value: object, *, dtype: TorchDtype = None, **_: object
 ) -> GraphExpr:
+    if isinstance(value, Expr):  # a number that is computed of sizes
+        return scalar(imp, value, _dtype_or(dtype, number_dtype(value)))
     array = np.asarray(value)
     default = {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
     return const(array, _dtype_or(dtype, default))

@@ -18,7 +18,7 @@ from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
-from te_sched.relax.frontend.tensors import Size, filled, shape_expr
+from te_sched.relax.frontend.tensors import Size, agreeing, filled, shape_expr
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
 from te_sched.relax.frontend.torch.values import (
     Operand,
@@ -42,7 +42,8 @@ def dtype_kind(dtype: str) -> int:
 def number_dtype(value: object) -> str:
     if isinstance(value, bool):
         return "bool"
-    return "float32" if isinstance(value, float) else "int64"
+    is_float = dtypes.is_float(value.dtype) if isinstance(value, Expr) else isinstance(value, float)
+    return "float32" if is_float else "int64"
 
 
 def promoted(imp: Importer, *values: Operand) -> list[GraphExpr]:
@@ -118,7 +119,7 @@ def _binary(make: str, of_sizes: OfSizes, is_ratio: bool = False) -> Callable[..
         a, b = promoted(imp, a, b)
         if is_ratio and dtype_kind(imp.dtype(a)) < 2:
             a, b = imp.cast(a, "float32"), imp.cast(b, "float32")
-        return imp.emit(getattr(R, make)(a, b))
+        return imp.emit(getattr(R, make)(*agreeing(imp.builder, [a, b])))
 
     return rule
 

@@ -120,6 +120,24 @@ def _einsum(imp: Importer, subscripts: str, *operands: GraphExpr, path: object =
     return imp.emit(R.einsum(operands[0] if is_list else operands, subscripts))
 
 
+@row("_trilinear")
+def _trilinear(
+    imp: Importer,
+    a: GraphExpr,
+    b: GraphExpr,
+    c: GraphExpr,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> GraphExpr:
+    """The sums of products of three tensors, to which dimensions are added first."""
+    lists = zip((a, b, c), (expand1, expand2, expand3), strict=True)
+    a, b, c = [imp.emit(R.expand_dims(x, list(axes))) if axes else x for x, axes in lists]
+    return imp.emit(R.sum(imp.emit(R.multiply(imp.emit(R.multiply(a, c)), b)), list(sumdim)))
+
+
 @row("outer")
 def _outer(imp: Importer, a: GraphExpr, b: GraphExpr) -> GraphExpr:
     column = imp.emit(R.expand_dims(a, 1))

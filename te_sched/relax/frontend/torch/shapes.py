@@ -185,7 +185,7 @@ def _cat(
 @row("stack")
 def _stack(imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0) -> GraphExpr:
     tensors = promoted(imp, *tensors)
-    if dim == 0:
+    if dim == 0 and imp.info(tensors[0]).ndim:
         joined = imp.emit(R.concat(tensors, 0))
         return imp.reshape(joined, [len(tensors), *imp.shape(tensors[0])])
     parts = [imp.emit(R.expand_dims(one, dim)) for one in tensors]

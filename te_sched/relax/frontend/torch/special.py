@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from te_sched.errors import GraphError, repr_of
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend import special_functions
 from te_sched.relax.frontend.torch.elementwise import dtype_kind
-from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
+from te_sched.relax.frontend.torch.values import Value
 
 
 def _of_floats(function: Callable[..., GraphExpr], *options: object) -> TorchRow:
@@ -37,3 +39,18 @@ for _order in (0, 1):
         for _name in ("i", "special_i", "bessel_i"):
             ROWS[f"{_name}{_order}{_suffix}"] = _row
     ROWS[f"special_modified_bessel_i{_order}"] = ROWS[f"i{_order}"]
+
+
+@row("polygamma", "special_polygamma")
+def _polygamma(imp: Importer, n: int | GraphExpr, x: GraphExpr | int) -> Value:
+    """The derivative of digamma of order n; as a method, the tensor comes first."""
+    order, numbers = (x, n) if isinstance(n, GraphExpr) else (n, x)
+    if type(order) is not int or order < 0 or not isinstance(numbers, GraphExpr):
+        raise GraphError(
+            f"the order of a polygamma function is {repr_of(order)}",
+            "orders are the numbers of derivatives",
+            "give an int that is not negative",
+        )
+    if not order:
+        return ROWS["digamma"].rule(imp, numbers)
+    return _of_floats(special_functions.polygamma, order).rule(imp, numbers)

@@ -134,6 +134,21 @@ def test_dynamic_shapes() -> None:
         torch.testing.assert_close(fast(x), x.view(-1, 2).sum(1))
 
 
+def test_halves_of_an_open_size() -> None:
+    """torch knows that they are equal, and te_sched checks it."""
+
+    def rotated(x: Any) -> Any:
+        angles = torch.outer(torch.arange(x.shape[0]), 1 / torch.arange(1, x.shape[1], 2))
+        first, second = x[:, ::2], x[:, 1::2]
+        return first * angles.cos() - second * angles.sin()
+
+    options = {"backend": "te_sched", "dynamic": True, "options": {"strict": True}}
+    fast = torch.compile(rotated, **options)
+    for sizes in ((3, 4), (5, 8)):
+        x = torch.rand(sizes)
+        torch.testing.assert_close(fast(x), rotated(x))
+
+
 def test_numbers_as_arguments() -> None:
     calls = [(torch.rand(3), n, scale) for n, scale in ((2, 1.5), (3, 2.5), (4, -0.0))]
     check(lambda x, n, scale: x * n * scale + n, *calls)

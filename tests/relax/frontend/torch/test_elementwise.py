@@ -159,7 +159,11 @@ def test_numbers_without_tensors() -> None:
 
 
 def test_fractions_of_open_sizes() -> None:
-    check(lambda x: x * (x.shape[0] * 0.3) + x / math.sqrt(x.shape[1]), X, importers=("dynamic",))
+    def function(x: torch.Tensor) -> Any:
+        scaled = x * (x.shape[0] * 0.3) + x / math.sqrt(x.shape[1])
+        return scaled, x.long() * (x.shape[1] * 0.5), torch.tensor(x.shape)
+
+    check(function, X, importers=("dynamic",))
 
 
 def test_dropout_of_inference() -> None:

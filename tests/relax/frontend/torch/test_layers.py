@@ -37,6 +37,12 @@ def test_products() -> None:
     )
 
 
+def test_products_of_three_tensors() -> None:
+    weight, bias = torch.rand(5, 4, 4), torch.rand(5)
+    names = ("exported", "decomposed")
+    check(lambda a, b: F.bilinear(a, b, weight, bias), A, B, importers=names)
+
+
 VOLUMES = torch.rand(2, 3, 2, 3, 1)  # weights
 OF_IMAGES: dict[str, Any] = {
     "means of windows": lambda x: (

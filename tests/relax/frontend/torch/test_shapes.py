@@ -64,6 +64,7 @@ def test_joined_tensors() -> None:
             *(
                 torch.cat([torch.zeros(0), a]),
                 torch.stack([a[:, :0], b[:, :0]]),
+                torch.stack([a.sum(), b.sum()]),
                 torch.hstack([a[:1], b[:1]]),
             ),
             torch.cat([a, b > 0.5, b.double()]),

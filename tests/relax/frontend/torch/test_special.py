@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.relax.frontend.torch.torch_models import check
+from te_sched.errors import GraphError
+from te_sched.relax.frontend.torch.importer import ROWS
+from tests.relax.frontend.torch.torch_models import check, imported, results_of
 
 torch = pytest.importorskip("torch")
 
@@ -37,3 +39,25 @@ def test_functions_of_integers() -> None:
 
 def test_functions_of_halves() -> None:
     check(lambda x: torch.lgamma(x.half()).float(), VALUES[7:14], rtol=1e-3)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 6])
+def test_derivatives_of_digamma(order: int) -> None:
+    """At infinity they are 0, where torch has NaN."""
+    numbers = torch.tensor([0.01, 0.3, 0.49, 1, 2.5, 30, 1e4, 0, -0.3, -1.5, -2.7, float("nan")])
+    check(lambda x: torch.polygamma(order, x), numbers.double(), rtol=1e-9)
+    check(lambda x: torch.polygamma(order, x), numbers, rtol=2e-6)
+    infinite = torch.tensor([INFINITY])
+    (limit,) = results_of(imported(lambda x: torch.polygamma(order, x), (infinite,)), (infinite,))
+    assert limit.tolist() == [0.0 if order else INFINITY]
+
+
+def test_derivatives_of_digamma_as_methods() -> None:
+    check(lambda x: (x.polygamma(2), x.abs().digamma()), VALUES[2:3], importers=["fx"])
+
+
+@pytest.mark.parametrize("order", [-1, True, 0.5])
+def test_other_orders_are_rejected(order: object) -> None:
+    rule = ROWS["polygamma"].rule
+    with pytest.raises(GraphError, match="the order of a polygamma function is"):
+        rule(None, order, None)
