@@ -179,6 +179,8 @@ class Rewriter(Visitor):
 
     def visit(self, e: Any) -> Any:
         """The rewritten expression."""
+        if type(e) is IntImm:
+            return e
         done = self.memo.get(e)
         if done is None:
             if self._depth > _MAX_DEPTH:

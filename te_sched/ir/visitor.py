@@ -113,15 +113,16 @@ def statements(root: S.Stmt) -> Iterator[Any]:
 def _below(root: Node | GlobalVar, last_first: Mapping[type, tuple[str, ...]]) -> Iterator[Any]:
     """The node and all nodes below it in some fields of each class, which are listed last first."""
     stack = [root]
+    pop, push = stack.pop, stack.append
     while stack:
-        node = stack.pop()
+        node = pop()
         yield node
         for name in last_first[type(node)]:
             value = getattr(node, name)
             if type(value) is tuple:
-                stack += reversed(value)
+                stack += value[::-1]
             elif value is not None:
-                stack.append(value)
+                push(value)
 
 
 def reads_data(e: Expr) -> bool:

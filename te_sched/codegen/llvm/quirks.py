@@ -203,7 +203,8 @@ def must_stay_scalar(loop: S.For) -> bool:
     """Whether LLVM would make wrong vectors of a loop, or look for them for long."""
     if QUOTIENTS.is_here and _divides(loop):
         return True
-    return MANY_CONDITIONS.is_here and _conditions_in(loop.body) > MANY_CONDITIONS.limit
+    has_branches = MANY_CONDITIONS.is_here and any(map(_is_branch, walk(loop.body)))
+    return has_branches and _conditions_in(loop.body) > MANY_CONDITIONS.limit
 
 
 def _divides(loop: S.For) -> bool:
@@ -230,7 +231,10 @@ def _conditions_in(node: E.Node) -> int:
     inside = sum(map(_conditions_in, children(node)))
     if isinstance(node, S.For):
         return inside * node.extent.value if isinstance(node.extent, E.IntImm) else inside
-    is_branch = isinstance(node, S.IfThenElse) or (
-        isinstance(node, E.Call) and node.op == "tir.if_then_else"
-    )
-    return inside + is_branch
+    return inside + _is_branch(node)
+
+
+def _is_branch(node: E.Node) -> bool:
+    """Whether a node chooses what runs."""
+    kind = type(node)
+    return kind is S.IfThenElse or (kind is E.Call and node.op == "tir.if_then_else")  # type: ignore[attr-defined]

@@ -185,7 +185,10 @@ def _escaped(character: str) -> str:
 def string_bytes(text: str | bytes) -> tuple[int, str]:
     """Length and LLVM text (c"...") of a zero-terminated string."""
     data = (text.encode(errors="surrogatepass") if isinstance(text, str) else text) + b"\0"
-    body = "".join(
-        chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data
-    )
-    return len(data), f'c"{body}"'
+    return len(data), f'c"{data.decode("latin-1").translate(_ESCAPED)}"'
+
+
+# The bytes of strings that LLVM text does not have as they are.
+_ESCAPED = {
+    byte: f"\\{byte:02X}" for byte in range(256) if not 32 <= byte < 127 or byte in (34, 92)
+}
