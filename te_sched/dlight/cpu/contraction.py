@@ -428,6 +428,8 @@ def _tile(
     rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
     outer, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
     sch.compute_at(block, innermost)  # before loops are fused: their extents bound its iterators
+    while len(outer) > 1 and loop_extent(sch, outer[0].key) == 1:
+        outer = outer[1:]  # no index of the others is a remainder then
     fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
     tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
     reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]

@@ -71,6 +71,18 @@ def test_convolutions_of_unknown_length_are_tiled():
     np.testing.assert_allclose(out, np.einsum("ncth,fch->nft", windows, b), rtol=1e-5)
 
 
+def test_tiles_of_unknown_length_are_numbered_without_the_batch_of_one():
+    """A fused loop over it makes remainders of open sizes, which no condition is compared with."""
+    n = te.var("n", "int64")
+    x, w = tensor(1, 16, n, name="x"), tensor(64, 16, 5, name="w")
+    y = topi.nn.relu(topi.nn.conv(x, w, [1], [2, 2], [1], 1, "NCW", "OIW"))
+    func = te.create_prim_func([x, w, y], index_dtype_override="int64")
+    func = func.with_attr("layout_free_buffers", [1])
+    text = str(dlight.cpu.Default().apply(func, LLVM, False).mod)
+    assert "for i2_0_i1_0_fused in T.parallel(" in text
+    assert "% ((n" not in text
+
+
 def test_turned_filters_that_are_constant_are_packed_at_once():
     """Those of a transposed convolution are not copied first, so that packing them is no work."""
     x, w = tensor(1, 8, 5, 5), tensor(8, 16, 4, 4, name="W")
