@@ -40,7 +40,10 @@ COMPARED = {  # the compared fields, bodies last; of graphs in their order
     for kind, fields in INIT_FIELDS.items()
 }
 
-
+_OTHERS = {  # the fields other than definitions
+    kind: tuple([name for name in names if name not in DEFINITIONS[kind]])
+    for kind, names in COMPARED.items()
+}
 _Variable = Var | GraphVar
 _K = TypeVar("_K")
 _ITEMS = (tuple, list)
@@ -84,7 +87,7 @@ def _first_difference(a: object, b: object, map_free_vars: bool) -> _Differ | No
         walk_of_both.compare(a, b)
     except _Differ as difference:
         left, right = (
-            ObjectPath(walk_of_both.path if end is None else [*walk_of_both.path, end])
+            ObjectPath([*reversed(difference.steps), *(() if end is None else (end,))])
             for end in difference.ends
         )
         difference.paths = (left, right)
@@ -112,11 +115,11 @@ class _Differ(Exception):
         super().__init__(text)
         self.text = text
         self.ends = (left, right)
+        self.steps: list[Step] = []  # of the path so far, the last one first
 
 
 class _Walk:
-    """Compares two trees; `path` is the current position. The variables of both are numbered in the
-    order of their definitions.
+    """Compares two trees. The variables of both are numbered in the order of their definitions.
 
     With `tokens`, both are the same tree, and what is compared is appended there.
     """
@@ -124,7 +127,6 @@ class _Walk:
     def __init__(self, map_free_vars: bool, tokens: list[object] | None = None) -> None:
         self.map_free_vars = map_free_vars
         self.tokens = tokens
-        self.path: list[Step] = []
         self.count = 0  # of definitions
         self.left: dict[_Variable, int] = {}
         self.right: dict[_Variable, int] = {} if tokens is None else self.left
@@ -158,9 +160,15 @@ class _Walk:
 
     def at(self, name: str, a: object, b: object) -> None:
         """Compare an attribute."""
-        self.path.append(("attr", name))
-        self.compare(a, b)
-        self.path.pop()
+        self.below(("attr", name), self.compare, a, b)
+
+    def below(self, step: Step, compare: Callable[[Any, Any], None], a: object, b: object) -> None:
+        """Compare what is one step further on the path."""
+        try:
+            compare(a, b)
+        except _Differ as difference:
+            difference.steps.append(step)
+            raise
 
     def fields(self, a: object, b: object) -> None:
         """Compare two nodes of a class by fields, definitions first."""
@@ -170,23 +178,27 @@ class _Walk:
                 self.tokens += _constant_tokens(a)
                 return
             self.tokens.append(kind.__name__)
-        binding = DEFINITIONS[kind]
-        for name in binding:
-            self.path.append(("attr", name))
-            self.bind(getattr(a, name), getattr(b, name))
-            self.path.pop()
-        for name in COMPARED[kind]:
-            if name not in binding:
-                self.at(name, getattr(a, name), getattr(b, name))
+        name = ""
+        try:
+            for name in DEFINITIONS[kind]:
+                self.bind(getattr(a, name), getattr(b, name))
+            for name in _OTHERS[kind]:
+                self.compare(getattr(a, name), getattr(b, name))
+        except _Differ as difference:
+            difference.steps.append(("attr", name))
+            raise
 
     def items(self, a: Sequence[object], b: Sequence[object]) -> None:
         """Compare two sequences: what they share first."""
         if self.tokens is not None:
             self.tokens.append(len(a))
-        for position, (left, right) in enumerate(zip(a, b, strict=False)):
-            self.path.append(("index", position))
-            self.compare(left, right)
-            self.path.pop()
+        position = 0
+        try:
+            for position in range(min(len(a), len(b))):
+                self.compare(a[position], b[position])
+        except _Differ as difference:
+            difference.steps.append(("index", position))
+            raise
         _same_length(a, b, "items")
 
     def mapping(self, a: Mapping[object, object], b: Mapping[object, object]) -> None:
@@ -200,9 +212,7 @@ class _Walk:
             keys = sorted(a, key=str)
             self.tokens += map(str, keys)
         for key in keys:
-            self.path.append(("key", key))
-            self.compare(plain_of(a[key]), plain_of(b[key]))
-            self.path.pop()
+            self.below(("key", key), self.compare, plain_of(a[key]), plain_of(b[key]))
 
     def bind(self, a: object, b: Any) -> None:
         """Give variable a on the left and b on the right one number."""
@@ -210,9 +220,7 @@ class _Walk:
             if self.tokens is not None:
                 self.tokens.append(len(a))
             for position, (left, right) in enumerate(zip(a, b, strict=False)):
-                self.path.append(("index", position))
-                self.bind(left, right)
-                self.path.pop()
+                self.below(("index", position), self.bind, left, right)
             _same_length(a, b, "variables")
         elif isinstance(a, Var):
             self.signature(a, b)
@@ -233,12 +241,10 @@ class _Walk:
         """Give variable a of the graph on the left and b on the right one number."""
         if type(b) is not type(a):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
-        self.path.append(("attr", "struct_info_"))
-        if isinstance(a.struct_info_, Node) and isinstance(b.struct_info_, Node):
-            self.defined(a.struct_info_, b.struct_info_)
-        else:
-            self.compare(a.struct_info_, b.struct_info_)
-        self.path.pop()
+        infos = a.struct_info_, b.struct_info_
+        are_known = all(isinstance(info, Node) for info in infos)
+        compare = self.defined if are_known else self.compare
+        self.below(("attr", "struct_info_"), compare, *infos)
         self.number(a, b)
         if self.tokens is not None:
             self.tokens.append(type(a).__name__)
@@ -283,14 +289,18 @@ class _Walk:
         """Compare two buffers by content: two views of the same memory may be one on the left."""
         if self.buffers.get(a) is b:
             return
-        self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
-        for one, other in zip(symbols(a), symbols(b), strict=False):
-            self.declare(one, other)
+        self.declared(a, b)  # of a part of a program, which does not define the buffer
         if self.tokens is None:
             self.layout(a, b)
             self.buffers[a] = b
         else:
             self.tokens.append(self.content(a))
+
+    def declared(self, a: Buffer, b: Buffer) -> None:
+        """Number the variables of buffers, unless something around them defined these."""
+        self.declare(a.data, b.data)
+        for left, right in zip(symbols(a), symbols(b), strict=False):
+            self.declare(left, right)
 
     def layout(self, a: Buffer, b: Buffer) -> None:
         """Compare the fields of buffers whose variables have numbers."""
@@ -340,31 +350,28 @@ class _Walk:
 
     def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
         """Compare functions: parameters are bound, and pointers and symbolic shapes of buffers."""
-        self.path.append(("attr", "params"))
-        self.bind(a.params, b.params)
-        self.path[-1] = ("attr", "buffer_map")
+        self.below(("attr", "params"), self.bind, a.params, b.params)
+        self.below(("attr", "buffer_map"), self.parameters, a, b)
+        self.at("attrs", a.attrs, b.attrs)
+        self.at("ret_type", a.ret_type, b.ret_type)
+        self.at("body", a.body, b.body)
+
+    def parameters(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
+        """Compare the buffers of functions, whose symbolic shapes are bound."""
         of_number = {self.right.get(param): param for param in b.params}
         params = sorted(a.buffer_map, key=lambda param: self.left.get(param, -1))
         mapped = [of_number.get(self.left.get(param), param) for param in params]
         if set(mapped) != set(b.buffer_map):
             ends = _missing_entry(mapped, [*b.buffer_map])
             raise _Differ("other parameters have buffers", *ends)
-        self.path.append(("", None))
         buffers = map(b.buffer_map.__getitem__, mapped)
         pairs = [*zip(map(a.buffer_map.__getitem__, params), buffers, strict=True)]
         for left, right in pairs:
-            self.declare(left.data, right.data)
-            for one, other in zip(symbols(left), symbols(right), strict=False):
-                self.declare(one, other)
+            self.below(("", None), self.declared, left, right)
         for param, (left, right) in zip(params, pairs, strict=True):
-            self.path[-1] = ("key", param)
             if self.tokens is not None:
                 self.tokens.append(self.left.get(param))
-            self.buffer(left, right)
-        del self.path[-2:]
-        self.at("attrs", a.attrs, b.attrs)
-        self.at("ret_type", a.ret_type, b.ret_type)
-        self.at("body", a.body, b.body)
+            self.below(("key", param), self.buffer, left, right)
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
         """Compare floating-point constants by their bits."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from te_sched.ir.expr import Node, Var
+from te_sched.ir.expr import Expr, Node, Var
 from te_sched.ir.graph import (
     Binding,
     BindingBlock,
@@ -16,11 +16,12 @@ from te_sched.ir.graph import (
     GraphValue,
     GraphVar,
     MatchCast,
+    PrimValue,
     Tuple,
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar, PrimFunc
-from te_sched.ir.struct_info import StructInfo
+from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, ShapeStructInfo, StructInfo
 from te_sched.ir.visitor import CHILD_FIELDS
 from te_sched.relax.core.sizes import bound_sizes
 from te_sched.signatures import check_function
@@ -34,6 +35,10 @@ _LAST_FIRST_OF_GRAPHS: dict[type, tuple[str, ...]] = {
     for kind, fields in _LAST_FIRST.items()
     if issubclass(kind, GraphExpr | Binding | BindingBlock)
 }
+_SIZED = (Expr, ShapeExpr, ShapeStructInfo, PrimStructInfo, PrimValue)  # of sizes alone
+_LAST_FIRST_TO_VARIABLES = {
+    kind: fields for kind, fields in _LAST_FIRST.items() if not issubclass(kind, _SIZED)
+}
 
 
 def nodes_of(node: Node | GraphTerm, into_structs: bool = False) -> Iterator[object]:
@@ -42,8 +47,11 @@ def nodes_of(node: Node | GraphTerm, into_structs: bool = False) -> Iterator[obj
     Variables where they are bound are not among them; with `into_structs`, sizes and the struct
     infos that calls take are.
     """
+    return _below(node, _LAST_FIRST if into_structs else _LAST_FIRST_OF_GRAPHS)
+
+
+def _below(node: object, last_first: Mapping[type, tuple[str, ...]]) -> Iterator[object]:
     stack: list[object] = [node]
-    last_first = _LAST_FIRST if into_structs else _LAST_FIRST_OF_GRAPHS
     while stack:
         current = stack.pop()
         yield current
@@ -108,7 +116,8 @@ def used_vars(expr: Node | GraphTerm) -> list[GraphVar]:
 
 def uses_of(expr: Node | GraphTerm) -> list[GraphVar]:
     """The variables that a graph uses, once for each use."""
-    return [one for one in nodes_of(expr, True) if isinstance(one, GraphVar)]
+    nodes = _below(expr, _LAST_FIRST_TO_VARIABLES)
+    return [node for node in nodes if isinstance(node, GraphVar)]
 
 
 def sources_of(block: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
