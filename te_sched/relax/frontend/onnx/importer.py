@@ -107,8 +107,9 @@ class OnnxImporter:
     def help_with_shapes(self) -> str:
         """The argument of `from_onnx` that gives the sizes which only calls give.
 
+        >>> from te_sched import tir
         >>> importer = OnnxImporter()
-        >>> importer.shapes = {"x": [Var("n", "int64"), 3]}
+        >>> importer.shapes = {"x": [tir.Var("n", "int64"), 3]}
         >>> importer.help_with_shapes
         'give numbers for n: from_onnx(model, shape_dict={"x": [n, 3]})'
         """
