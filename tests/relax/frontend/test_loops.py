@@ -70,7 +70,7 @@ def check(module: IRModule, reference: Callable[..., object], *shapes: tuple[int
     """
     text = module.script(show_meta=True)
     for source in (module, script.from_source(text)):
-        machine = relax.VirtualMachine(relax.build(source, "llvm"), nd.cpu())
+        machine = relax.VirtualMachine(relax.build(source, "llvm -opt-level=0"), nd.cpu())
         for shape in shapes:
             for count in (0, 1, 6):
                 x = np.arange(1, 1 + np.prod(shape), dtype="float32").reshape(shape) / 8
@@ -232,7 +232,9 @@ def test_lists_are_joined_stacked_and_read() -> None:
         none = joined(builder, empty_list(builder), info, x, 1)
         results = [moved, last, whole, none, length(builder, rows)]
         builder.emit_func_output(bind_result(builder, relax.Tuple(results)))
-    machine = relax.VirtualMachine(relax.build(finished(builder, True), "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(finished(builder, True), "llvm -opt-level=0"), nd.cpu()
+    )
     data = np.arange(6, dtype="float32").reshape(2, 3) / 4
     expected = [
         np.stack([data, np.exp(data)], -1),
@@ -275,7 +277,7 @@ def test_passes_keep_what_a_loop_computes(name: str) -> None:
 
     module = getattr(relax.transform, name)()(counted(make, (N, 3), state, 1))
     relax.analysis.well_formed(module)
-    machine = relax.VirtualMachine(relax.build(module, "llvm"), nd.cpu())
+    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), nd.cpu())
     x = np.arange(6, dtype="float32").reshape(2, 3)
     for count in (0, 3):
         results = machine["main"](nd.array(x), nd.array(np.int64(count)))

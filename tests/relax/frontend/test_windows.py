@@ -32,7 +32,9 @@ def run(make: Callable[..., Any], array: np.ndarray[Any, Any]) -> Any:
     builder = relax.BlockBuilder()
     with builder.function("main", [x]):
         builder.emit_func_output(make(builder, x))
-    machine = relax.VirtualMachine(relax.build(builder.finalize(), "llvm"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(builder.finalize(), "llvm -opt-level=0"), te_sched.cpu()
+    )
     return machine["main"](nd.array(array)).numpy()
 
 
@@ -86,6 +88,8 @@ def test_tensors_are_padded_by_sizes_of_calls() -> None:
     builder = relax.BlockBuilder()
     with builder.function("main", [x]):
         builder.emit_func_output(padded(builder, x, [0, N], [1, N - 1], -1.0))
-    machine = relax.VirtualMachine(relax.build(builder.finalize(), "llvm"), te_sched.cpu())
+    machine = relax.VirtualMachine(
+        relax.build(builder.finalize(), "llvm -opt-level=0"), te_sched.cpu()
+    )
     expected = np.pad(ROWS[0], ((0, 1), (3, 2)), constant_values=-1)
     np.testing.assert_array_equal(machine["main"](nd.array(ROWS[0])).numpy(), expected)

@@ -35,7 +35,7 @@ def module_of(shapes, call):
 
 
 def run(module, *arrays):
-    machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
+    machine = relax.VirtualMachine(relax.build(module, "llvm -opt-level=0"), te_sched.cpu())
     return machine["main"](*[nd.array(one) for one in arrays])
 
 
@@ -139,7 +139,7 @@ def test_sizes_fit_or_are_refused_when_the_function_is_entered(case):
         relax.transform.LegalizeOps()(module),
         relax.get_pipeline("zero")(module),
     ):
-        machine = relax.VirtualMachine(relax.build(built, "llvm"), te_sched.cpu())
+        machine = relax.VirtualMachine(relax.build(built, "llvm -opt-level=0"), te_sched.cpu())
         arrays = [counting(*shape) for shape in fitting]
         result = machine["main"](*map(nd.array, arrays)).numpy()
         if expected is not None:
@@ -282,7 +282,7 @@ def test_relations_follow_the_variables_of_sizes():
     both = relax.transform.BindSymbolicVars({"k": 3, "m": 3})(legal)
     assert run(both, counting(4, 3), counting(3, 2)).shape == (4, 2)
     with pytest.raises(GraphError, match=r"of relax\.matmul in main are 3 and 7"):
-        relax.build(relax.transform.BindSymbolicVars({"k": 3, "m": 7})(legal), "llvm")
+        relax.build(relax.transform.BindSymbolicVars({"k": 3, "m": 7})(legal), "llvm -opt-level=0")
 
 
 def test_numbers_may_be_negative():
@@ -293,7 +293,7 @@ def test_numbers_may_be_negative():
             n = T.int64()
             return R.zeros(R.shape([n]), "float32")
 
-    machine = relax.VirtualMachine(relax.build(Module, "llvm"), te_sched.cpu())
+    machine = relax.VirtualMachine(relax.build(Module, "llvm -opt-level=0"), te_sched.cpu())
     assert machine["main"](3).shape == (3,)
     with pytest.raises(ArgumentError, match="is n = -3, expected at least 0"):
         machine["main"](-3)
@@ -421,7 +421,7 @@ def test_a_program_is_not_refused_for_sizes_that_its_relations_exclude() -> None
     with builder.function("main", [x, pair, row]):
         part = builder.emit(relax.op.strided_slice(pair, [1], [n], [k - 3], [-1]))
         builder.emit_func_output(builder.emit(relax.op.matmul(part, row)))
-    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm -opt-level=0"), te_sched.cpu())
     values = np.arange(4, dtype="float32").reshape(2, 2)
     found = machine["main"](np.ones((2, 2, 3), "float32"), values, np.ones((1, 4), "float32"))
     assert found.numpy().tolist() == [[1.0] * 4, [3.0] * 4]

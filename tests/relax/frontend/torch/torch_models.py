@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -103,15 +104,17 @@ def check(
     importers: Sequence[str] = ("exported",),
     rtol: float = 1e-5,
     atol: float = 1e-6,
+    others: Sequence[tuple[Any, ...]] = (),
 ) -> None:
-    """The results of a function have torch's values, shapes and dtypes.
+    """The results of a function have torch's values, shapes and dtypes, also those of calls with
+    other arguments.
 
     The programs of several importers are built as one, in which they share their kernels.
     """
-    expected = _flat(function(*[x.clone() for x in args]))
     machine = _machine(_joined({name: imported(function, args, name) for name in importers}))
-    for name in importers:
-        pairs = zip(_results(machine, name, args), expected, strict=True)
+    for call, name in itertools.product((args, *others), importers):
+        expected = _flat(function(*[x.clone() for x in call]))
+        pairs = zip(_results(machine, name, call), expected, strict=True)
         for number, (result, wanted) in enumerate(pairs):
             place = f"result {number} of {name}"
             assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), place
