@@ -36,7 +36,7 @@ target = "llvm --num-cores=1"
 spaces = {"given": dict(space=ms.space_generator.ScheduleFn(stochastic_schedule_mm)), "default": {}}
 for name, space in spaces.items():
     with tempfile.TemporaryDirectory() as folder:
-        database = ms.tune_tir(mod=MyModule, target=target, max_trials_global=16, num_trials_per_iter=16, work_dir=folder, **space)
+        database = ms.tune_tir(mod=MyModule, target=target, max_trials_global=8, num_trials_per_iter=4, work_dir=folder, **space)
         sch = ms.tir_integration.compile_tir(database, MyModule, target)
         assert sch is not None, name
         lib = tvm.build(sch.mod, target="llvm")
