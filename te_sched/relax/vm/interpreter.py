@@ -42,7 +42,7 @@ _EXAMPLE = "a function with a parameter for each argument of its call in the pro
 # The functions that check parameters, and store and compute the sizes of a call.
 _AT_ENTRY = (
     *("vm.builtin.alloc_shape_heap", "vm.builtin.check_", "vm.builtin.match_"),
-    *("vm.builtin.tuple_getitem", "shape_func"),
+    *("vm.builtin.tuple_getitem", "vm.builtin.null_value", "shape_func"),
 )
 # What runs a call: of its name, its function and the arguments.
 Around = Callable[[str, VmFunction, tuple[object, ...]], object]

@@ -159,9 +159,12 @@ def test_a_call_that_failed_half_way_is_told_of() -> None:
     assert float(machine["main"](*_row(1)).numpy()) == 4
 
 
+@pytest.mark.parametrize("is_watched", [False, True])  # native code, or instructions
 @pytest.mark.parametrize("n", [1, '"n"'])
-def test_wrong_arguments_leave_states_as_they_were(n: object) -> None:
+def test_wrong_arguments_leave_states_as_they_were(n: object, is_watched: bool) -> None:
     machine = _sums(n)
+    if is_watched:
+        machine.set_instrument(lambda *args: None)
     machine["main"](ONES)
     with pytest.raises(ArgumentError, match="argument x of main has ndim 1"):
         machine["main"](np.ones(2, "float32"))
