@@ -7,7 +7,7 @@ know the format of a model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from te_sched import te
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Expr
 from te_sched.te.tensor import Tensor
+from te_sched.topi.image.resampling import spline
 from te_sched.topi.utils import tensor_of
 
 _ALPHA = -0.75  # of the cubic spline
@@ -154,19 +155,7 @@ def _weight(axis: _Axis, coordinates: Tensor, low: Tensor, offset: int, is_cubic
     def element(*index: Expr) -> Expr:
         rest = coordinates(*index) - low(*index)
         if is_cubic:
-            return _cubic(te.abs(rest - axis.number(offset)), offset in (0, 1))
+            return spline(rest, _ALPHA)[offset + 1]
         return rest if offset else axis.number(1) - rest
 
     return tensor_of(axis.shape, element, "T_weight", "")
-
-
-def _cubic(distance: Expr, is_near: bool) -> Expr:
-    """The weight of an element at a distance of at most 1, or between 1 and 2 (Keys, 1981)."""
-
-    def number(value: float) -> Expr:
-        return ops.const(value, distance.dtype)
-
-    factors: Sequence[float] = (_ALPHA + 2, -(_ALPHA + 3), 0, 1)
-    if not is_near:
-        factors = (_ALPHA, -5 * _ALPHA, 8 * _ALPHA, -4 * _ALPHA)
-    return reduce(lambda total, c: total * distance + number(c), factors[1:], number(factors[0]))

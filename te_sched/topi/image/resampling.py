@@ -272,7 +272,7 @@ class _Coordinate:
             weights = [ops.sub(self.real(1.0), t), t]
         else:
             places = [ops.sub(ops.add(index, n), 1) for n in range(4)]
-            weights = _spline(ops.sub(self.value, below), self.resampling.alpha)
+            weights = spline(ops.sub(self.value, below), self.resampling.alpha)
         if self.resampling.excludes_outside and self.resampling.method == "cubic":
             weights = self._inside(places, weights)
         pairs = zip(places, weights, strict=True)
@@ -331,8 +331,13 @@ def _sum(
     return total
 
 
-def _spline(t: Expr, alpha: float) -> list[Expr]:
-    """The weights of the four elements around a coordinate, which is t beyond the second one."""
+def spline(t: Expr, alpha: float) -> list[Expr]:
+    """The weights of the four elements around a coordinate, which is t beyond the second one (cubic
+    convolution: Keys, 1981).
+
+    >>> [weight.value for weight in spline(ops.const(0.5, "float32"), -0.5)]
+    [-0.0625, 0.5625, 0.5625, -0.0625]
+    """
     square, one = ops.mul(t, t), ops.const(1.0, t.dtype)
     cube = ops.mul(square, t)
     a, a2, a3, double = [ops.const(v, t.dtype) for v in (alpha, alpha + 2, alpha + 3, 2.0)]
@@ -447,18 +452,12 @@ class _Window(_Coordinate):
         return te.if_then_else(is_outside, self.real(0.0), weight)
 
     def _filter(self, distance: Expr) -> Expr:
-        """The weight of an element at a distance (for cubic splines: Keys, 1981)."""
+        """The weight of an element at a distance."""
         zero, one = self.real(0.0), self.real(1.0)
         if self.resampling.method == "linear":
             return ops.maximum(ops.sub(one, distance), zero)
-        alpha, square = self.resampling.alpha, ops.mul(distance, distance)
-        a, a2, a3, a4, five, eight = [
-            self.real(v) for v in (alpha, alpha + 2, alpha + 3, 4 * alpha, 5.0, 8.0)
-        ]
-        near = ops.sub(ops.mul(a2, distance), a3)
-        near = ops.add(ops.mul(near, square), one)
-        far = ops.add(ops.mul(ops.sub(distance, five), distance), eight)
-        far = ops.sub(ops.mul(ops.mul(far, distance), a), a4)
+        near = spline(distance, self.resampling.alpha)[1]
+        far = spline(ops.sub(distance, one), self.resampling.alpha)[0]
         beyond = te.select(ops.less(distance, self.real(2.0)), far, zero)
         return te.select(ops.less_equal(distance, one), near, beyond)
 
