@@ -75,7 +75,7 @@ def _linear(
     return imp.emit(R.linear(x, weight, bias, imp.dtype(x)))
 
 
-@row("addmm")
+@row("addmm", "addmv")
 def _addmm(
     imp: Importer, c: GraphExpr, a: GraphExpr, b: GraphExpr, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> GraphExpr:

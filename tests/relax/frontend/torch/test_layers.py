@@ -31,6 +31,7 @@ def test_products() -> None:
             *(torch.addbmm(a[0, :, :3], a, b.mT, beta=2, alpha=0.5), a.bmm(b.mT)),
             *(torch.baddbmm(a[:, :, :3], a, b.mT, alpha=2), torch.mv(a[0], b[0, 0])),
             torch.addmm(a[0, :1, :3], a[0], b[0].T, beta=0.5),
+            torch.addmv(a[0, :, 0], a[0], b[0, 0], beta=0.5, alpha=2),
         ),
         *(A, B),
         importers=BOTH,
