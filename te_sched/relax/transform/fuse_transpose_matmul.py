@@ -71,14 +71,20 @@ class _Fusion(PyExprMutator):
         value = self._values.get(right) if isinstance(right, GraphVar) else None
         if not is_call_of(value, "relax.permute_dims"):
             return call
-        weight: GraphExpr = self.visit_expr(value.args[0])
-        rank, left = tensor_info(weight).ndim, shape_of_value(call.args[0])
-        if left is None or shape_of_value(weight) is None or rank < 2 or len(left) < 2:
-            return call
-        is_row = self._only_parameters and ops.is_const(left[-2], 1)
-        if self._only_parameters and (isinstance(weight, Constant) or not (rank == 2 or is_row)):
+        source, rank = value.args[0], tensor_info(value.args[0]).ndim
+        left = shape_of_value(call.args[0])
+        if left is None or shape_of_value(source) is None or rank < 2 or len(left) < 2:
             return call
         axes = permutation(value.attrs["axes"], rank)
+        is_row = self._only_parameters and ops.is_const(left[-2], 1)
+        before = self._values.get(source) if isinstance(source, GraphVar) else None
+        while is_row and is_call_of(before, "relax.permute_dims"):
+            first = permutation(before.attrs["axes"], rank)
+            source, axes = before.args[0], [first[axis] for axis in axes]
+            before = self._values.get(source) if isinstance(source, GraphVar) else None
+        weight: GraphExpr = self.visit_expr(source)
+        if self._only_parameters and (isinstance(weight, Constant) or not (rank == 2 or is_row)):
+            return call
         if not is_row and not swaps_last_axes(axes, rank):
             return call
         dtype = tensor_info(call).dtype

@@ -49,7 +49,8 @@ def test_a_permutation_that_is_no_transposition_stays():
 def test_a_row_is_multiplied_by_matrices_in_any_order_of_their_axes():
     @R.function
     def func(x: R.Tensor((2, 3, 1, 8), "float32"), w: R.Tensor(("n", 2, 3, 8), "float32")):
-        out = R.matmul(x, R.permute_dims(w, [1, 2, 3, 0]))
+        heads = R.permute_dims(w, [1, 2, 0, 3])
+        out = R.matmul(x, R.permute_dims(heads, [0, 1, 3, 2]))
         return out
 
     module = module_of(func)
