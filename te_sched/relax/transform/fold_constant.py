@@ -94,7 +94,7 @@ class _Folder(PyExprMutator):
         try:
             module = build(
                 {name: one.with_attr("global_symbol", name) for name, one in named.items()},
-                target="llvm",
+                target="llvm -opt-level=1",  # they run once
             )
             self._built.update({one: module[name] for name, one in named.items()})
         except TeSchedError:  # the machine of the compiler cannot run some of them
