@@ -190,7 +190,8 @@ def _advise_sizes(
     known: set[int] = set()
     variables: set[int] = set()
     for value, heap, pairs, context in sorted(matches, key=lambda one: one[3] == declaration):
-        sizes = value if isinstance(value, ShapeTuple) else getattr(value, "shape", ())
+        shape = value.shape if isinstance(value, NDArray) else ()
+        sizes = value if isinstance(value, ShapeTuple) else shape
         names = declared_sizes(context) or [""] * len(pairs)
         fits = len(sizes) == len(pairs)
         for k, (code, slot) in enumerate(pairs):
