@@ -18,7 +18,7 @@ from te_sched.relax.operators.inference import argument_error, check_floats, ten
 from te_sched.relax.operators.layouts import Layout, Order, Plan, axes_in_order
 from te_sched.relax.operators.legalization import topi
 from te_sched.relax.operators.reductions import mean, variance
-from te_sched.relax.operators.registry import FOLLOWS, declare, make_call
+from te_sched.relax.operators.registry import FOLLOWS, Rewrite, declare, make_call
 from te_sched.relax.operators.reshaping import expand_dims
 from te_sched.relax.operators.sizes import (
     as_axes,
@@ -220,14 +220,17 @@ def _sizes_fit(
     return fits
 
 
-def _legalize_layer_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
-    attrs = call.attrs
+def _layer_norm_rule(is_exact: bool) -> Rewrite:
+    def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+        attrs = call.attrs
 
-    def layer_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-        parameters = _applied(call, gamma, beta)
-        return topi.nn.layer_norm(data, *parameters, list(attrs.axes), attrs.epsilon)
+        def layer_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
+            parameters, axes = _applied(call, gamma, beta), list(attrs.axes)
+            return topi.nn.layer_norm(data, *parameters, axes, attrs.epsilon, is_exact=is_exact)
 
-    return builder.call_te(layer_norm, *call.args)
+        return builder.call_te(layer_norm, *call.args)
+
+    return legalize
 
 
 def _applied(call: GraphCall, gamma: te.Tensor, beta: te.Tensor) -> tuple[te.Tensor, te.Tensor]:
@@ -257,7 +260,8 @@ declare(
     "relax.nn.layer_norm",
     _infer_layer_norm,
     mixed_precision=FOLLOWS,
-    legalize=_legalize_layer_norm,
+    legalize=_layer_norm_rule(is_exact=False),
+    exact=_layer_norm_rule(is_exact=True),
     layout=Layout(_layout_of_layer_norm, numbers_axes=True),
     training=_layer_norm_of_training,
 )
@@ -314,19 +318,26 @@ def _infer_group_norm(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     return data
 
 
-def _legalize_group_norm(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
-    attrs = call.attrs
+def _group_norm_rule(is_exact: bool) -> Rewrite:
+    def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+        attrs = call.attrs
 
-    def group_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
-        groups, channel, axes = attrs.num_groups, attrs.channel_axis, list(attrs.axes)
-        parameters = _applied(call, gamma, beta)
-        return topi.nn.group_norm(data, *parameters, groups, channel, axes, attrs.epsilon)
+        def group_norm(data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
+            groups, channel, axes = attrs.num_groups, attrs.channel_axis, list(attrs.axes)
+            values = [data, *_applied(call, gamma, beta), groups, channel, axes, attrs.epsilon]
+            return topi.nn.group_norm(*values, is_exact=is_exact)
 
-    return builder.call_te(group_norm, *call.args)
+        return builder.call_te(group_norm, *call.args)
+
+    return legalize
 
 
 declare(
-    "relax.nn.group_norm", _infer_group_norm, mixed_precision=FOLLOWS, legalize=_legalize_group_norm
+    "relax.nn.group_norm",
+    _infer_group_norm,
+    mixed_precision=FOLLOWS,
+    legalize=_group_norm_rule(is_exact=False),
+    exact=_group_norm_rule(is_exact=True),
 )
 
 

@@ -9,7 +9,13 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, reduction, transform
-from te_sched.topi.nn.normalization import elements_along, layer_norm, moments, normalized
+from te_sched.topi.nn.normalization import (
+    elements_along,
+    layer_norm,
+    less_middle,
+    moments,
+    normalized,
+)
 from te_sched.topi.utils import (
     Count,
     check_choice,
@@ -63,8 +69,12 @@ def group_norm(
     channel_axis: int,
     axes: Sequence[int],
     epsilon: float = 1e-5,
+    *,
+    is_exact: bool = False,
 ) -> Tensor:
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, for each batch and channel group.
+
+    is_exact : as of `layer_norm`.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> G, B = te.placeholder((4,), name="G"), te.placeholder((4,), name="B")
@@ -83,17 +93,18 @@ def group_norm(
     wider = grouped
     if source.dtype == "float16":
         wider = tensor_of(parts, lambda *i: ops.cast("float32", grouped(*i)), "T_cast")
-    total, squares = moments(wider, over, source.op.name)
+    total, squares = moments(wider, over, source.op.name, is_exact)
     scales = [transform.reshape(one, [num_groups, inside]) for one in (gamma, beta)]
     count = elements_along(wider, over)
     kept = [one for one in range(grouped.ndim) if one not in over]
 
     def element(*i: Any) -> Any:
         outer = [i[one] for one in kept]
-        value = ops.cast(
-            source.dtype, normalized(wider(*i), total(*outer), squares(*outer), count, epsilon)
+        value = less_middle(wider, over, i) if is_exact else wider(*i)
+        value = normalized(value, total(*outer), squares(*outer), count, epsilon)
+        return ops.cast(source.dtype, value) * scales[0](i[at], i[at + 1]) + scales[1](
+            i[at], i[at + 1]
         )
-        return value * scales[0](i[at], i[at + 1]) + scales[1](i[at], i[at + 1])
 
     found = tensor_of(parts, element, "T_group_norm")
     return transform.reshape(found, list(source.shape))

@@ -129,16 +129,32 @@ def _moved(moving: Tensor, new: Tensor | None, rate: float | None) -> Any:
     return broadcast.add(broadcast.multiply(1 - rate, moving), broadcast.multiply(rate, new))
 
 
-def moments(data: Tensor, axes: list[int], of: str | None = None) -> tuple[Any, Any]:
-    """The sums of the elements and of their squares along axes, of float16 in float32."""
+def moments(
+    data: Tensor, axes: list[int], of: str | None = None, is_exact: bool = False
+) -> tuple[Any, Any]:
+    """The sums of the elements and of their squares along axes, of float16 in float32.
+
+    is_exact : the elements are `less_middle`.
+    """
 
     def element(index: Any, over: Any) -> Any:
-        value = wide(data(*index))
+        value = less_middle(data, axes, index) if is_exact else wide(data(*index))
         return reduction.tuple_sum(value, value * value, axis=over)
 
     name = f"{of or data.op.name}_red_temp"
     sums = reduction.reduce_elements(data, axes, False, element, name, COMM_REDUCE)
     return sums[0], sums[1]
+
+
+def less_middle(data: Tensor, axes: Sequence[int], index: Sequence[Any]) -> Any:
+    """An element less that in the middle along axes. Sums of squares of such differences have the
+    digits of a small variance, which is lost between those of large numbers.
+    """
+    middle = [
+        ops.floordiv(ops.convert(size), 2) if at in axes else one
+        for at, (one, size) in enumerate(zip(index, data.shape, strict=True))
+    ]
+    return wide(data(*index)) - wide(data(*middle))
 
 
 def wide(value: Any) -> Any:
@@ -155,17 +171,25 @@ def elements_along(data: Tensor, axes: Sequence[int]) -> Any:
 
 
 def normalized(value: Any, total: Any, squares: Any, count: Any, epsilon: float) -> Any:
-    """(value - mean) / sqrt(variance + epsilon), in the dtype of the value."""
+    """(value - mean) / sqrt(variance + epsilon), in the dtype of the sums."""
     mean = total / count
     variance = squares / count - mean * mean
-    found = (wide(value) - mean) * te.rsqrt(variance + te.const(epsilon, variance.dtype))
-    return ops.cast(value.dtype, found)
+    return (value - mean) * te.rsqrt(variance + te.const(epsilon, variance.dtype))
 
 
 def layer_norm(
-    data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Sizes | None, epsilon: float = 1e-5
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor | None,
+    axis: Sizes | None,
+    epsilon: float = 1e-5,
+    *,
+    is_exact: bool = False,
 ) -> Tensor:
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance along `axis`.
+
+    is_exact : the sums are of elements less one of them, so that rows whose mean is far from 0 keep
+        their digits; TVM's are not.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.layer_norm(A, V, V, axis=1).shape
@@ -174,14 +198,15 @@ def layer_norm(
     source = check_tensor(data, "nn.layer_norm")
     axes = reduction.reduced_axes(source, axis, "nn.layer_norm")
     _check_parameters(source, axes, [gamma, *([] if beta is None else [beta])], "nn.layer_norm")
-    total, squares = moments(source, axes)
+    total, squares = moments(source, axes, is_exact=is_exact)
     count = elements_along(source, axes)
     kept = [at for at in range(source.ndim) if at not in axes]
 
     def element(*i: Any) -> Any:
         outer, inner = [i[at] for at in kept], [i[at] for at in axes]
-        value = normalized(source(*i), total(*outer), squares(*outer), count, epsilon)
-        value = value * gamma(*inner)
+        value = less_middle(source, axes, i) if is_exact else wide(source(*i))
+        value = normalized(value, total(*outer), squares(*outer), count, epsilon)
+        value = ops.cast(source.dtype, value) * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
     return tensor_of(source.shape, element, "T_layer_norm")

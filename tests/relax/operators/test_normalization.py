@@ -39,6 +39,7 @@ ARRAYS: dict[str, Any] = {
     "c6": floats(6),
     "d6": floats(6),
     "line": floats(2, 4, 6),
+    "far": floats(2, 4, 6) + 999,
     "w": floats(4, 6),
 }
 
@@ -104,12 +105,29 @@ CASES: dict[str, Case] = {
     ),
 }
 RESULTS = Results(ARRAYS, CASES, convert=torch.from_numpy, is_exact=False)
+# Of elements far from 0, of which TVM's rules lose the digits.
+FAR: dict[str, Case] = {
+    "layer_norm": (
+        lambda v: nn.layer_norm(v["far"], v["c6"], v["d6"], -1),
+        lambda v: F.layer_norm(v["far"].double(), (6,), v["c6"].double(), v["d6"].double()),
+    ),
+    "group_norm": (
+        lambda v: nn.group_norm(v["far"], v["c4"], v["d4"], 2, 1, 2),
+        lambda v: F.group_norm(v["far"].double(), 2, v["c4"].double(), v["d4"].double()),
+    ),
+}
 
 
 @pytest.mark.filterwarnings("ignore:LegalizeOps computes relax.nn.batch_norm")
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_those_of_torch(name: str) -> None:
     RESULTS.check(name)
+
+
+def test_builds_keep_the_digits_of_elements_far_from_zero() -> None:
+    results = Results(ARRAYS, FAR, convert=torch.from_numpy)
+    for name in FAR:
+        results.check(name)
 
 
 def test_every_operator_is_run() -> None:
