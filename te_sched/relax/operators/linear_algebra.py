@@ -259,6 +259,12 @@ def einsum_sizes(call: GraphCall, builder: BlockBuilder, shapes: Any) -> list[An
             "no operand has this dimension",
             "use letters of the operands",
         )
+    if len(set(output)) < len(output):
+        raise GraphError(
+            f"subscripts {call.attrs.subscripts!r} of {call.op} have a result with a letter twice",
+            "a diagonal is read of operands, but not written",
+            "use each letter once on the right",
+        )
     return [sizes[one] for one in output]
 
 

@@ -100,6 +100,7 @@ REFUSED: list[tuple[Build, type[Exception], str]] = [
         "the summed sizes of relax.matmul differ",
     ),
     (lambda: op.einsum((tensor(2, 3),), "i"), GraphError, "do not fit operands"),
+    (lambda: op.einsum((tensor(2),), "i->ii"), GraphError, "a result with a letter twice"),
     (lambda: op.einsum((tensor(2),), "i->k"), GraphError, r"have a result of \['k'\]"),
 ]
 
