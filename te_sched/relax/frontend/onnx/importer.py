@@ -87,13 +87,16 @@ class OnnxImporter:
 
     @contextmanager
     def inner_scope(self) -> Iterator[None]:
-        """The names of a graph inside of a node, which has those around, too."""
-        outside = self.values, self.known
+        """The names of a graph inside of a node, which has those around, too.
+
+        Afterwards the node is the current one again.
+        """
+        outside = self.values, self.known, self.inputs, self.count
         self.values, self.known = dict(self.values), dict(self.known)
         try:
             yield
         finally:
-            self.values, self.known = outside
+            self.values, self.known, self.inputs, self.count = outside
 
     def emit(self, expr: GraphExpr) -> GraphVar:
         """Bind an expression to a variable."""

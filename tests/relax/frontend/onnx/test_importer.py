@@ -57,3 +57,13 @@ def test_the_help_names_the_inputs_whose_sizes_calls_give() -> None:
     text = r'give numbers for n, m: from_onnx\(model, shape_dict={"x": \[n, 4\], "z": \[m, n\]}\)'
     with pytest.raises(GraphError, match=text):
         imp.ints(OnnxSizes([N, 2]), 0)
+
+
+def test_the_node_around_a_graph_is_current_after_it() -> None:
+    imp = OnnxImporter()
+    imp.known["axes"], imp.known["sizes"] = np.array([1]), np.array([7])
+    imp.inputs, imp.count = ["x", "axes"], 2
+    with imp.inner_scope():
+        imp.inputs, imp.count = ["x", "sizes"], 1
+        assert imp.ints(None, 1) == [7]
+    assert (imp.ints(None, 1), imp.count) == ([1], 2)
