@@ -15,6 +15,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Cast, Expr
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar, Tuple
+from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
@@ -44,6 +45,17 @@ def dtype_of(number: int) -> str:
     import onnx
 
     return str(onnx.helper.tensor_dtype_to_np_dtype(number))
+
+
+def stored_dtype(dtype: str) -> str:
+    """The dtype of tensors of the graph for numbers of few bits: int8, or float32.
+
+    >>> stored_dtype("uint4"), stored_dtype("float8_e5m2"), stored_dtype("int16")
+    ('int8', 'float32', 'int16')
+    """
+    if dtype in ("int4", "uint4", "int2", "uint2"):
+        return "int8"
+    return "float32" if dtype.startswith(("float8_", "float4_")) else dtype
 
 
 class OnnxImporter:
@@ -138,12 +150,20 @@ class OnnxImporter:
         if isinstance(value, OnnxSizes):
             return self._tensor_of_sizes(value)
         if isinstance(value, np.ndarray | np.generic):
-            return const(np.asarray(value), str(value.dtype))
+            dtype = stored_dtype(str(value.dtype))
+            return const(np.asarray(value).astype(dtype), dtype)
         if isinstance(value, OnnxSequence | OnnxList | OnnxAbsent):
             raise GraphError(
                 f"a node is given {value}",
                 "it takes a tensor",
                 "give it an element: SequenceAt, OptionalGetElement or ConcatFromSequence",
+            )
+        info = value.struct_info
+        if isinstance(info, TensorStructInfo) and stored_dtype(info.dtype) != info.dtype:
+            raise GraphError(
+                f"a node is given numbers of dtype {info.dtype} that a call gives",
+                "numbers of few bits are decoded while a model is read",
+                "make them an initializer of the model",
             )
         return value
 

@@ -23,7 +23,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.control_flow import bind_result, bindings, finished
-from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of, stored_dtype
 from te_sched.relax.frontend.onnx.nodes import all_nodes, has_body, translate, versions_of
 from te_sched.relax.frontend.onnx.protobufs import OnnxDim, OnnxGraph, OnnxNamed, OnnxNode
 from te_sched.relax.frontend.onnx.quantized_nodes import integer_nodes
@@ -57,7 +57,7 @@ def from_onnx(
     dtype_dict : dtypes of inputs whose dtype the model does not have.
     opset : the version of the operators; by default that of the model.
     keep_params_in_input : whether parameters are inputs of the function, with the values in its
-        attribute "params" (`detach_params`); else they are constants.
+        attribute "params" (`detach_params`); else they are constants, as are those of few bits.
     sanitize_input_names : whether names of inputs become names of Python.
 
     Raises
@@ -96,7 +96,7 @@ def from_onnx(
     values: list[nd.NDArray] = []
     for name, array in known.items():
         importer.known[name] = array
-        if keep_params_in_input:
+        if keep_params_in_input and stored_dtype(str(array.dtype)) == str(array.dtype):
             info = TensorStructInfo(array.shape, str(array.dtype))
             params.append(GraphVar(_as_name(name), info))
             values.append(nd.array(array))

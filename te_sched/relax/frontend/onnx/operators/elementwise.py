@@ -17,9 +17,10 @@ from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.onnx import sizes as _sizes
-from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of, stored_dtype
 from te_sched.relax.frontend.onnx.registry import Rule, row
 from te_sched.relax.frontend.onnx.sizes import (
+    Array,
     Known,
     Number,
     Numbers,
@@ -235,13 +236,17 @@ def _reciprocal(imp: OnnxImporter, x: Value) -> Value:
 
 
 @row("CastLike")
-def _cast_like(imp: OnnxImporter, x: Value, other: Value, **_: object) -> Value:
-    return imp.emit(R.astype(imp.tensor(x), imp.dtype(other)))
+def _cast_like(imp: OnnxImporter, x: Value, other: Value, saturate: int = 1) -> Value:
+    return _converted(imp, x, imp.dtype(other), saturate)
 
 
 @row("Cast")
-def _cast(imp: OnnxImporter, x: Value, to: int, **_: object) -> Value:
-    dtype = dtype_of(to)
+def _cast(imp: OnnxImporter, x: Value, to: int, saturate: int = 1, **_: object) -> Value:
+    return _converted(imp, x, dtype_of(to), saturate)
+
+
+def _converted(imp: OnnxImporter, x: Value, dtype: str, saturate: int) -> Value:
+    """Values of another dtype; those of few bits must be known."""
     if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
         if not dtypes.is_float(x.dtype):
             is_real = dtypes.is_float(dtype)
@@ -252,8 +257,26 @@ def _cast(imp: OnnxImporter, x: Value, to: int, **_: object) -> Value:
             values = [imp.size_of(one) for one in x]
         return OnnxSizes(values, x.is_scalar, dtype)
     if isinstance(x, np.ndarray | np.generic):
-        return np.asarray(x).astype(dtype)
+        return _array_of(np.asarray(x), dtype, saturate)
+    if stored_dtype(dtype) != dtype:
+        raise GraphError(
+            f"values that are computed when the model runs are cast to {dtype}",
+            "numbers of few bits are computed while a model is read",
+            "cast to int8 or float16, or quantize with QuantizeLinear",
+        )
     return imp.emit(R.astype(imp.tensor(x), dtype))
+
+
+def _array_of(array: Array, dtype: str, saturate: int) -> Array:
+    """An array of another dtype; floats of eight bits are limited, unless saturate is 0."""
+    import ml_dtypes
+
+    if stored_dtype(str(array.dtype)) != str(array.dtype):
+        array = array.astype(stored_dtype(str(array.dtype)))
+    if dtype.startswith("float4_") or (dtype.startswith("float8_") and saturate):
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+        array = np.clip(array.astype("float32"), float(limits.min), float(limits.max))
+    return array.astype(dtype)
 
 
 @row("Clip")

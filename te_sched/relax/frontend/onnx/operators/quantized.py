@@ -1,6 +1,6 @@
 """Rows of quantized operators of ONNX: conversions, products and convolutions of integers.
 
-Integers of two or four bits are computed as int8.
+Integers of two or four bits are computed as int8, floats of four or eight bits as float32.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import integer_arithmetic as arithmetic
 from te_sched.relax.frontend.integer_arithmetic import Parameter
-from te_sched.relax.frontend.onnx.importer import OnnxImporter
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, stored_dtype
 from te_sched.relax.frontend.onnx.operators.windows import padding_of
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value
@@ -39,8 +39,7 @@ class Quantized(NamedTuple):
 def parameter(imp: OnnxImporter, value: Value) -> Parameter:
     """An input as an array that is known, or as a value of the graph."""
     if isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
-        return array.astype("int8") if str(array.dtype) in _FEW_BITS else array
+        return np.asarray(value).astype(stored_dtype(str(value.dtype)))
     return imp.tensor(value)
 
 
@@ -141,7 +140,7 @@ def _quantize(
 ) -> GraphVar:
     dtype = dtype_of_code(output_dtype) if output_dtype else "uint8"
     dtype = _supported(imp.dtype(zero)) if zero is not None else dtype
-    stored = "int8" if dtype in _FEW_BITS else dtype
+    stored = stored_dtype(dtype)
     tensor, factor = imp.tensor(x), number(imp, scale)
     kind = imp.dtype(factor)
     if not dtypes.is_float(imp.dtype(tensor)) or precision:
@@ -166,12 +165,13 @@ def _dequantize(
 ) -> GraphVar:
     import onnx
 
-    _supported(imp.dtype(x))
+    tensor = arithmetic.as_tensor(parameter(imp, x))
+    if stored_dtype(imp.dtype(x)) != "float32":
+        _supported(imp.dtype(x))
     factor = number(imp, scale)
     dtype = imp.dtype(factor)
     if output_dtype:
         dtype = str(onnx.helper.tensor_dtype_to_np_dtype(output_dtype))
-    tensor = arithmetic.as_tensor(parameter(imp, x))
     parts = [factor, number(imp, zero, imp.dtype(tensor))]
     factor, offset = _spread(imp, tensor, parts, axis, block_size)
     return arithmetic.dequantized(imp.builder, tensor, factor, offset, dtype)

@@ -12,7 +12,10 @@ import pytest
 from te_sched import nd, relax
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
-from tests.relax.frontend.onnx.beside_onnxruntime import check, helper, model_of, results_of
+from tests.relax.frontend.onnx.beside_onnxruntime import check, helper, model_of, onnx, results_of
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 node = helper.make_node
 RNG = np.random.default_rng(0)
@@ -112,8 +115,6 @@ def test_dequantize_of_sums() -> None:
 
 
 def test_four_bits() -> None:
-    import ml_dtypes
-
     weight = RNG.integers(-8, 8, (4, 6)).astype(ml_dtypes.int4)
     constants = {"w": weight, "s": np.float32([1, 2, 3, 4]), "x": REALS[0]}
     nodes = [
@@ -223,6 +224,67 @@ def test_quantized_convolution(name: str, dtypes: Any) -> None:
     names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"]
     nodes = [node("QLinearConv", names, ["y"], **attrs)]
     check(model_of(nodes, {"x": x}, constants), {"x": x}, steps=1)
+
+
+FEW_BITS = ["int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"]
+
+
+def few_bits(dtype: str, *shape: int) -> Any:
+    """Numbers of a dtype of few bits."""
+    low = 0 if dtype.startswith("u") else -8
+    return RNG.integers(low, 8, shape).astype(getattr(ml_dtypes, dtype))
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize("dtype", FEW_BITS)
+def test_weights_of_few_bits_beside_the_reference(dtype: str, is_kept: bool) -> None:
+    constants = {
+        "w": few_bits(dtype, 4, 6),
+        "s": np.float32([1, 0.5, 3, -4]),
+        "z": np.asarray([0, 1, 0, 1] if "int" in dtype else [0] * 4).astype(
+            getattr(ml_dtypes, dtype)
+        ),
+    }
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"], axis=0),
+        node("Cast", ["w"], ["c"], to=1),
+        node("Transpose", ["w"], ["t"], perm=[1, 0]),
+        node("Cast", ["t"], ["u"], to=1),
+        node("Add", ["x", "d"], ["a"]),
+        node("MatMul", ["a", "u"], ["m"]),
+        node("MatMul", ["m", "c"], ["y"]),
+    ]
+    model, x = model_of(nodes, {"x": REALS}, constants), {"x": REALS}
+    (expected,) = ReferenceEvaluator(model).run(None, x)
+    kept = {"s": constants["s"]} if is_kept else {}
+    (result,) = results_of(model, {**x, **kept}, keep_params_in_input=is_kept)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E4M3FNUZ"])
+def test_casts_of_known_values_to_eight_bits(kind: str, saturate: int) -> None:
+    to = getattr(onnx.TensorProto, kind)
+    constants = {"w": np.float32([0.3, -1.7, 449, 1e6, -1e6, np.inf, -np.inf, 17, 0])}
+    nodes = [
+        node("Cast", ["w"], ["c"], to=to, saturate=saturate),
+        node("Cast", ["c"], ["d"], to=1),
+        node("Add", ["x", "d"], ["y"]),
+    ]
+    x = {"x": np.zeros(9, "float32")}
+    model = model_of(nodes, x, constants)
+    check(model, x)
+
+
+def test_numbers_of_few_bits_of_calls_are_refused() -> None:
+    x = {"x": REALS}
+    model = model_of([node("Cast", ["x"], ["y"], name="narrow", to=22)], x, {})
+    with pytest.raises(GraphError, match=r"(?s)are cast to int4.*narrow"):
+        from_onnx(model)
+    x = {"x": few_bits("int4", 3)}
+    model = model_of([node("Cast", ["x"], ["y"], name="wide", to=1)], x, {})
+    with pytest.raises(GraphError, match=r"(?s)of dtype int4 that a call gives.*wide"):
+        from_onnx(model)
 
 
 def test_integer_convolution_with_zero_points_of_calls() -> None:
