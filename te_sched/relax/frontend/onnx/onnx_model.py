@@ -18,7 +18,7 @@ from te_sched import nd
 from te_sched.errors import GraphError, Subject, counted, did_you_mean, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import GraphVar, Tuple, TupleGetItem
+from te_sched.ir.graph import GraphExpr, GraphVar, Tuple, TupleGetItem
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
 from te_sched.relax.frontend.common import PARAMS
@@ -67,6 +67,43 @@ def from_onnx(
     onnx = _onnx()
     _check(onnx, model)
     graph: OnnxGraph = model.graph
+    importer = OnnxImporter(_versions(model, opset))
+    importer.functions = {
+        (function.domain, function.name): function for function in model.functions
+    }
+    _refuse_unknown(importer, all_nodes(graph.node))
+    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
+    _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
+    for dtype in [dtype_dict] if isinstance(dtype_dict, str) else dtype_dict.values():
+        dtypes.known(dtype)
+    inputs, names = _inputs(graph, known, shape_dict, dtype_dict, sanitize_input_names)
+    importer.values.update(names)
+    importer.shapes = {
+        name: sizes_of_tensor(var, "")
+        for name, var in names.items()
+        if isinstance(var, GraphVar) and isinstance(var.struct_info, TensorStructInfo)
+    }
+    importer.known.update(known)
+    importer.values.update(known)
+    attrs: dict[str, object] = {"num_input": len(inputs)}
+    if keep_params_in_input:
+        params, attrs[PARAMS] = _kept_params(importer)
+        inputs += params
+    bodies = [node for function in model.functions for node in function.node]
+    every = all_nodes([*graph.node, *bodies])
+    has_conditions = any(node.op_type in _WITH_CONDITIONS for node in every)
+    builder = importer.builder
+    with builder.function("main", inputs, attrs):
+        with bindings(builder, has_conditions):
+            importer.values |= {name: _elements(importer, var) for name, var in names.items()}
+            output = bind_result(builder, _translated(importer, graph))
+        builder.emit_func_output(output)
+    return finished(builder, has_conditions)
+
+
+def _versions(model: Any, opset: int | None) -> dict[str, int]:
+    """The versions of operators by domain; GraphError for one that is too old."""
     versions = versions_of(model.opset_import)
     if opset:
         versions[OWN[0]] = opset
@@ -77,48 +114,29 @@ def from_onnx(
             f"versions from {_LEAST_OPSET} on are supported",
             "convert it: onnx.version_converter.convert_version(model, 18)",
         )
-    importer = OnnxImporter(versions)
-    importer.functions = {(one.domain, one.name): one for one in model.functions}
-    _refuse_unknown(importer, all_nodes(graph.node))
-    known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
-    _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
-    _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
-    for one in [dtype_dict] if isinstance(dtype_dict, str) else dtype_dict.values():
-        dtypes.known(one)
-    inputs, names = _inputs(graph, known, shape_dict, dtype_dict, sanitize_input_names)
-    importer.values.update(names)
-    importer.shapes = {
-        name: sizes_of_tensor(var, "")
-        for name, var in names.items()
-        if isinstance(var, GraphVar) and isinstance(var.struct_info, TensorStructInfo)
-    }
+    return versions
+
+
+def _kept_params(importer: OnnxImporter) -> tuple[list[GraphVar], list[nd.NDArray]]:
+    """Variables in place of the initializers, and their values."""
     params: list[GraphVar] = []
     values: list[nd.NDArray] = []
-    for name, array in known.items():
-        importer.known[name] = array
-        if keep_params_in_input and stored_dtype(str(array.dtype)) == str(array.dtype):
-            info = TensorStructInfo(array.shape, str(array.dtype))
-            params.append(GraphVar(_as_name(name), info))
+    for name, array in importer.known.items():
+        dtype = str(array.dtype)
+        if stored_dtype(dtype) == dtype:
+            params.append(GraphVar(_as_name(name), TensorStructInfo(array.shape, dtype)))
             values.append(nd.array(array))
             importer.values[name] = params[-1]
-        else:
-            importer.values[name] = array
-    attrs: dict[str, object] = {"num_input": len(inputs)}
-    if keep_params_in_input:
-        attrs[PARAMS] = values
-    builder = importer.builder
-    bodies = [node for function in model.functions for node in function.node]
-    every = all_nodes([*graph.node, *bodies])
-    has_conditions = any(node.op_type in _WITH_CONDITIONS for node in every)
-    with builder.function("main", [*inputs, *params], attrs):
-        with bindings(builder, has_conditions):
-            importer.values |= {name: _elements(importer, var) for name, var in names.items()}
-            for node in integer_nodes(graph.node, [one.name for one in graph.output], known):
-                translate(importer, node)
-            found = [importer.result(_output(importer, one.name)) for one in graph.output]
-            output = bind_result(builder, found[0] if len(found) == 1 else Tuple(tuple(found)))
-        builder.emit_func_output(output)
-    return finished(builder, has_conditions)
+    return params, values
+
+
+def _translated(importer: OnnxImporter, graph: OnnxGraph) -> GraphExpr:
+    """The output of a graph: a tuple of several."""
+    outputs = [output.name for output in graph.output]
+    for node in integer_nodes(graph.node, outputs, importer.known):
+        translate(importer, node)
+    results = [importer.result(_output(importer, name)) for name in outputs]
+    return results[0] if len(results) == 1 else Tuple(tuple(results))
 
 
 # Operators whose graphs are branches, or functions that call themselves.
