@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched import topi
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphExpr, GraphVar
@@ -318,6 +319,21 @@ def _where(imp: OnnxImporter, condition: Value, a: Value, b: Value) -> Value:
         if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:
             return _sizes.as_sizes(chosen, not condition.ndim, imp.dtype(a))
     return imp.emit(R.where(*imp.tensors([condition, a, b])))
+
+
+@row("BitCast")
+def _bit_cast(imp: OnnxImporter, x: Value, to: int) -> GraphVar:
+    source, dtype = imp.dtype(x), dtype_of(to)
+    widths = [8 if dtypes.is_bool(name) else dtypes.bits(name) for name in (source, dtype)]
+    if widths[0] != widths[1]:
+        raise GraphError(
+            f"the bits of numbers of dtype {source} are read as {dtype}",
+            "its numbers have another width",
+            "read them as a dtype of the same width",
+        )
+    if "bool" in (source, dtype):  # a byte that is 0 or 1
+        return imp.emit(R.astype(imp.tensor(x), dtype))
+    return imp.builder.emit_te(topi.reinterpret, imp.tensor(x), dtype)
 
 
 @row("BitShift")

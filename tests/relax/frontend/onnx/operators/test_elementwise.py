@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from te_sched import nd
 from te_sched.errors import GraphError
 from te_sched.relax.frontend.onnx import from_onnx
-from tests.relax.frontend.onnx.models import X, check, model_of
+from tests.relax.frontend.onnx.models import X, check, model_of, onnx, run
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,27 @@ def test_constants_are_divided_towards_zero() -> None:
 def test_rejects(nodes, inputs, constants, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         from_onnx(model_of(nodes, inputs, constants))
+
+
+@pytest.mark.parametrize(
+    ("x", "to"),
+    [
+        (np.float32([1.5, -2, np.inf, -0.0]), 6),
+        (np.int32([1, -1, 1 << 30, -(1 << 31)]), 12),
+        (np.int64([1 << 52, -3, 7]), 11),
+        (np.array([True, False]), 2),
+        (np.int8([1, -1, 127]), 2),
+    ],
+)
+def test_bits_as_another_dtype(x, to: int) -> None:
+    model = model_of([("BitCast", ["x"], ["y"], {"to": to})], {"x": x}, opset=26)
+    result = run(from_onnx(model), nd.array(x))
+    expected = x.view(onnx.helper.tensor_dtype_to_np_dtype(to))
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_bits_of_another_width_are_refused() -> None:
+    model = model_of([("BitCast", ["x"], ["y"], {"to": 7})], {"x": X}, opset=26)
+    with pytest.raises(GraphError, match="of dtype float32 are read as int64"):
+        from_onnx(model)
