@@ -118,6 +118,8 @@ def figure_of(path: Path, sizes: Sequence[str], limit: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"failed": f"took more than {limit:.0f} s"}
     lines = done.stdout.splitlines()
+    if done.returncode < 0:
+        return {"failed": f"ended by signal {-done.returncode}, in te_sched or in onnxruntime"}
     if done.returncode or not lines:
         return {"failed": (done.stderr.splitlines() or [f"exit status {done.returncode}"])[-1]}
     figure: dict[str, Any] = json.loads(lines[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,3 +70,10 @@ def test_wrong_results_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(onnx_files, "arrays_of", lambda result: [result.numpy() + 1])
     with pytest.raises(ValueError, match="onnxruntime from itself by"):
         onnx_files.measure(path, {"k": 6})
+
+
+def test_processes_that_a_signal_ends_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.CompletedProcess([], -8, "", "a warning")
+    monkeypatch.setattr(onnx_files.subprocess, "run", lambda *_, **__: ended)
+    figure = onnx_files.figure_of(Path("a.onnx"), [], 1)
+    assert figure == {"failed": "ended by signal 8, in te_sched or in onnxruntime"}
