@@ -12,9 +12,9 @@ from te_sched.topi import broadcast, reduction, transform
 from te_sched.topi.nn.normalization import (
     elements_along,
     layer_norm,
-    less_middle,
     moments,
     normalized,
+    summed,
 )
 from te_sched.topi.utils import (
     Count,
@@ -100,8 +100,8 @@ def group_norm(
 
     def element(*i: Any) -> Any:
         outer = [i[one] for one in kept]
-        value = less_middle(wider, over, i) if is_exact else wider(*i)
-        value = normalized(value, total(*outer), squares(*outer), count, epsilon)
+        own = summed(wider, over, i, is_exact)
+        value = normalized(own, total(*outer), squares(*outer), count, epsilon)
         return ops.cast(source.dtype, value) * scales[0](i[at], i[at + 1]) + scales[1](
             i[at], i[at + 1]
         )

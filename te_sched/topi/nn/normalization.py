@@ -134,11 +134,11 @@ def moments(
 ) -> tuple[Any, Any]:
     """The sums of the elements and of their squares along axes, of float16 in float32.
 
-    is_exact : the elements are `less_middle`.
+    is_exact : as of `summed`.
     """
 
     def element(index: Any, over: Any) -> Any:
-        value = less_middle(data, axes, index) if is_exact else wide(data(*index))
+        value = summed(data, axes, index, is_exact)
         return reduction.tuple_sum(value, value * value, axis=over)
 
     name = f"{of or data.op.name}_red_temp"
@@ -146,15 +146,18 @@ def moments(
     return sums[0], sums[1]
 
 
-def less_middle(data: Tensor, axes: Sequence[int], index: Sequence[Any]) -> Any:
-    """An element less that in the middle along axes. Sums of squares of such differences have the
-    digits of a small variance, which is lost between those of large numbers.
+def summed(data: Tensor, axes: Sequence[int], index: Sequence[Any], is_exact: bool) -> Any:
+    """An element as it is summed along axes; with `is_exact` less that in the middle of them,
+    so that sums of squares have the digits of a small variance.
     """
+    value = wide(data(*index))
+    if not is_exact:
+        return value
     middle = [
         ops.floordiv(ops.convert(size), 2) if at in axes else one
         for at, (one, size) in enumerate(zip(index, data.shape, strict=True))
     ]
-    return wide(data(*index)) - wide(data(*middle))
+    return value - wide(data(*middle))
 
 
 def wide(value: Any) -> Any:
@@ -204,8 +207,8 @@ def layer_norm(
 
     def element(*i: Any) -> Any:
         outer, inner = [i[at] for at in kept], [i[at] for at in axes]
-        value = less_middle(source, axes, i) if is_exact else wide(source(*i))
-        value = normalized(value, total(*outer), squares(*outer), count, epsilon)
+        own = summed(source, axes, i, is_exact)
+        value = normalized(own, total(*outer), squares(*outer), count, epsilon)
         value = ops.cast(source.dtype, value) * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
