@@ -223,15 +223,14 @@ class _Division:
         self.divisor = bind("divisor", ops.cast("float64", b))
         one, zero = te.const(1.0, "float64"), te.const(0.0, "float64")
         self.inverse = bind("inverse", ops.div(one, self.divisor))
-        self.rest = bind("rest", self._rest() if a.dtype != "float64" else self._exact_rest())
+        self.rest = bind("rest", self._rest(a.dtype))
         sign = te.copysign(one, self.divisor)
         self.is_below = bind("is_below", ops.less(ops.mul(self.rest, sign), zero))
 
-    def _exact_rest(self) -> Expr:
-        return ops.truncmod(self.value, self.divisor)
-
-    def _rest(self) -> Expr:
+    def _rest(self, dtype: str) -> Expr:
         rest, divisor = self.value, self.divisor
+        if dtype == "float64":
+            return ops.truncmod(rest, divisor)
         for _ in range(_STEPS):
             quotient = te.trunc(ops.mul(rest, self.inverse))
             minus = ops.mul(quotient, te.const(-1.0, "float64"))
