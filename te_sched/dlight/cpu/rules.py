@@ -309,16 +309,18 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
 
 def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
     """The first loops that have work for all cores; those of open extents may be short. Loops that
-    are fused into others have known extents, by which indices are divided.
+    are fused into others have known extents, by which indices are divided. Those that are
+    partitioned stay.
     """
     count = 1
     found: list[Any] = []
     for loop in loops:
-        if found and extent_of(loop_of(sch, loop)) is None:
+        statement = loop_of(sch, loop)
+        if found and (extent_of(statement) is None or statement.annotations):
             break
         found.append(loop)
-        count *= size_of([loop_of(sch, loop)])
-        if count >= 4 * usable_processors():
+        count *= size_of([statement])
+        if count >= 4 * usable_processors() or statement.annotations:
             break
     return found
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.dlight.cpu.contraction import PARTITIONED
 from te_sched.dlight.structure import attempt, node_of
 from te_sched.ir import dtypes
 from te_sched.ir.visitor import variables_of
@@ -15,6 +16,7 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 _LINE = 64  # bytes
+_MANY = 16  # tiles for which those at the end, which are not full, do not count
 
 
 def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
@@ -27,17 +29,21 @@ def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
     sizes = [extent_of(one) for one in node.iter_vars]
     if place is None:
         return False
-    widest = max(1, min(16, _LINE // max(1, dtypes.parse(node.writes[0].buffer.dtype).bits // 8)))
-    tiles = [_tile(sizes[at], widest) for at in (place, -1)]
-    if None in tiles:
+    bits = dtypes.parse(node.writes[0].buffer.dtype).bits
+    widest = max(1, min(16, _LINE // max(1, bits // 8)))
+    across, along = (_tile(sizes[at], widest) for at in (place, -1))
+    if across is None or along is None:
         return False
 
     def step(schedule: Schedule) -> None:
         loops = schedule.get_loops(block)
-        _, across = schedule.split(loops[place], [None, tiles[0]])
-        last, inner = schedule.split(loops[-1], [None, tiles[1]])
-        schedule.reorder(*loops[place + 1 : -1], last, across, inner)
-        schedule.vectorize(inner)
+        rows, row = schedule.split(loops[place], [None, across])
+        columns, column = schedule.split(loops[-1], [None, along])
+        schedule.reorder(*loops[place + 1 : -1], columns, row, column)
+        schedule.vectorize(column)
+        for loop, size, tile in ((rows, sizes[place], across), (columns, sizes[-1], along)):
+            if size is None or size % tile:
+                schedule.annotate(loop, PARTITIONED, 1)
 
     return attempt(lambda: step(sch.copy())) and attempt(lambda: step(sch))
 
@@ -55,6 +61,8 @@ def _axis_of_rows(node: Any) -> int | None:
 
 
 def _tile(size: int | None, widest: int) -> int | None:
-    """The size of a tile: a line, or half of one."""
-    fits = (one for one in (widest, widest // 2) if one > 1 and size and size % one == 0)
+    """The size of a tile: a line, or half of one; those at the end are less if none divides."""
+    if size is None or size > _MANY * widest:
+        return widest
+    fits = (one for one in (widest, widest // 2) if one > 1 and size % one == 0)
     return next(fits, None)
