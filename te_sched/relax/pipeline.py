@@ -111,10 +111,10 @@ def processor() -> Pipeline:
         "processor",
         [
             transform.FoldBatchnormToConv2D(only_constants=True),
-            transform.FuseTransposeMatmul(only_parameters=True),
             # A normalization that is left becomes a tuple, whose parts are used directly.
-            transform.DecomposeOpsForInference(),
+            transform.DecomposeOpsForInference(to_run=True),
             transform.CanonicalizeBindings(),
+            transform.FuseTransposeMatmul(only_parameters=True),
             *_fusing(True),
             NameKernelSizes(),
             WidenHalves(),

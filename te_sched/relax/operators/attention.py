@@ -8,11 +8,15 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import GraphError, warn
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+from te_sched.relax.operators.activations import softmax
 from te_sched.relax.operators.arguments import Value
+from te_sched.relax.operators.binary import add, multiply
+from te_sched.relax.operators.creation import astype
 from te_sched.relax.operators.inference import (
     argument_error,
     as_float,
@@ -22,7 +26,9 @@ from te_sched.relax.operators.inference import (
     tensors_of,
 )
 from te_sched.relax.operators.legalization import topi
+from te_sched.relax.operators.linear_algebra import matmul
 from te_sched.relax.operators.registry import ALWAYS, Rewrite, declare, make_call
+from te_sched.relax.operators.reshaping import permute_dims
 from te_sched.relax.operators.sizes import check_equal
 
 
@@ -118,6 +124,41 @@ def _check_bias(call: GraphCall, builder: BlockBuilder, scores: tuple[Any, ...])
             check_equal(call, builder, one, size, "the sizes of bias and scores")
 
 
+def _of_one_query(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
+    """Attention of one query of each batch as products, which read keys and values in their order
+    in memory; the call itself if there are several queries.
+    """
+    query, key, value, *bias = call.args
+    info, attrs = tensors_of(call, 1)[0], call.attrs
+    shape = shape_of(info) or ()
+    hides_keys = attrs.causal_mask == "TopLeft" or attrs.window_size is not None
+    factor = _factor(shape[3], attrs.scale)
+    if hides_keys or factor is None or not ops.is_const(shape[1], 1):
+        return call
+
+    def cast(tensor: GraphExpr, dtype: str) -> GraphExpr:
+        return tensor if wide == info.dtype else builder.emit(astype(tensor, dtype))
+
+    wide = "float32" if info.dtype in ("float16", "bfloat16") else info.dtype
+    by_head, keys = [
+        builder.emit(permute_dims(tensor, axes))
+        for tensor, axes in ((query, [0, 2, 1, 3]), (key, [0, 2, 3, 1]))
+    ]
+    scores = builder.emit(multiply(builder.emit(matmul(by_head, keys, wide)), const(factor, wide)))
+    for term in bias:
+        scores = builder.emit(add(scores, cast(term, wide)))
+    shares = cast(builder.emit(softmax(scores)), info.dtype)
+    values = builder.emit(permute_dims(value, [0, 2, 1, 3]))
+    return permute_dims(builder.emit(matmul(shares, values)), [0, 2, 1, 3])
+
+
+def _factor(size: Expr, scale: Expr | None) -> float | None:
+    """What scores are multiplied by; None if a call computes it."""
+    if scale is None:
+        return 1 / math.sqrt(size.value) if isinstance(size, IntImm) else None
+    return float(scale.value) if isinstance(scale, FloatImm | IntImm) else None
+
+
 def _rule(name: str, is_exact: bool = False) -> Rewrite:
     def legalize(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
         attrs = call.attrs
@@ -210,5 +251,6 @@ for _name in ("attention", "attention_bias"):
         mixed_precision=ALWAYS,
         legalize=_rule(_name),
         exact=_rule(_name, is_exact=True),
+        composition=_of_one_query,
     )
 declare("relax.nn.attention_var_len", _infer_attention, mixed_precision=ALWAYS)

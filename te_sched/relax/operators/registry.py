@@ -49,6 +49,8 @@ class Operator(NamedTuple):
     is_data_dependent : the rule finds the sizes of the result, which are not inferred.
     layout : what `ConvertLayout` may do.
     inference, training : the rules of `DecomposeOpsForInference` and `DecomposeOpsForTraining`.
+    composition : the rule that decomposes calls in builds, before products read permuted operands
+        in place; a call that stays is returned.
     approximate : the rule of `FastMathTransform`.
     lower : the call of the virtual machine.
     is_elementwise : an element of the first two arguments is read before the one at its place is
@@ -71,6 +73,7 @@ class Operator(NamedTuple):
     layout: Layout | None = None
     inference: Rewrite | None = None
     training: Rewrite | None = None
+    composition: Rewrite | None = None
     approximate: Rewrite | None = None
     lower: LowerCall | None = None
     is_elementwise: bool = False

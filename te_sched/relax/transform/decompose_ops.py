@@ -24,10 +24,12 @@ class DecomposeOpsForInference(FunctionPass, name="DecomposeOps"):
     Parameters
     ----------
     func_name : the function; by default all functions.
+    to_run : whether operators with a rule for builds are decomposed, too, such as attention of one
+        query: as in `relax.build`.
     """
 
-    def __init__(self, func_name: str | None = None) -> None:
-        self.func_name = func_name
+    def __init__(self, func_name: str | None = None, *, to_run: bool = False) -> None:
+        self.func_name, self.to_run = func_name, to_run
 
     def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
         """The function without these operators."""
@@ -38,7 +40,7 @@ class DecomposeOpsForInference(FunctionPass, name="DecomposeOps"):
 
     def rule_of(self, operator: Operator) -> Rewrite | None:
         """What rewrites calls of an operator; None if they stay."""
-        return operator.inference
+        return operator.inference or (operator.composition if self.to_run else None)
 
 
 class _MutateOpsForTraining(DecomposeOpsForInference, name="MutateOpsForTraining"):

@@ -8,6 +8,7 @@ import pytest
 from te_sched import nd, relax, tir
 from te_sched.errors import GraphError
 from te_sched.relax.frontend import nn
+from te_sched.target import Target
 
 N = tir.Var("n", "int64")
 
@@ -75,3 +76,40 @@ def test_elements_have_the_dtype_of_the_cache() -> None:
     spec = {"forward": {"x": nn.spec.Tensor([1, 3], "float32")}}
     with pytest.raises(GraphError, match="is appended to a cache of float16"):
         model.export_tvm(spec, debug=True)
+
+
+class Attending(nn.Module):
+    """Attention of a token to all tokens so far, of two sequences."""
+
+    def __init__(self) -> None:
+        self.keys, self.values = nn.KVCache(4, [2, 3, 8]), nn.KVCache(4, [2, 3, 8])
+
+    def forward(self, q: nn.Tensor, k: nn.Tensor, v: nn.Tensor, n: tir.Var) -> nn.Tensor:
+        self.keys.append(k)
+        self.values.append(v)
+        parts = [q, self.keys.view(n), self.values.view(n)]
+        swapped = [nn.op.permute_dims(part, [1, 0, 2, 3]) for part in parts]
+        return nn.op.scaled_dot_product_attention(*swapped)
+
+
+def test_attention_of_a_token_reads_caches_in_place() -> None:
+    """Kernels of loops over all tokens are products and the softmax: none copies a cache."""
+    step = nn.spec.Tensor([1, 2, 3, 8], "float32")
+    module, _ = Attending().export_tvm({"forward": dict.fromkeys("qkv", step) | {"n": int}})
+    with Target("llvm"):
+        scheduled = relax.get_pipeline("processor")(module)
+    names = [name for name, func in scheduled.functions_of_loops.items() if "n: " in str(func)]
+    kernels = {name.removeprefix("fused_").split("_")[0] for name in names}
+    assert kernels <= {"NT", "softmax"}
+    machine = relax.VirtualMachine(relax.build(module, "llvm"))
+    states = machine["_initialize_effect"]()
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((6, 3, 2, 3, 8)).astype("float32")
+    for count in range(1, 7):
+        arguments = map(nd.array, rows[count - 1][:, None])
+        result, states = machine["forward"](*arguments, relax.vm.ShapeTuple([count]), *states)
+        query, keys, values = rows[count - 1, 0], rows[:count, 1], rows[:count, 2]
+        weights = np.exp(np.einsum("bhd,nbhd->bhn", query, keys) / np.sqrt(8))
+        weights /= weights.sum(-1, keepdims=True)
+        expected = np.einsum("bhn,nbhd->bhd", weights, values)
+        np.testing.assert_allclose(result.numpy()[:, 0], expected, 1e-4, 1e-5)
