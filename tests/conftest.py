@@ -8,6 +8,7 @@ collection, which would look through them again and again; the collection itself
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from te_sched import config, errors
 from te_sched.codegen.cuda import nvrtc
+from te_sched.deep_recursion import in_one_chunk
 from tests import raise_sites, read_back
 from tests.compiled_kernels import compiled_kernels
 from tests.raise_sites import (  # noqa: F401 (hooks)
@@ -68,6 +70,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
+    """Call a test; what it calls does not take memory for frames again and again."""
+    parameters, values = inspect.signature(pyfuncitem.obj).parameters, pyfuncitem.funcargs
+    in_one_chunk(pyfuncitem.obj, **{name: values[name] for name in parameters if name in values})
+    return True
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ import threading
 import pytest
 
 from te_sched import deep_recursion
-from te_sched.deep_recursion import walks_deeply
+from te_sched.deep_recursion import in_one_chunk, walks_deeply
 from te_sched.errors import LoweringError
 
 
@@ -61,7 +62,7 @@ def test_a_deep_walk_that_is_left_keeps_its_limit() -> None:
 
 _LEFT = """
 import signal, threading, sys, time
-from te_sched.deep_recursion import walks_deeply
+from te_sched.deep_recursion import in_one_chunk, walks_deeply
 usual = sys.getrecursionlimit()
 begun, over = threading.Event(), threading.Event()
 def descend(depth):
@@ -95,7 +96,7 @@ else:
 
 _FORKED = """
 import os, signal, sys, threading
-from te_sched.deep_recursion import walks_deeply
+from te_sched.deep_recursion import in_one_chunk, walks_deeply
 usual = sys.getrecursionlimit(), threading.stack_size()
 begun, over = threading.Event(), threading.Event()
 def descend(depth, at_the_end):
@@ -126,3 +127,36 @@ assert os.waitpid(child, 0)[1] == 0
 def test_a_process_forked_meanwhile_has_the_usual_limit() -> None:
     command = [sys.executable, "-W", "ignore", "-c", _FORKED]
     subprocess.run(command, check=True, timeout=90)
+
+
+def loop_at(depth: int) -> None:
+    if depth:
+        loop_at(depth - 1)
+    for _ in range(200 if depth == 0 else 0):
+        descend(1)
+
+
+@walks_deeply("loop")
+def loop_at_each_depth() -> int:
+    """The pages that the system gives to it."""
+    loop_at(300)
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    for depth in range(300):
+        loop_at(depth)
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
+
+
+def test_loops_do_not_take_memory_for_their_frames_at_each_turn() -> None:
+    """At two depths or more, frames of a call are in another chunk of CPython's."""
+    pages = []
+    thread = threading.Thread(target=lambda: pages.append(loop_at_each_depth()))
+    thread.start()
+    thread.join()
+    assert pages[0] < 200
+
+
+def test_values_and_errors_of_a_call_in_one_chunk() -> None:
+    assert in_one_chunk(dict, function=1) == {"function": 1}
+    with pytest.raises(ZeroDivisionError):
+        in_one_chunk(divmod, 1, 0)
+    assert in_one_chunk(in_one_chunk, max, 2, 3) == 3
