@@ -99,7 +99,7 @@ def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstB
 class ConstBounds(Visitor):
     """The constant intervals of expressions, under known facts."""
 
-    __slots__ = ("data", "exact", "facts", "memo", "variables")
+    __slots__ = ("__weakref__", "data", "exact", "facts", "memo", "variables")
 
     def __init__(self, exact: bool) -> None:
         self.exact = exact

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, Protocol
+from weakref import ref
 
 from te_sched.arith import build
 from te_sched.arith.const_bounds import EVERYTHING, INFINITY, ConstBounds
@@ -77,32 +77,33 @@ class Facts:
     ranges: dict[Var, Range] = field(default_factory=dict)
     true: list[Any] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
-    holders: list[Memo] = field(default_factory=list)
+    holders: list[ref[Memo]] = field(default_factory=list)  # most of them refer to the facts
     on_memory: int = 0  # the number of conditions that depend on memory
     changes: int = 0  # how often memory was written under such a condition
 
     def __post_init__(self) -> None:
         self.is_exact = self.settings.to_run
         self.bounds = ConstBounds(self.is_exact)
-        self.holders += (self.bounds, self.modular)
+        self.holders += (ref(self.bounds), ref(self.modular))
 
     def keep(self, holder: Memo) -> None:
-        """Register an object whose cache is cleared when the facts change."""
-        self.holders.append(holder)
+        """Register an object whose cache is cleared when the facts change, while it exists."""
+        self.holders.append(ref(holder))
 
     def forget(self) -> None:
         """Clear the caches of registered objects."""
-        for holder in self.holders:
-            if holder.memo:
+        for reference in self.holders:
+            holder = reference()
+            if holder is not None and holder.memo:
                 holder.memo = {}
 
     @contextmanager
     def under(self, condition: Expr) -> Iterator[None]:
         """A context manager inside which a condition holds."""
         lengths = tuple(map(len, self._lists()))
-        memos = [holder.memo for holder in self.holders]
+        memos = [(holder, holder.memo) for reference in self.holders if (holder := reference())]
         on_memory, changes = self.on_memory, self.changes
-        for holder in self.holders:
+        for holder, _ in memos:
             holder.memo = {}
         try:
             self.assume(condition)
@@ -111,8 +112,10 @@ class Facts:
             self.on_memory = on_memory
             for facts, length in zip(self._lists(), lengths, strict=True):
                 del facts[length:]
-            for holder, memo in zip_longest(self.holders, memos):  # there may be new ones
-                holder.memo = {} if memo is None or changes != self.changes else memo
+            self.forget()  # also what is new
+            if changes == self.changes:
+                for holder, memo in memos:
+                    holder.memo = memo
 
     def _lists(self) -> tuple[list[Any], ...]:
         return self.true, self.differences, self.bounds.facts, self.modular.facts

@@ -2,7 +2,7 @@
 
 Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as in
 TVM. Other expressions (loads, floating-point arithmetic, calls, choices) are rebuilt once. Sums of
-variables (`simplified`) and their comparisons with numbers (`comparisons`) have fast paths.
+variables (`simplified`) and their comparisons with numbers (`Comparisons`) have fast paths.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ class Simplifier(Rewriter):
     def canonicalizer(self) -> Canonicalizer:
         """Implements `Analyzer.canonical_simplify`."""
         return Canonicalizer(self.facts)
-
-    @cached_property
-    def comparisons(self) -> Comparisons:
-        """The forms of comparisons of sums with numbers."""
-        return Comparisons(self)
 
     def visit(self, e: Any) -> Any:
         """The simplified expression."""
@@ -105,7 +100,7 @@ class Simplifier(Rewriter):
         dtype = e.a.dtype
         if dtype not in INDEX_TYPES:
             return Rewriter.visit_CompareOp(self, e)
-        done = self.comparisons.form(e)
+        done = Comparisons(self).form(e)
         if done is None and not self.facts.differences:
             done = self.decided(e)
         return self.in_steps(e) if done is None else done

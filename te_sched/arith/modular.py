@@ -44,7 +44,7 @@ def _union(a: Residue, b: Residue) -> Residue:
 class ModularSets(Visitor):
     """The modular sets of expressions, under known facts."""
 
-    __slots__ = ("facts", "memo", "variables")
+    __slots__ = ("__weakref__", "facts", "memo", "variables")
 
     def __init__(self) -> None:
         self.variables: dict[Var, Residue] = {}

@@ -123,7 +123,6 @@ class Rewriter(Visitor):
         self.memo: dict[Expr, Any] = {}
         facts.keep(self)
         self._depth = 0
-        self._children = _Children(self)
 
     # -- predicates of rules ----------------------------------------------------------
 
@@ -457,7 +456,7 @@ class Rewriter(Visitor):
         """Intrinsics."""
         if e.op == "tir.if_then_else":
             return self.visit_Select(e)
-        e = self._children.generic(e)
+        e = _Children(self).generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
         folded = fold_call(e, as_tvm=not self.facts.is_exact)
@@ -492,14 +491,14 @@ class Rewriter(Visitor):
 
     def visit_Ramp(self, e: Any) -> Any:
         """ramp: a stride of 0 makes it a broadcast."""
-        e = self._children.generic(e)
+        e = _Children(self).generic(e)
         if type(e.stride) is IntImm and e.stride.value == 0:
             return Broadcast(e.base, e.lanes)
         return e
 
     def visit_Node(self, e: Any) -> Any:
         """Any other expression: only its operands."""
-        return self._children.generic(e)
+        return _Children(self).generic(e)
 
 
 class _Children(Mapper):

@@ -91,7 +91,7 @@ def _first_difference(a: object, b: object, map_free_vars: bool) -> _Differ | No
             for end in difference.ends
         )
         difference.paths = (left, right)
-        return difference
+        return difference.with_traceback(None)  # which refers to those who keep the difference
     return None
 
 

@@ -74,8 +74,9 @@ class Changes:
 
     def __exit__(self, raised: object, *_: object) -> None:
         self._schedule.changes = self._around
+        drafts, self._drafts = self._drafts, {}  # they refer to the changes
         if raised is None:
-            for draft in self._drafts.values():
+            for draft in drafts.values():
                 draft.commit()
 
     def draft(self, origin: object, kind: type[_D]) -> _D:

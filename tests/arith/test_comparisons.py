@@ -29,7 +29,7 @@ def comparisons() -> Comparisons:
     facts = Facts()
     for var, extent in ((i, 8), (j, 16)):
         facts.bounds.bind(var, Range(IntImm(0), IntImm(extent)))
-    return Simplifier(facts).comparisons
+    return Comparisons(Simplifier(facts))
 
 
 @pytest.mark.parametrize(

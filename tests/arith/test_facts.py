@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
+
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts, split_offset
+from te_sched.arith.full import Simplifier
 from te_sched.config import Lowering
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import EQ, NE, And, FloorMod, IntImm, Range, Var
@@ -104,3 +107,15 @@ def test_written_memory_has_no_facts() -> None:
         with facts.under(x < 3):
             facts.change_memory({buffer.data})
         assert facts.bounds.of(element)[1] > 4
+
+
+def test_simplifiers_are_forgotten_without_a_garbage_collection() -> None:
+    facts = Facts()
+    simplifier = Simplifier(facts)
+    with facts.under(x < 4):
+        assert show(simplifier.visit(x * 2 < 8)) == "1"
+        simplifier.rewriter.visit(x + y)
+    kept = weakref.ref(simplifier)
+    del simplifier
+    assert kept() is None
+    facts.forget()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from te_sched.ir import expr as E
-from te_sched.ir import ops
+from te_sched.ir import ops, structural
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
@@ -111,3 +111,10 @@ def test_views_of_the_same_memory_are_equal() -> None:
     handle = Var("A", "handle")
     other = S.PrimFunc((handle,), S.BufferStore(short, whole[1], (IntImm(0),)), {handle: whole})
     assert not structural_equal(one, other)
+
+
+def test_a_difference_keeps_no_frames() -> None:
+    difference = structural._first_difference(loop("i"), loop("j", 2), False)
+    assert difference is not None
+    assert str(difference) == "1 != 2"
+    assert difference.__traceback__ is None

@@ -37,3 +37,11 @@ def test_an_object_has_one_draft_in_a_call() -> None:
         assert changes.draft(other, LoopScheduleDraft) is not draft
         assert s.changes is changes
     assert s.changes is None
+
+
+def test_changes_drop_their_drafts_at_the_end() -> None:
+    s = LoopSchedule()
+    with Changes(s, SourceLocation()) as changes:
+        changes.draft(s, LoopScheduleDraft)
+        assert changes._drafts
+    assert not changes._drafts  # a draft refers to its changes

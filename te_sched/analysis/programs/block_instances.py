@@ -330,7 +330,8 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
     were written or where blocks have copied them.
     """
     last: dict[Buffer, tuple[BlockKey, BlockKey]] = {}  # the writer, and the reduction
-    leaves = [*_leaves(index)]
+    outer = [key for func in index.functions.values() for key in index.blocks_in(func.body)]
+    leaves = [*_leaves(index, outer)]
     for number, key in enumerate(leaves, 1):
         block = index.block(key)
         # what T.init() reads is not among the reads
@@ -377,16 +378,11 @@ def _starts(index: BlockIndex, key: BlockKey) -> bool:
     return True
 
 
-def _leaves(index: BlockSchedule) -> Iterator[BlockKey]:
+def _leaves(index: BlockSchedule, keys: Sequence[BlockKey]) -> Iterator[BlockKey]:
     """The blocks without inner blocks, and those that initialize for theirs, in program order."""
-
-    def below(keys: Sequence[BlockKey]) -> Iterator[BlockKey]:
-        for key in keys:
-            inner = () if index.block(key).init is not None else index.blocks_of(key)
-            yield from below(inner) if inner else (key,)
-
-    for func in index.functions.values():
-        yield from below(index.blocks_in(func.body))
+    for key in keys:
+        inner = () if index.block(key).init is not None else index.blocks_of(key)
+        yield from _leaves(index, inner) if inner else (key,)
 
 
 def _meet(index: BlockSchedule, one: BlockKey, other: BlockKey, buffer: Buffer) -> bool:

@@ -7,13 +7,13 @@ know graphs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferLoad, Expr, Node, Var
-from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc, Stmt
+from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.passes import ModulePass
@@ -66,7 +66,7 @@ def pattern_kind(func: PrimFunc) -> OpPatternKind:
     The largest kind decides. A reduction that is not the last block can be followed by
     element-wise operators, as a softmax can.
     """
-    kinds = [_kind_of_block(*one) for one in _computations(func.body)]
+    kinds = [_kind_of_block(*one) for one in _computations(func.body, {}, False)]
     if not kinds:
         return OpPatternKind.ELEMENT_WISE
     largest = max(kinds)
@@ -76,25 +76,21 @@ def pattern_kind(func: PrimFunc) -> OpPatternKind:
 
 
 # The iterators (whether they are reduced), and the nodes of the body.
-Computation = tuple[dict[Var, bool], list[Node]]
+Computation = tuple[Mapping[Var, bool], list[Node]]
 
 
-def _computations(body: Stmt) -> list[Computation]:
+def _computations(
+    part: Node, around: Mapping[Var, bool], is_block: bool = True
+) -> Iterator[Computation]:
     """The innermost blocks; code around them counts as one more."""
-    found: list[Computation] = []
-
-    def visit(part: Node, around: dict[Var, bool]) -> None:
-        own = _without_blocks(part)
-        inner = [one.block for one in own if isinstance(one, BlockRealize)]
-        for block in inner:
-            axes = {one.var: one.kind == REDUCTION for one in block.iter_vars}
-            visit(block.body, around | axes)
-        writes = any(isinstance(one, BufferStore) for one in own)
-        if writes or (not inner and part is not body):
-            found.append((around, own))
-
-    visit(body, {})
-    return found
+    own = _without_blocks(part)
+    inner = [realize.block for realize in own if isinstance(realize, BlockRealize)]
+    for block in inner:
+        axes = {axis.var: axis.kind == REDUCTION for axis in block.iter_vars}
+        yield from _computations(block.body, {**around, **axes})
+    writes = any(isinstance(node, BufferStore) for node in own)
+    if writes or (not inner and is_block):
+        yield around, own
 
 
 def _without_blocks(body: Node) -> list[Node]:
@@ -109,7 +105,7 @@ def _without_blocks(body: Node) -> list[Node]:
     return found
 
 
-def _kind_of_block(iterators: dict[Var, bool], parts: list[Node]) -> OpPatternKind:
+def _kind_of_block(iterators: Mapping[Var, bool], parts: list[Node]) -> OpPatternKind:
     stores = [one for one in parts if isinstance(one, BufferStore)]
     loads = [one for one in parts if isinstance(one, BufferLoad)]
     if not stores:
