@@ -146,13 +146,13 @@ class Apart:
         number = number_of(rest)
         if not low and not high and number is not None and step > 1 and number % step:
             return True
-        within = Span(plus(low, rest), plus(high, rest))
+        within = Interval(plus(low, rest), plus(high, rest))
         digits = list(_paired(*loose))
         for end in (*loose[0], *loose[1]):
             within = _sum(within, end.span)
         for scale, factor in shared:
             width = self._width(factor, scale)
-            span = None if width is None else Span(plus({}, width, -1), width)
+            span = None if width is None else Interval(plus({}, width, -1), width)
             form = times(scale, {(factor,): 1})
             digits.append(_Digit(scale, span, (form, form), factor))
         digits.sort(key=lambda one: rank(one.scale))
@@ -180,18 +180,18 @@ class Apart:
     def _span(self, factor: Any, scale: Form, sign: int) -> Span | None:
         """The minimum and maximum of sign * scale * factor."""
         if not scale:
-            return Span({}, {})
+            return Interval({}, {})
         ends = self._ends(factor)
         if ends is None:
             return None
         scale = scale if sign > 0 else plus({}, scale, -1)
         first, second = times(scale, ends.min), times(scale, ends.max)
         known = self.forms.sign_of(scale)
-        return {1: Span(first, second), -1: Span(second, first)}.get(known)
+        return {1: Interval(first, second), -1: Interval(second, first)}.get(known)
 
     def _ends(self, factor: Any) -> Span | None:
         low, high = self.forms.bounds({(factor,): 1}, self.fixed)
-        return None if low is None or high is None else Span(low, high)
+        return None if low is None or high is None else Interval(low, high)
 
     def _find_equal(self, digits: Sequence[_Digit], rest: Span) -> bool:
         """Record the parts with large factors, which must be equal, or that a sum is never zero.
@@ -276,7 +276,7 @@ def _one(span: Span) -> _Limits:
 def _sum(a: Span | None, b: Span | None) -> Span:
     assert a is not None
     assert b is not None
-    return Span(plus(a.min, b.min), plus(a.max, b.max))
+    return Interval(plus(a.min, b.min), plus(a.max, b.max))
 
 
 def _paired(left: list[_Digit], right: list[_Digit]) -> Iterator[_Digit]:

@@ -64,6 +64,8 @@ def constant(value: int) -> Form:
 
 def plus(a: Form, b: Form, factor: int = 1) -> Form:
     """a + factor * b"""
+    if not b:
+        return a
     total = dict(a)
     for term, scale in b.items():
         new = total.get(term, 0) + factor * scale

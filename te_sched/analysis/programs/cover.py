@@ -133,7 +133,7 @@ class Cover:
                     continue  # a digit of one value
                 raise _Unknown
             reach = plus(reach, times(scale, most))
-        return Span(low, plus(low, reach))
+        return Interval(low, plus(low, reach))
 
     def _is_own(self, factor: Any) -> bool:
         if type(factor) is Part:

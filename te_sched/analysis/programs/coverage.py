@@ -16,6 +16,7 @@ from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memo
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.arith.forms import constant, plus, times
+from te_sched.arith.interval import Interval
 from te_sched.ir.scopes import Memory
 
 _LIMIT = 1 << 16  # number of iterations and elements to evaluate
@@ -42,7 +43,7 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
             total = times(total, extent)
         shape = [total]
     region: list[FormInterval] = [
-        FormInterval(({},), (plus(extent, constant(-1)),)) for extent in shape
+        Interval(({},), (plus(extent, constant(-1)),)) for extent in shape
     ]
     what = f"every element of {name} is written"
     if covers_region(program, writes, region):

@@ -28,6 +28,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.arith.forms import constant, plus
+from te_sched.arith.interval import Interval
 from te_sched.ir import ops
 from te_sched.ir.device_limits import WARP
 from te_sched.ir.expr import EQ, Expr, IntImm, Var
@@ -158,10 +159,12 @@ def _written(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], is_brief: bool
 ) -> Missing | bool | None:
     """True if all reads are proved to follow their writes; else the result of `find_missing`."""
+    filled: dict[Any, bool] = {}
     for place in _unique_reads(accesses):
         read, before = accesses[place], accesses[max(0, place - _NEAR) : place]
         if not (
-            _is_initialized(program, memory, before, read)
+            _is_filled(program, memory, accesses, read, filled)
+            or _is_initialized(program, memory, before, read)
             or _is_initialized(program, memory, accesses, read)
         ):
             return find_missing(program, memory, accesses, is_brief)
@@ -181,25 +184,54 @@ def _unique_reads(accesses: Sequence[Access]) -> list[int]:
     return list(kept.values())
 
 
+def _is_filled(
+    program: ProgramAccesses,
+    memory: Memory,
+    accesses: Sequence[Access],
+    read: Access,
+    known: dict[Any, bool],
+) -> bool:
+    """Whether all of the memory is written before a read, by the outermost writes in `known`: those
+    of most reads are the same.
+    """
+    groups = _earlier_writes(memory, accesses, read)
+    if not groups or len(memory.shape) != len(read.index or ()):
+        return False
+    fixed = min(groups, key=len)
+    key = fixed, tuple(groups[fixed])
+    if key not in known:
+        forms = program.forms(read)
+        lasts = [plus(forms.of(extent), constant(-1)) for extent in memory.shape]
+        known[key] = covers_region(
+            program, groups[fixed], [Interval(({},), (last,)) for last in lasts], fixed
+        )
+    return known[key]
+
+
 def _is_initialized(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], read: Access
 ) -> bool:
     """Whether a read is covered by earlier writes in the same iteration of the enclosing loops."""
-    if read.index is None:
-        return False
+    given = [part for condition in read.conditions for part in conjuncts(condition)]
+    return any(
+        _writes_what_is_read(program, memory, writes, read, fixed, given)
+        for fixed, writes in _earlier_writes(memory, accesses, read).items()
+    )
+
+
+def _earlier_writes(
+    memory: Memory, accesses: Sequence[Access], read: Access
+) -> dict[tuple[Var, ...], list[Access]]:
+    """The writes before a read in the same iteration of loops around both, by these loops."""
     groups: dict[tuple[Var, ...], list[Access]] = {}
     for write in accesses:
-        if write.writes and write.index is not None and len(write.index) == len(read.index):
+        if write.writes and write.index is not None and len(write.index) == len(read.index or ()):
             common = _common_loops(write, read)
             if common is not None and all(loop in common for loop in memory.loops):
                 write, common = _before_loops(write, common, memory)
                 held_loops = [loop.var for loop in common if not is_shared_by(loop, memory)]
                 groups.setdefault(tuple(held_loops), []).append(write)
-    given = [part for condition in read.conditions for part in conjuncts(condition)]
-    return any(
-        _writes_what_is_read(program, memory, writes, read, fixed, given)
-        for fixed, writes in groups.items()
-    )
+    return groups
 
 
 def _common_loops(write: Access, read: Access) -> tuple[Loop, ...] | None:
@@ -288,5 +320,5 @@ def _writes_what_is_read(
         if is_declared:  # reads are within the declared shape, as checked elsewhere
             lows.append({})
             highs.append(plus(forms.of(memory.shape[place]), constant(-1)))
-        region.append(FormInterval(tuple(lows), tuple(highs)))
+        region.append(Interval(tuple(lows), tuple(highs)))
     return covers_region(program, writes, region, fixed, given)

@@ -8,19 +8,22 @@ Refutation: two iterations and an element (`dependences`). Must not know schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
-from te_sched.arith.forms import Form, Forms, plus
-from te_sched.ir.expr import Var
+from te_sched.arith.forms import Form, Forms, number_of, plus
+from te_sched.ir.expr import Add, IntImm, Mul, Var
 from te_sched.ir.scopes import Loop
 from te_sched.ir.term_keys import all_same
 from te_sched.wording import wording
 
+_Members = list[tuple[Access, list[Form]]]  # accesses of a kind, with the fixed parts of indices
 _VERBS = {"parallel": "parallelize", "vectorized": "vectorize"}
 _ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threads"}
 
@@ -104,25 +107,43 @@ class _Judge:
         return Finding(RACE, UNPROVED, what, name, names, name, why)
 
     def _all_apart(self, accesses: list[Access]) -> bool:
-        """Whether it is proved of all pairs. Unrolled loops have many at the same distance, of
-        which one proof is enough.
+        """Whether it is proved of all pairs. Unrolled loops have many accesses of a kind, of
+        which one proof is enough, as if they were not unrolled.
         """
         forms = self.program.forms(*accesses)
-        kinds = [(one, *_kind(one, forms)) for one in accesses]
+        kinds: dict[Any, _Members] = {}
+        for access in accesses:
+            kind, fixed = _kind(access, forms)
+            kinds.setdefault(kind, []).append((access, fixed))
+        groups = [(_rolled(members), members) for members in kinds.values()]
+        for number, (first, members) in enumerate(groups):
+            for other, others in groups[number:]:
+                is_apart = first is not None and other is not None and self._are_apart(first, other)
+                if not is_apart and not self._pairs_are_apart(members, others):
+                    return False
+        return True
+
+    def _pairs_are_apart(self, members: _Members, others: _Members) -> bool:
+        """Whether it is proved of all pairs of accesses of two kinds, or of one: of one pair for
+        each distance.
+        """
         proved: set[Any] = set()
-        for place, (a, kind_a, at_a) in enumerate(kinds):
-            for b, kind_b, at_b in kinds[place:]:
+        for number, (a, at_a) in enumerate(members):
+            for b, at_b in others[number:] if others is members else others:
                 apart = [plus(y, x, -1).items() for x, y in zip(at_a, at_b, strict=False)]
                 distance = tuple(map(frozenset, apart))
-                key = kind_a, kind_b, distance
-                if (a.writes or b.writes) and key not in proved:
+                if distance not in proved:
                     if not self._are_apart(a, b):
                         return False
-                    proved.add(key)
+                    proved.add(distance)
         return True
 
     def _are_apart(self, a: Access, b: Access) -> bool:
-        """Whether it is proved that two accesses of different iterations are disjoint."""
+        """Whether it is proved that two accesses of different iterations are disjoint, or that
+        neither writes.
+        """
+        if not (a.writes or b.writes):
+            return True
         outside = a.loops[: a.loops.index(self.loops[0])]
         return self.program.are_apart(a, b, self.loops, outside)
 
@@ -169,6 +190,49 @@ def _kind(access: Access, forms: Forms) -> tuple[Any, list[Form]]:
         terms.append(frozenset(form.items() - fixed[-1].items()))
     sizes = tuple([frozenset(forms.of(e).items()) for e in access.sizes])
     return (access.loops, tuple(map(id, access.conditions)), sizes, tuple(terms)), fixed
+
+
+def _rolled(members: _Members) -> Access | None:
+    """Accesses of a kind as one, in loops over their distances, which writes if one of them does;
+    None if these are not numbers in one dimension, as loops give them.
+    """
+    (first, fixed), *rest = members
+    if not rest:
+        return first
+    assert first.index is not None
+    index, loops = list(first.index), list(first.loops)
+    for place, begin in enumerate(fixed):
+        offsets = [number_of(plus(other[place], begin, -1)) for _, other in members]
+        numbers = sorted({offset for offset in offsets if offset is not None})
+        steps = _steps(numbers) if None not in offsets else None
+        if steps is None or (steps and len(loops) > len(first.loops)):
+            return None
+        for stride, count in steps:
+            loop = Loop(Var("step", "int64"), IntImm(0), IntImm(count), "unrolled")
+            index[place] = Add(index[place], Mul(loop.var, IntImm(stride)))
+            loops.append(loop)
+        index[place] = Add(index[place], IntImm(numbers[0]))
+    writes = any(access.writes for access, _ in members)
+    return replace(first, index=tuple(index), loops=tuple(loops), writes=writes)
+
+
+def _steps(numbers: Sequence[int]) -> list[tuple[int, int]] | None:
+    """The strides and extents of loops that give increasing numbers; None if none do.
+
+    >>> _steps([3, 5, 13, 15, 23, 25])
+    [(2, 2), (10, 3)]
+    """
+    steps = []
+    while len(numbers) > 1:
+        first, stride = numbers[0], numbers[1] - numbers[0]
+        pairs = zip(numbers, range(first, numbers[-1] + 1, stride), strict=False)
+        count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        starts = numbers[::count]
+        if [start + stride * k for start in starts for k in range(count)] != [*numbers]:
+            return None
+        steps.append((stride, count))
+        numbers = starts
+    return steps
 
 
 def _unique(accesses: Iterable[Access]) -> list[Access]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from te_sched.analysis.findings import Finding
 from te_sched.analysis.programs import initialized
+from te_sched.analysis.programs.cover import covers_region
 from te_sched.analysis.programs.initialized import judge_initialized, proved_memory
 from tests.analysis.parsed import ARGUMENTS, accesses
 
@@ -122,3 +125,23 @@ def test_names_of_what_is_proved() -> None:
     assert "B" in proved_memory(judge_initialized(accesses(body, ARGUMENTS)))
     body = TEMPORARY.format(8) + FILL.format(7, "i") + USE.format(8, "j")
     assert "B" not in proved_memory(judge_initialized(accesses(body, ARGUMENTS)))
+
+
+@pytest.mark.parametrize(("filled", "verdict"), [(4, "proved"), (3, "refuted")])
+def test_a_memory_that_is_filled_first_needs_few_proofs(
+    filled: int, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elements that an unrolled loop sets, then updates, as the accumulators of a product."""
+    asked: list[object] = []
+
+    def spy(*args: Any) -> bool:
+        asked.append(args)
+        return covers_region(*args)
+
+    monkeypatch.setattr(initialized, "covers_region", spy)
+    sets = "".join(f"B[{k}] = A[0]\n" for k in range(filled))
+    updates = "".join(f"    B[{k}] = B[{k}] + A[k]\n" for k in range(4))
+    uses = "".join(f"C[{k}] = B[{k}]\n" for k in range(4))
+    found = finding(f"{TEMPORARY.format(4)}{sets}for k in range(16):\n{updates}{uses}")
+    assert found.verdict == verdict
+    assert (len(asked) <= 2) == (verdict == "proved")  # in the loop, and behind it

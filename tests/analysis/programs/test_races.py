@@ -14,6 +14,7 @@ import pytest
 import te_sched
 from te_sched import te, tir
 from te_sched.analysis import check
+from te_sched.analysis.programs.races import _steps
 from te_sched.arith.aliasing import Apart
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
@@ -345,3 +346,49 @@ def test_rows_at_distances_of_a_size_need_one_proof_each(
     (found,) = races(program(body, rows * n))
     assert found.verdict == verdict
     assert len(asked) <= 2 * rows
+
+
+@pytest.mark.parametrize(
+    ("offsets", "stride", "verdict", "most"),
+    [
+        ([row * 16 + column * 4 for row in range(3) for column in range(2)], 1, "proved", 1),
+        ([row * 16 + column * 4 for row in range(3) for column in range(2)], 2, "refuted", 20),
+        ([0, 5, 16], 1, "proved", 6),  # not those of loops
+    ],
+)
+def test_unrolled_stores_are_judged_as_a_loop(
+    offsets: list[int], stride: int, verdict: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C[offset + i * stride] for i below 4, in which stores of other offsets may be between."""
+    asked: list[Any] = []
+    is_proved = Apart.is_proved
+
+    def spy(self: Apart, a: Any, b: Any) -> bool:
+        asked.append(a)
+        return is_proved(self, a, b)
+
+    monkeypatch.setattr(Apart, "is_proved", spy)
+
+    def body(ib: Any, a: Any, c: Any) -> None:
+        with ib.for_range(0, 4, "i", kind="parallel") as i:
+            for offset in offsets:
+                c[i * stride + offset] = a[i]
+
+    (found,) = races(program(body))
+    assert found.verdict == verdict
+    assert len(asked) <= most
+
+
+@pytest.mark.parametrize(
+    ("numbers", "steps"),
+    [
+        ([7], []),
+        ([0, 4, 16, 20], [(4, 2), (16, 2)]),
+        ([1, 2, 3, 11, 12, 13, 21, 22, 23], [(1, 3), (10, 3)]),
+        ([0, 4, 16, 21], None),
+        ([0, 1, 2, 10, 11], None),
+        ([0, 1, 10], None),
+    ],
+)
+def test_numbers_of_loops(numbers: list[int], steps: list[tuple[int, int]] | None) -> None:
+    assert _steps(numbers) == steps
