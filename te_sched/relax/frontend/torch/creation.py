@@ -71,7 +71,7 @@ def _full(
     return imp.emit(R.full(list(size), value, name))
 
 
-@row("empty_like", "zeros_like")
+@row("empty_like", "zeros_like", "zero")
 def _zeros_like(imp: Importer, x: GraphExpr, *, dtype: TorchDtype = None, **_: object) -> GraphExpr:
     return imp.emit(R.zeros_like(x, None if dtype is None else dtype_of(dtype)))
 

@@ -26,8 +26,14 @@ from te_sched.relax.frontend.torch.importer import (
     Importer,
     refuse_unknown,
 )
-from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_view
+from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state
 from te_sched.relax.frontend.torch.nodes import base_name, display_name
+from te_sched.relax.frontend.torch.shared_memory import (
+    MemoryWriter,
+    SharedMemory,
+    is_known,
+    written_memory,
+)
 from te_sched.relax.frontend.torch.sizes import Sizes, TorchSize, size_expr, solve_dimensions
 from te_sched.relax.frontend.torch.values import (
     FxGraph,
@@ -40,6 +46,7 @@ from te_sched.relax.frontend.torch.values import (
     dtype_of,
 )
 
+_OF_PLACEHOLDERS = ("BUFFER", "PARAMETER", "USER_INPUT")  # that programs may change
 _UPDATES = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 _FIRST = "main_initial_state"
 STATES = ("machine", "outputs")
@@ -72,9 +79,15 @@ class ExportedProgram(Protocol):
 class ProgramImporter(Importer):
     """The translation of an exported program, in which torch knows the shapes of all values."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: Sequence[FxNode] = ()) -> None:
         super().__init__()
         self.sizes: Sizes = {}
+        self.memory = written_memory(nodes)
+        self._writer = MemoryWriter(self.memory, {node: at for at, node in enumerate(nodes)})
+
+    def write_shared(self, changed: FxNode) -> None:
+        """Pass on the new value of a node to those that share its memory."""
+        self._writer.write(self, changed)
 
     def known_sizes(self) -> tuple[Expr, ...] | None:
         """The sizes of the result of the current node, as torch knows them."""
@@ -264,11 +277,11 @@ def from_exported_program(
             "export it first: from_exported_program(torch.export.export(model, inputs))",
         )
     program = _decomposed(program)
-    updates = _updates(program)
     nodes = list(program.graph.nodes)
+    importer = ProgramImporter(nodes)
+    updates = _updates(program, importer.memory)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
     has_conditions = any(map(_has_graphs, nodes))
-    importer = ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input, updates)
     use = _state_use(updates)
     is_held = bool(updates) and state == "machine"
@@ -280,6 +293,7 @@ def from_exported_program(
         with bindings(builder, has_conditions):
             result = importer.run(nodes, importer.translated)
             own, new = _results(program, result)
+            new += tuple([importer.values[node] for node in _written_inputs(importer.memory)])
             output = importer.output(
                 (*own, *(() if is_held else new)),
                 unwrap_unit=unwrap_unit_return_tuple,
@@ -341,7 +355,7 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     GraphError with the reason of torch if that fails.
     """
     nodes = list(program.graph.nodes)
-    if not _unknown(nodes) and not _changes_views(nodes):
+    if not _unknown(nodes) and _writes_known_memory(program, nodes):
         return program
     from torch._decomp import decomposition_table
     from torch.export import default_decompositions
@@ -367,20 +381,23 @@ def _has_row(operator: object) -> bool:
     return name in ROWS or name.removesuffix("_") in ROWS
 
 
-def _changes_views(nodes: Iterable[FxNode]) -> bool:
-    """Whether an operator changes an input, buffer or parameter, or a tensor that shares its memory
-    with another one in use.
+def _writes_known_memory(program: ExportedProgram, nodes: Sequence[FxNode]) -> bool:
+    """Whether all that calls write are tensors, inputs, buffers and parameters whose new values the
+    importer knows.
     """
-    for node in nodes:
-        for changed in changed_arguments(node, {}):
-            if base_name(node) == "copy" or changed.op == "placeholder":
-                return True
-            if any(is_view(one) for one in (changed, *changed.users)):
-                return True
-    return False
+    signature = program.graph_signature
+    inputs = {spec.arg.name for spec in signature.input_specs if spec.kind.name in _OF_PLACEHOLDERS}
+    memory = written_memory(nodes)
+    is_mixed = bool(_updated(signature.output_specs) and _written_inputs(memory))
+    return not is_mixed and all(is_known(part, inputs) for part in memory)
 
 
-def _updates(program: ExportedProgram) -> dict[str, str]:
+def _written_inputs(memory: Sequence[SharedMemory]) -> list[FxNode]:
+    """The placeholders that calls write."""
+    return [part.owner for part in memory if part.owner.op == "placeholder"]
+
+
+def _updates(program: ExportedProgram, memory: Sequence[SharedMemory]) -> dict[str, str]:
     """The placeholders of buffers, parameters and inputs that a program changes, each with the name
     of the buffer or parameter, or "" for inputs.
 
@@ -392,9 +409,12 @@ def _updates(program: ExportedProgram) -> dict[str, str]:
     }
     for node in program.graph.nodes:
         changed = [one.name for one in changed_arguments(node, {}) if one.name in specs]
-        if changed:
+        if len(changed) > 1:
             names = [specs[name] or name for name in changed]
             raise changed_state(names, node, "call model.eval() before the export")
+    written = [node.name for node in _written_inputs(memory)]
+    if written:
+        return {name: specs[name] for name in written}
     targets = [
         (spec.kind.name == "USER_INPUT_MUTATION", spec.target)
         for spec in _updated(program.graph_signature.output_specs)

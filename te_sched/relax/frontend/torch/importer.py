@@ -218,7 +218,11 @@ class Importer:
             if self.is_tensor(found) and self.is_tensor(before):
                 found = self.cast(found, self.dtype(before))
             self.values[changed] = found
+            self.write_shared(changed)
         return found
+
+    def write_shared(self, changed: FxNode) -> None:
+        """Pass on the new value of a node to those that share its memory, if the graph has some."""
 
     def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, if they are known."""

@@ -21,7 +21,7 @@ _VIEWS = frozenset(
         *("view_as", "expand_as", "broadcast_to", "unflatten", "ravel", "reshape_as"),
         *("T", "H", "swapdims", "moveaxis", "as_strided", "contiguous", "tensor_split"),
         *("split_with_sizes", "hsplit", "vsplit", "dsplit", "real", "imag", "view_as_real"),
-        *("adjoint", "atleast_1d", "atleast_2d", "atleast_3d"),
+        *("adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "dropout", "feature_dropout"),
     )
 )
 # Normalizations that change the statistics they are given, by the position of "training".

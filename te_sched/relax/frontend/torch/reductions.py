@@ -163,6 +163,14 @@ def _norm(
     return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
 
 
+@row("_weight_norm")
+def _weight_norm(imp: Importer, v: GraphExpr, g: GraphExpr, dim: int = 0) -> GraphExpr:
+    """v with the norms g, of the elements of each place along a dimension, or of all for -1."""
+    axes = [axis for axis in range(imp.info(v).ndim) if axis != dim]
+    size = imp.emit(R.sqrt(imp.emit(R.sum(imp.emit(R.multiply(v, v)), axes, True))))
+    return imp.emit(R.multiply(v, imp.emit(R.divide(g, size))))
+
+
 def _of_conditions(make: str, of_none: bool) -> Callable[..., GraphExpr]:
     """Whether all or any elements are not 0; `of_none` is the answer for no elements."""
 

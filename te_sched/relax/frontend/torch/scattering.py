@@ -358,6 +358,16 @@ def _slice_scatter(
     return imp.emit(R.where(mask, imp.emit(R.take(src, number, axis)), x))
 
 
+@row("select_scatter")
+def _select_scatter(
+    imp: Importer, x: GraphExpr, src: GraphExpr, dim: int, index: Size
+) -> GraphExpr:
+    """x with one element along a dimension replaced."""
+    axis = imp.axis(x, dim)
+    place = index + imp.shape(x)[axis] if isinstance(index, int) and index < 0 else index
+    return _slice_scatter(imp, x, imp.emit(R.expand_dims(src, axis)), axis, place, place + 1)
+
+
 @row("as_strided_scatter")
 def _as_strided_scatter(
     imp: Importer,

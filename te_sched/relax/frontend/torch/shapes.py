@@ -410,6 +410,33 @@ def _unfold(imp: Importer, x: GraphExpr, dimension: int, size: int, step: int) -
     return imp.emit(R.permute_dims(found, [*axes, axis + 1]))
 
 
+@row("im2col")
+def _im2col(
+    imp: Importer,
+    x: GraphExpr,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> GraphExpr:
+    """Windows of images as columns, (batch, channels * elements of a window, windows)."""
+    if imp.info(x).ndim == 3:
+        images = imp.emit(R.expand_dims(x, 0))
+        return imp.emit(R.squeeze(_im2col(imp, images, kernel_size, dilation, padding, stride), 0))
+    batch, channels, *sizes = imp.shape(x)
+    tall, wide = padding
+    x = imp.emit(R.nn.pad(x, [0, 0, 0, 0, tall, tall, wide, wide]))
+    for axis, size in enumerate(sizes):
+        extent = fixed_size(size, "unfold") + 2 * padding[axis]
+        last = extent - dilation[axis] * (kernel_size[axis] - 1)
+        begins = np.arange(0, last, stride[axis])
+        places = dilation[axis] * np.arange(kernel_size[axis])[:, None] + begins
+        x = imp.emit(R.take(x, const(places, "int64"), 2 + 2 * axis))
+    columns = imp.emit(R.permute_dims(x, [0, 1, 2, 4, 3, 5]))
+    count = math.prod(kernel_size)
+    return imp.reshape(columns, [batch, product_of([channels, count]), -1])
+
+
 @row("flip")
 def _flip(imp: Importer, x: GraphExpr, *dims: Ints) -> GraphExpr:
     for one in as_list(dims):

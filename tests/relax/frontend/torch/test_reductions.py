@@ -85,3 +85,11 @@ def test_norms_reject_other_orders() -> None:
 def test_dimensions_that_are_reduced(rank: int, dim: Any, axes: Any) -> None:
     x = relax.Var("x", relax.TensorStructInfo([2] * rank, "float32"))
     assert axes_of(Importer(), x, dim) == axes
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_weights_of_given_norms(dim: int) -> None:
+    v = torch.rand(2, 3, 4) - 0.5
+    g = torch.rand([size if axis == dim else 1 for axis, size in enumerate(v.shape)])
+    check(lambda v, g: torch._weight_norm(v, g, dim), v, g)
+    check(lambda v, g: torch._weight_norm(v, g, dim), v * 0, g)

@@ -83,6 +83,7 @@ EXPORTED: dict[str, tuple[Any, ...]] = {
     "elements of a transposed view": (lambda x, v: assigned(x.mT, 1, v).mT, X, torch.rand(5, 4)),
     "the diagonal": (lambda x: x.clone().fill_diagonal_(9.0), X[0]),
     "diagonal": (lambda x, v: torch.diagonal_scatter(x, v, -1, 1, 2), X, torch.rand(3, 3)),
+    "select": (lambda x, v: torch.select_scatter(x, v, 1, -1), X, torch.rand(3, 5)),
     "slice": (lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), X, torch.rand(3, 2, 5)),
 }
 

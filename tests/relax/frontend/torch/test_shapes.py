@@ -120,3 +120,10 @@ def test_ranks_and_splits() -> None:
 def test_shapes_reject(function: Any, shape: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         traced(function, (shape, "float32"))
+
+
+@pytest.mark.parametrize("options", [{}, {"padding": 1}, {"dilation": (1, 2), "stride": (2, 1)}])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 5, 7), (1, 1, 2, 3)])
+def test_columns_of_windows(shape: tuple[int, ...], options: dict[str, Any]) -> None:
+    size = (2, 3) if "dilation" not in options or shape[-1] > 3 else (2, 2)
+    check(lambda x: torch.nn.functional.unfold(x, size, **options), torch.rand(shape) - 0.5)
