@@ -197,7 +197,7 @@ class MemoryWriter:
         while (source := memory.sources.get(node)) is not None:
             write = _itself if is_in_place(node) else _WRITES[base_name(node)]
             args = [imp.value(arg) for arg in node.args[1:]]
-            imp.values[source] = write(imp, imp.values[source], imp.values[node], *args)
+            imp.values[source] = write(imp, imp.value(source), imp.value(node), *args)
             fresh.add(source)
             node = source
         for view, source in memory.sources.items():
