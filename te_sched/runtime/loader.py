@@ -15,14 +15,21 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched import files
-from te_sched.codegen.llvm.heap import TRIM
+from te_sched.codegen.llvm import heap
 from te_sched.codegen.llvm.machine import host_features, host_machine
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
 from te_sched.errors import BuildError, CallError, warn
+from te_sched.locks import once
 from te_sched.runtime import callbacks, interrupts, jit, registry, threads
 
-_EXPORTS = ("te_sched_slots", "te_sched_functions", TRIM)
+_EXPORTS = ("te_sched_slots", "te_sched_functions")
+
+
+@once
+def _heap() -> jit.Linked:
+    """The allocator of all modules."""
+    return jit.link_text(heap.TEXT, heap.FUNCTIONS, {})
 
 
 class LoadedCode:
@@ -32,16 +39,16 @@ class LoadedCode:
         self, metadata: dict[str, Any], address: Callable[[str], int], loaded: Any
     ) -> None:
         """`loaded` holds the code, and `address` gives the addresses of what it exports."""
-        slots, functions, trim = map(address, _EXPORTS)
-        weakref.finalize(self, _unload, trim, loaded).atexit = False
+        slots, functions = map(address, _EXPORTS)
+        uses_heap = any(wanted["kind"] == "heap" for wanted in metadata["imports"])
+        self._pool = (ctypes.c_int64 * heap.POOL_WORDS)() if uses_heap else None
+        weakref.finalize(self, _unload, self._pool, loaded).atexit = False
         self._keep_alive = [loaded]
         self.signatures = [Signature.from_json(data) for data in metadata["functions"]]
         count = len(self.signatures)
-        table = (ctypes.c_void_p * (2 * count)).from_address(functions)
-        self.addresses = {
-            s.name: (table[2 * k] or 0, table[2 * k + 1] or 0)
-            for k, s in enumerate(self.signatures)
-        }
+        table = (ctypes.c_void_p * count).from_address(functions)
+        names = [signature.name for signature in self.signatures]
+        self.addresses = {name: place or 0 for name, place in zip(names, table, strict=True)}
         imports = metadata["imports"]
         self._slots = (ctypes.c_void_p * len(imports)).from_address(slots)
         self._memory: dict[str, int] = {}  # the slots of memory that is linked later
@@ -62,6 +69,11 @@ class LoadedCode:
         kind, name = wanted["kind"], wanted["name"]
         if kind == "thread":
             return interrupts.address(name) if name in ("now", "poll") else threads.slot_value(name)
+        if kind == "heap":
+            if name != "pool":
+                return _heap().address(name)
+            assert self._pool is not None
+            return ctypes.addressof(self._pool)
         if kind == "packed":
             _warn_if_missing(name)
             return self._keep(callbacks.make_packed(name, wanted["args"], wanted["result"]))
@@ -154,9 +166,10 @@ def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Loaded
     return LoadedCode(metadata, linked.address, linked)
 
 
-def _unload(trim: int, loaded: Any) -> None:
-    """Free the memory that the code of a module keeps, and unload the code."""
-    ctypes.CFUNCTYPE(None)(trim)()
+def _unload(pool: Any, loaded: Any) -> None:
+    """Free the memory that is kept for the code of a module, and unload the code."""
+    if pool is not None:
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_heap().address("trim"))(ctypes.addressof(pool))
     if isinstance(loaded, ctypes.CDLL) and os.name == "posix":
         _ctypes.dlclose(loaded._handle)
 

@@ -33,6 +33,7 @@ from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import LoadedCode, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray, empty
+from te_sched.runtime.repeats import repeat_call
 from te_sched.runtime.timing import Evaluator
 from te_sched.signatures import checked_as
 
@@ -55,7 +56,7 @@ class Unpicklable:
         )
 
 
-MOST_ARGUMENTS = 1022  # 1024 of ctypes, and two of those that repeat a call
+MOST_ARGUMENTS = 1023  # 1024 of ctypes, and one of those that repeat a call
 
 
 class Function(Unpicklable, PublicMembers):
@@ -86,11 +87,7 @@ class Function(Unpicklable, PublicMembers):
                 f"calls of native code have {MOST_ARGUMENTS} at most",
                 "make it several functions, or join arrays into larger ones",
             )
-        call, repeat = code.addresses[signature.name]
-        code_type = ctypes.c_int32
-        self._native = ctypes.CFUNCTYPE(code_type, *types)(call)
-        types = [ctypes.c_int64, ctypes.c_void_p, *types]  # how often, and where to say how long
-        self._repeat = ctypes.CFUNCTYPE(code_type, *types)(repeat)
+        self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(code.addresses[signature.name])
         self._good: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._misaligned = _widest(signature) - 1
         self.locate: Callable[[About], About] | None = None  # adds lines to subjects of errors
@@ -167,11 +164,10 @@ class Function(Unpicklable, PublicMembers):
         if self.signature.result:
             keep.append(empty((1,), self.signature.result))
             values.append(keep[-1].address)
-        spent = ctypes.c_int64(0)
-        code = self._repeat(count, addressof(spent), *values)
+        code, seconds = repeat_call(self.signature, self._native, count, values)
         if code:
             self._fail(code, args)
-        return spent.value / 1e9
+        return seconds
 
     def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
         """Seconds of `count` calls."""

@@ -57,7 +57,7 @@ def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
         load_module(path)
     make().export_library(path)
     with pytest.raises(CallError, match="its format is version 9"):
-        load_module(damaged(path, b'{"version":5,', b'{"version":9,'))
+        load_module(damaged(path, b'{"version":6,', b'{"version":9,'))
     make().export_library(path)
     with pytest.raises(CallError, match="this processor lacks"):
         load_module(damaged(path, b'"features":"+', b'"features":"+x'))

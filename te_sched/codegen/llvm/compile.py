@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from te_sched.codegen.llvm import machine as llvm_machine
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
-from te_sched.codegen.llvm.heap import define_trim
 from te_sched.codegen.llvm.module import Locations, ModuleText
 from te_sched.codegen.llvm.processors import check_intrinsics
 from te_sched.codegen.target import Target, check_available
@@ -58,11 +57,10 @@ def compile_functions(
     check_available(target)
     machine = llvm_machine.machine_of(target)
     module = _write_module(functions, target, machine, extern_kinds, is_defined)
-    description = machine.describe()
-    text = module.render(description, machine.header)
+    metadata = module.describe(machine.describe())
+    text = module.render(metadata, machine.header)
     linked = tuple(dict.fromkeys(module.linked_ir))
-    data = emit(text, linked, machine)
-    return CompiledObject(data, module.describe(description), text, linked, target)
+    return CompiledObject(emit(text, linked, machine), metadata, text, linked, target)
 
 
 @walks_deeply("show functions", BuildError)
@@ -80,7 +78,7 @@ def show_functions(
     check_available(target)
     machine = llvm_machine.machine_of(target)
     module = _write_module(functions, target, machine, extern_kinds, lambda name: True, lines)
-    text = module.render(machine.describe(), machine.header)
+    text = module.render(module.describe(machine.describe()), machine.header)
     return llvm_machine.show_sources(text, tuple(dict.fromkeys(module.linked_ir)), machine)
 
 
@@ -105,7 +103,6 @@ def _write_module(
         write_function(module, func, name)
     llvm_machine.check_imported(dict.fromkeys(module.linked_ir), machine)
     define_half_conversions(module, lambda: llvm_machine.converts_halves(machine))
-    define_trim(module)
     _check_externs(module, is_defined)
     check_intrinsics(target, machine.triple, machine.cpu, machine.features, module.intrinsics)
     return module

@@ -2,8 +2,7 @@
 
 int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes, then the
 slot of the value that it returns); 0 is success, a positive code is a row of `Signature.failures`,
-a negative one names an exception that a Python callback raised. Beside it, `<symbol>.repeat` calls
-the function a number of times and says how long that took, which is what timing uses.
+a negative one names an exception that a Python callback raised.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from te_sched.codegen.llvm.function import AliasScopes, FunctionText
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.overlap import check_overlap
 from te_sched.codegen.llvm.statements import execute
-from te_sched.codegen.llvm.types import Value, integer, llvm_type, quote, unknown
+from te_sched.codegen.llvm.types import Value, argument_type, integer, quote, unknown
 from te_sched.codegen.signature import Signature, SignatureBuilder
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -24,7 +23,6 @@ from te_sched.ir.visitor import walk
 
 __all__ = ["WRITTEN", "write_function"]
 assert _intrinsics is not None
-_UNOPTIMIZED = "nounwind noinline optnone"  # what is called for timing alone builds faster so
 WRITTEN = "te_sched.written"  # attribute of a function: the memory that those it calls write
 
 
@@ -99,13 +97,11 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool, data: bool = F
     if size or var.is_size:
         value.lo = 0
     if dtypes.is_bool(var.dtype):
-        out.environment[var] = Value(out.emit(f"trunc i8 {name} to i1"), var.dtype, 0, 1, False)
-        return f"i8 {name}"
-    if dtypes.is_small_float(var.dtype):  # they arrive as float32
-        out.environment[var] = cast(out, Value(name, "float32", data=False), var.dtype)
-        return f"float {name}"
+        value = Value(out.emit(f"trunc i8 {name} to i1"), var.dtype, 0, 1, False)
+    elif dtypes.is_small_float(var.dtype):
+        value = cast(out, Value(name, "float32", data=False), var.dtype)
     out.environment[var] = value
-    return f"{llvm_type(var.dtype)} {name}"
+    return f"{argument_type(var.dtype)} {name}"
 
 
 def _finish(out: FunctionText, parameters: list[str]) -> None:
@@ -123,50 +119,3 @@ def _finish(out: FunctionText, parameters: list[str]) -> None:
         "entry:",
     ]
     out.module.functions.append("\n".join([*lines, *out.prologue, *out.lines, "}"]))
-    out.module.functions.append(_repeat_text(out, parameters))
-
-
-def _repeat_text(out: FunctionText, parameters: list[str]) -> str:
-    """int32 symbol.repeat(int64 count, int64* nanoseconds, arguments...): calls, unless one fails.
-
-    The clock and `poll`, for calls that do not poll themselves, are in slots.
-    """
-    plain = [text.replace(" noalias", "") for text in parameters]
-    symbol, name = quote(out.signature.symbol), quote(out.signature.symbol + ".repeat")
-    slots = {one: out.module.slot(kind="thread", name=one) for one in ("now", "poll")}
-    loads = [
-        f"  %{one} = load ptr, ptr getelementptr inbounds (ptr, ptr @te_sched_slots, i64 {number})"
-        for one, number in slots.items()
-    ]
-    given = ", ".join(["i64 %count", "ptr %spent", *plain])
-    return f"""define i32 @{name}({given}) {_UNOPTIMIZED} {{
-entry:
-{chr(10).join(loads)}
-  %start = call i64 %now()
-  br label %head
-head:
-  %done = phi i64 [ 0, %entry ], [ %next, %further ], [ %next, %ask ]
-  %more = icmp slt i64 %done, %count
-  br i1 %more, label %again, label %good
-again:
-  %code = call i32 @{symbol}({", ".join(plain)})
-  %next = add nsw i64 %done, 1
-  %failed = icmp ne i32 %code, 0
-  br i1 %failed, label %bad, label %further
-further:
-  %turn = and i64 %next, 15
-  %asks = icmp eq i64 %turn, 0
-  br i1 %asks, label %ask, label %head
-ask:
-  %asked = call i32 %poll()
-  %stops = icmp ne i32 %asked, 0
-  br i1 %stops, label %bad, label %head
-good:
-  %stop = call i64 %now()
-  %nanoseconds = sub i64 %stop, %start
-  store i64 %nanoseconds, ptr %spent
-  ret i32 0
-bad:
-  %result = phi i32 [ %code, %again ], [ %asked, %ask ]
-  ret i32 %result
-}}"""

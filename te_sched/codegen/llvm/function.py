@@ -207,12 +207,17 @@ class FunctionText:
     def leave(self, code: str) -> None:
         """End the function early with an error code, freeing what is allocated."""
         for pointer in reversed(self.live):
-            self.do(f"call void @te_sched_release(ptr {pointer})")
+            self.release(pointer)
         if self.parent is None:
             self.do(f"ret i32 {code}")
             return
         self.emit(f"cmpxchg ptr {self.error_slot}, i32 0, i32 {code} monotonic monotonic")
         self.do("ret void")
+
+    def release(self, pointer: str) -> None:
+        """Give a block of the heap back."""
+        function = self.load_slot(kind="heap", name="release")
+        self.do(f"call void {function}(ptr {pointer}) nounwind")
 
     def leave_if(self, condition: str, code: str) -> None:
         """Leave with an error code where a condition (i1) holds; go on otherwise."""

@@ -1,46 +1,32 @@
-"""Memory for temporaries that are too large for the stack: the allocator of a module, as LLVM text.
+"""Memory for temporaries that are too large for the stack: an allocator, as LLVM text.
 
 Blocks come from malloc. The large ones, whose pages the system would map and clear at each call,
 are kept in a pool of the module when they are released: a table of blocks, which threads take and
-put by atomic exchanges. It keeps no more than a limit of bytes, and te_sched_trim, which loaders
-call before they unload the module, frees all. Must not know the IR.
+put by atomic exchanges. It keeps no more than a limit of bytes. Loaders make the pools, compile the
+allocator once for all modules, and free what is in the pool of a module before they unload it. Must
+not know the IR.
 
-Below a block's pointer are its capacity and the address that malloc gave. A block is taken again
-for what fills at least half of it.
+Below a block's pointer are its pool, its capacity and the address that malloc gave. A block is
+taken again for what fills at least half of it.
 """
 
 from __future__ import annotations
 
-from te_sched.codegen.llvm.module import ModuleText
-
 ALIGNMENT = 64  # of allocations, in bytes
-TRIM = "te_sched_trim"
 POOLED_FROM = 64 << 10  # bytes; malloc keeps smaller blocks itself
 MOST_KEPT = 256 << 20  # bytes, of all blocks in the pool
 _SLOTS = 64
+POOL_WORDS = _SLOTS + 1  # the blocks of a pool, and how many bytes they have; zeros at first
 _LARGEST = 1 << 62
+_HEADER = 24  # bytes below a block
+FUNCTIONS = ("workspace", "release", "trim")
+TEXT = f"""
+declare ptr @malloc(i64) nounwind
+declare void @free(ptr) nounwind
 
-
-def define_heap(module: ModuleText) -> None:
-    """Define te_sched_workspace(size), which gives null without memory, and te_sched_release."""
-    module.declare("malloc", "ptr", ("i64",), "nounwind")
-    module.declare("free", "void", ("ptr",), "nounwind")
-    module.define("te_sched_pool", _POOL)
-    module.define("te_sched_workspace", _WORKSPACE)
-    module.define("te_sched_release", _RELEASE)
-    module.define("te_sched_free", _FREE)
-    module.define(TRIM, _TRIM)
-
-
-def define_trim(module: ModuleText) -> None:
-    """Define te_sched_trim(), which every module has, for one without a heap."""
-    module.define(TRIM, f"define void @{TRIM}() nounwind {{\n  ret void\n}}")
-
-
-_POOL = f"""@te_sched_pool = internal global [{_SLOTS} x ptr] zeroinitializer, align 64
-@te_sched_kept = internal global i64 0, align 8"""
-_WORKSPACE = f"""define internal noalias ptr @te_sched_workspace(i64 %size) nounwind noinline {{
+define noalias ptr @workspace(i64 %size, ptr %pool) nounwind {{
 entry:
+  %kept.bytes = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 1
   %large = icmp ugt i64 %size, {_LARGEST}
   br i1 %large, label %none, label %possible
 possible:
@@ -48,7 +34,7 @@ possible:
   br i1 %pooled, label %look, label %new
 look:
   %number = phi i64 [ 0, %possible ], [ %next, %further ]
-  %slot = getelementptr [{_SLOTS} x ptr], ptr @te_sched_pool, i64 0, i64 %number
+  %slot = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 0, i64 %number
   %seen = load atomic ptr, ptr %slot monotonic, align 8
   %empty = icmp eq ptr %seen, null
   br i1 %empty, label %further, label %take
@@ -65,28 +51,28 @@ measure:
   %fits = and i1 %enough, %filled
   br i1 %fits, label %again, label %back
 again:
-  %rest = atomicrmw sub ptr @te_sched_kept, i64 %capacity monotonic
+  %rest = atomicrmw sub ptr %kept.bytes, i64 %capacity monotonic
   ret ptr %taken
 back:
   %pair = cmpxchg ptr %slot, ptr null, ptr %taken acq_rel monotonic
   %kept = extractvalue {{ptr, i1}} %pair, 1
   br i1 %kept, label %further, label %drop
 drop:
-  %less = atomicrmw sub ptr @te_sched_kept, i64 %capacity monotonic
-  call void @te_sched_free(ptr %taken)
+  %less = atomicrmw sub ptr %kept.bytes, i64 %capacity monotonic
+  call void @free_block(ptr %taken)
   br label %further
 further:
   %next = add i64 %number, 1
   %more = icmp ult i64 %next, {_SLOTS}
   br i1 %more, label %look, label %new
 new:
-  %wanted = add i64 %size, {ALIGNMENT + 16}
+  %wanted = add i64 %size, {ALIGNMENT + _HEADER}
   %block = call ptr @malloc(i64 %wanted)
   %failed = icmp eq ptr %block, null
   br i1 %failed, label %none, label %align
 align:
   %address = ptrtoint ptr %block to i64
-  %above = add i64 %address, {ALIGNMENT + 15}
+  %above = add i64 %address, {ALIGNMENT + _HEADER - 1}
   %aligned = and i64 %above, -{ALIGNMENT}
   %offset = sub i64 %aligned, %address
   %pointer = getelementptr i8, ptr %block, i64 %offset
@@ -94,12 +80,18 @@ align:
   store ptr %block, ptr %below, align 8
   %lower = getelementptr i8, ptr %pointer, i64 -16
   store i64 %size, ptr %lower, align 8
+  %lowest = getelementptr i8, ptr %pointer, i64 -24
+  store ptr %pool, ptr %lowest, align 8
   ret ptr %pointer
 none:
   ret ptr null
-}}"""
-_RELEASE = f"""define internal void @te_sched_release(ptr %pointer) nounwind noinline {{
+}}
+
+define void @release(ptr %pointer) nounwind {{
 entry:
+  %pool.below = getelementptr i8, ptr %pointer, i64 -24
+  %pool = load ptr, ptr %pool.below, align 8
+  %kept.bytes = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 1
   %below = getelementptr i8, ptr %pointer, i64 -16
   %capacity = load i64, ptr %below, align 8
   %small = icmp ult i64 %capacity, {POOLED_FROM}
@@ -107,16 +99,16 @@ entry:
   %alone = or i1 %small, %large
   br i1 %alone, label %free, label %count
 count:
-  %before = atomicrmw add ptr @te_sched_kept, i64 %capacity monotonic
+  %before = atomicrmw add ptr %kept.bytes, i64 %capacity monotonic
   %total = add i64 %before, %capacity
   %full = icmp ugt i64 %total, {MOST_KEPT}
   br i1 %full, label %trim, label %put
 trim:
-  call void @{TRIM}()
+  call void @trim(ptr %pool)
   br label %put
 put:
   %number = phi i64 [ 0, %count ], [ 0, %trim ], [ %next, %further ]
-  %slot = getelementptr [{_SLOTS} x ptr], ptr @te_sched_pool, i64 0, i64 %number
+  %slot = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 0, i64 %number
   %seen = load atomic ptr, ptr %slot monotonic, align 8
   %empty = icmp eq ptr %seen, null
   br i1 %empty, label %try, label %further
@@ -129,34 +121,37 @@ further:
   %more = icmp ult i64 %next, {_SLOTS}
   br i1 %more, label %put, label %nowhere
 nowhere:
-  %less = atomicrmw sub ptr @te_sched_kept, i64 %capacity monotonic
+  %less = atomicrmw sub ptr %kept.bytes, i64 %capacity monotonic
   br label %free
 free:
-  call void @te_sched_free(ptr %pointer)
+  call void @free_block(ptr %pointer)
   ret void
 done:
   ret void
-}}"""
-_FREE = """define internal void @te_sched_free(ptr %pointer) nounwind noinline {
+}}
+
+define internal void @free_block(ptr %pointer) nounwind noinline {{
   %below = getelementptr i8, ptr %pointer, i64 -8
   %block = load ptr, ptr %below, align 8
   call void @free(ptr %block)
   ret void
-}"""
-_TRIM = f"""define void @{TRIM}() nounwind noinline {{
+}}
+
+define void @trim(ptr %pool) nounwind noinline {{
 entry:
+  %kept.bytes = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 1
   br label %look
 look:
   %number = phi i64 [ 0, %entry ], [ %next, %further ]
-  %slot = getelementptr [{_SLOTS} x ptr], ptr @te_sched_pool, i64 0, i64 %number
+  %slot = getelementptr [{_SLOTS} x ptr], ptr %pool, i64 0, i64 %number
   %taken = atomicrmw xchg ptr %slot, ptr null acq_rel
   %empty = icmp eq ptr %taken, null
   br i1 %empty, label %further, label %drop
 drop:
   %below = getelementptr i8, ptr %taken, i64 -16
   %capacity = load i64, ptr %below, align 8
-  %rest = atomicrmw sub ptr @te_sched_kept, i64 %capacity monotonic
-  call void @te_sched_free(ptr %taken)
+  %rest = atomicrmw sub ptr %kept.bytes, i64 %capacity monotonic
+  call void @free_block(ptr %taken)
   br label %further
 further:
   %next = add i64 %number, 1
@@ -164,4 +159,5 @@ further:
   br i1 %more, label %look, label %done
 done:
   ret void
-}}"""
+}}
+"""

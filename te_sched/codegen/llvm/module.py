@@ -15,7 +15,7 @@ from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
 from te_sched.ir.stmt import Stmt
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 METADATA_MAGIC = "te_sched-module:"
 _UNIT = "distinct !DICompileUnit(language: DW_LANG_C, file: !{}, emissionKind: DebugDirectivesOnly)"
 _FUNCTION = (
@@ -113,18 +113,16 @@ class ModuleText:
         }
         return (METADATA_MAGIC + json.dumps(data, separators=(",", ":"))).encode()
 
-    def render(self, target: dict[str, Any], header: str = "") -> str:
-        """The whole module as LLVM text."""
-        size, text = string_bytes(self.describe(target))
+    def render(self, metadata: bytes, header: str = "") -> str:
+        """The whole module as LLVM text, with its `metadata` (`describe`)."""
+        size, text = string_bytes(metadata)
         count = len(self.imports)
-        table = ", ".join(
-            f"ptr @{quote(s.symbol)}, ptr @{quote(s.symbol + '.repeat')}" for s in self.signatures
-        )
+        table = ", ".join(f"ptr @{quote(signature.symbol)}" for signature in self.signatures)
         parts = [
             header,
             f"@te_sched_slots = global [{count} x ptr] zeroinitializer, align 8",
             f"@te_sched_metadata = constant [{size} x i8] {text}, align 1",
-            f"@te_sched_functions = constant [{2 * len(self.signatures)} x ptr] [{table}], align 8",
+            f"@te_sched_functions = constant [{len(self.signatures)} x ptr] [{table}], align 8",
             *map(_string_constant, self._strings.values(), self._strings),
             *self.functions,
             *self._declarations.values(),

@@ -20,7 +20,7 @@ from te_sched.codegen.llvm.expressions import (
     evaluate_place,
 )
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
+from te_sched.codegen.llvm.heap import ALIGNMENT
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.outline import has_many_loops, run_in_parts
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
@@ -233,12 +233,11 @@ def _allocate(out: FunctionText, node: S.Allocate) -> None:
     out.environment[data] = Value(pointer, "handle")
     execute(out, node.body)
     out.live.pop()
-    out.do(f"call void @te_sched_release(ptr {pointer})")
+    out.release(pointer)
 
 
 def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
     """Memory from the heap; the function fails when there is none."""
-    define_heap(out.module)
     size = str(item)
     multiply = out.module.declare("llvm.umul.with.overflow.i64", "{i64, i1}", ("i64", "i64"))
     larger = out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
@@ -250,7 +249,9 @@ def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
         size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")
         overflow = out.emit(f"or i1 {overflow}, {out.emit(f'extractvalue {{i64, i1}} {pair}, 1')}")
     kept = out.emit(f"select i1 {overflow}, i64 -1, i64 {size}")
-    pointer = out.emit(f"call align {ALIGNMENT} ptr @te_sched_workspace(i64 {kept})")
+    take, pool = (out.load_slot(kind="heap", name=name) for name in ("workspace", "pool"))
+    result = f"noalias align {ALIGNMENT} ptr"
+    pointer = out.emit(f"call {result} {take}(i64 {kept}, ptr {pool}) nounwind")
     failed = out.emit(f"icmp eq ptr {pointer}, null")
     name = node.buffer_var.name
     out.fail_if(

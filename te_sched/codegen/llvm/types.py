@@ -84,6 +84,11 @@ def memory_type(dtype: str) -> str:
     return "i8" if kind.lanes == 1 else f"<{kind.lanes} x i8>"
 
 
+def argument_type(dtype: str) -> str:
+    """The type of a scalar argument of an entry function; small floats arrive as float32."""
+    return memory_type("float32" if dtypes.is_small_float(dtype) else dtype)
+
+
 @cache
 def slot_type(dtype: str) -> str:
     """A type as large as an element of an array: LLVM pads <3 x float>, arrays of it are not."""

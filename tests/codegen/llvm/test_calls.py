@@ -52,7 +52,7 @@ def test_pure_functions_of_c(dtype: str, arguments: Any, declared: str) -> None:
     out = function_with_values()
     value = calls.call_extern(out, call(dtype, E.StringImm("g"), *arguments), pure=True)
     assert value.dtype == dtype
-    assert declared in out.module.render({})
+    assert declared in out.module.render(b"")
     assert out.module.externs == {"g"}
 
 
@@ -60,7 +60,7 @@ def test_functions_of_c_that_may_do_anything() -> None:
     out = function_with_values()
     value = calls.call_extern(out, call("void", E.StringImm("g"), X), pure=False)
     assert (value.dtype, text_of(out)) == ("void", "call void @g(float %x)")
-    assert out.module.render({}).count("declare void @g(float) nounwind\n") == 1
+    assert out.module.render(b"").count("declare void @g(float) nounwind\n") == 1
 
 
 def test_registered_pointers_are_in_slots() -> None:

@@ -1,4 +1,4 @@
-"""Entries of functions: arguments, what they write, repeated calls, values that they return."""
+"""Entries of functions: arguments, what they write, values that they return."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from te_sched.ir import stmt as S
 from te_sched.lowering.join_dimensions import join_dimensions
 from te_sched.runtime import load_module
 from te_sched.script import from_source
-from tests.codegen.programs import buffer, build, function
+from tests.codegen.programs import buffer, function
 
 FIRST = """
 @T.prim_func
@@ -126,21 +126,5 @@ def test_arguments_come_in_their_order_then_sizes_then_the_result() -> None:
     signature = write_function(module, join_dimensions(function([a, *scalars], body)), "f")
     parameters = "ptr noalias %a0, i8 %a1, float %a2, double %a3, i32 %n0, i64 %n1, ptr %returned"
     assert module.functions[0].startswith(f"define i32 @te_sched_f({parameters}) nounwind")
-    repeat = f"@te_sched_f.repeat(i64 %count, ptr %spent, {parameters.replace(' noalias', '')})"
-    assert repeat in module.functions[1]
     assert (signature.result, module.signatures) == ("int32", [signature])
-    assert [one["name"] for one in module.imports] == ["now", "poll"]
-
-
-@pytest.mark.parametrize("count", [1, 40])
-def test_repeats_are_counted_and_end_with_an_error(count: int) -> None:
-    n, a = E.Var("n"), buffer("A", [1], "int32")
-    old = E.BufferLoad(a, (E.IntImm(0),))
-    add = S.BufferStore(a, old + 1, (E.IntImm(0),))
-    module = build(function([n, a], S.AssertStmt(old < n, E.StringImm("too many"), add)))
-    counter = np.zeros(1, "int32")
-    module.time_evaluator("main", te_sched.cpu(0), number=count, repeat=1)(100, counter)
-    assert count <= counter[0] <= count + 1  # one more to warm up
-    with pytest.raises(CallError, match="too many"):
-        module.time_evaluator("main", te_sched.cpu(0), number=1000, repeat=1)(100, counter)
-    assert counter[0] == 100
+    assert (len(module.functions), module.imports) == (1, [])

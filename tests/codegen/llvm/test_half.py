@@ -41,4 +41,4 @@ def test_modules_without_need_do_not_have_them(
     module.functions.append(text)
     define_half_conversions(module, lambda: has_instructions)
     for name in ("__extendhfsf2", "__truncsfhf2", "@llvm.compiler.used"):
-        assert (name in module.render({})) == is_defined
+        assert (name in module.render(b"")) == is_defined

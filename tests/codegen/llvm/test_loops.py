@@ -36,7 +36,7 @@ def ramp(base: object, stride: object, lanes: int) -> E.Ramp:
 
 def assembly(schedule: te_sched.te.Schedule, args: list[te.Tensor]) -> str:
     text = te_sched.build(schedule, args, AVX512).get_source("asm")
-    return str(text[text.index("te_sched_main:") : text.index("te_sched_main.repeat:")])
+    return str(text.partition("te_sched_main:")[2].partition("func_end")[0])
 
 
 def vectorized(tensor: te.Tensor, lanes: int = 16) -> te_sched.te.Schedule:
@@ -199,7 +199,7 @@ def written(
     var = E.Var("i")
     node = S.For(var, E.IntImm(0), E.IntImm(extent), kind, body(var), is_scalarized=is_scalarized)
     serial_loop(out, node, integer(0, "int32"), integer(extent, "int32"), execute)
-    return out.module.render({}) + "\n" + text_of(out)
+    return out.module.render(b"") + "\n" + text_of(out)
 
 
 A, C = buffer("A", [64]), buffer("C", [64])
