@@ -1,4 +1,4 @@
-"""Calls in a separate thread for which the caller waits: with a larger stack, or interruptible.
+"""Calls in other threads, for which the caller waits: interruptible, with larger stacks, or many.
 
 Python handles no signals while native code runs, such as a compiler, but does while the caller
 waits. After a Ctrl-C the thread stops as soon as it executes Python; its exception is lost. Must
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from te_sched.errors import called_from, user_place
 from te_sched.locks import after_fork, new_lock
+from te_sched.processors import usable_processors
 
 _P = ParamSpec("_P")
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 _LOOK = 0.1  # seconds between checks for signals, on systems where these do not end a wait
 _PATIENCE = 0.5  # seconds to wait for a thread that was stopped
@@ -84,6 +88,44 @@ def _stop(thread: threading.Thread) -> None:
     if thread.ident is not None:
         number, what = ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(number, what)
+
+
+def map_in_threads(call: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
+    """The results of a call for all items, on as many threads as there are processors.
+
+    The calls should be native code that releases Python's lock. Raises the first error of a call.
+    """
+    waiting = deque(enumerate(items))
+    results: dict[int, _T] = {}
+    failures: list[BaseException] = []
+
+    def taken() -> Iterator[tuple[int, _S]]:
+        with suppress(IndexError):
+            while True:
+                yield waiting.popleft()
+
+    def work() -> None:
+        try:
+            for number, item in taken():
+                results[number] = call(item)
+        except BaseException as error:
+            waiting.clear()
+            failures.append(error)
+
+    threads = [
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+        for _ in range(min(len(items), usable_processors()) - 1)
+    ]
+    with suppress(RuntimeError):  # this thread does it all where no other can be started
+        for thread in threads:
+            thread.start()
+    work()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+    if failures:
+        raise failures.pop(0)
+    return [results[number] for number in range(len(items))]
 
 
 def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:

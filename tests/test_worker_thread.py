@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from te_sched import worker_thread
 from te_sched.errors import CallError, user_place
-from te_sched.worker_thread import can_be_left
+from te_sched.worker_thread import can_be_left, map_in_threads
 
 
 def test_what_a_call_raises_comes_back_with_the_users_line() -> None:
@@ -90,3 +91,39 @@ def interrupted(begun: threading.Event) -> Iterator[None]:
     finally:
         other.join()
         signal.signal(signal.SIGINT, before)
+
+
+def test_calls_for_many_items_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 3)
+    meeting = threading.Barrier(3, timeout=60)
+    assert map_in_threads(lambda item: (meeting.wait(), item * item)[1], range(9)) == [
+        item * item for item in range(9)
+    ]
+    assert map_in_threads(str, []) == []
+    before = threading.active_count()
+    assert map_in_threads(lambda item: threading.active_count(), [1]) == [before]
+
+
+def test_the_first_failure_of_many_calls_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 2)
+    done = []
+
+    def call(item: int) -> None:
+        done.append(item)
+        if item == 3:
+            raise IndexError("item 3")
+
+    with pytest.raises(IndexError, match="item 3"):
+        map_in_threads(call, range(10**6))
+    assert len(done) < 10**6
+
+
+def test_without_room_for_threads_the_caller_makes_all_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    threads = map_in_threads(lambda item: threading.current_thread(), [1, 2, 3])
+    assert threads == [threading.current_thread()] * 3

@@ -5,31 +5,33 @@ from __future__ import annotations
 import hashlib
 import pickle
 
-from te_sched.codegen.llvm.machine import TargetMachine, compile_object
+from te_sched.codegen.llvm.machine import TargetMachine, compile_objects
 from te_sched.runtime.fingerprint import environment
 from te_sched.runtime.object_cache import ObjectCache
 from te_sched.unpickling import load_pickled
 
+Objects = tuple[bytes, ...]  # of one program
 
-def find_object(cache: ObjectCache, key: str) -> tuple[str, tuple[str, ...], bytes] | None:
-    """The LLVM text of an object, what was linked to it, and the object itself."""
+
+def find_objects(cache: ObjectCache, key: str) -> tuple[str, tuple[str, ...], Objects] | None:
+    """The LLVM text of objects, what was linked to it, and the objects themselves."""
     entry = cache.get(key)
     return None if entry is None else load_pickled(entry, {})
 
 
-def object_of(
+def objects_of(
     text: str, linked: tuple[str, ...], machine: TargetMachine, cache: ObjectCache | None
-) -> tuple[str, bytes]:
-    """The key, if there is one, and the object of LLVM text, compiled if it is not kept."""
+) -> tuple[str, Objects]:
+    """The key, if there is one, and the objects of LLVM text, compiled if they are not kept."""
     key = _key(text, linked, machine) if cache is not None else ""
     if cache is None or not key:
-        return "", compile_object(text, linked, machine)
-    kept = find_object(cache, key)
+        return "", compile_objects(text, linked, machine)
+    kept = find_objects(cache, key)
     if kept is not None:
         return key, kept[2]
-    data = compile_object(text, linked, machine)
-    cache.put(key, pickle.dumps((text, linked, data)))
-    return key, data
+    objects = compile_objects(text, linked, machine)
+    cache.put(key, pickle.dumps((text, linked, objects)))
+    return key, objects
 
 
 def _key(text: str, linked: tuple[str, ...], machine: TargetMachine) -> str:

@@ -1,7 +1,7 @@
 """The cache of compiled programs, by the identity of the input.
 
-An object is kept under the name of its LLVM text and machine (`compiled_objects`). A program
-(anything with a `fingerprint`) is stored as the name of its object and the answers of the registry
+Objects are kept under the name of their LLVM text and machine (`compiled_objects`). A program
+(anything with a `fingerprint`) is stored as the name of its objects and the answers of the registry
 during compilation, which must be the same again. A repeated build thus neither lowers nor compiles,
 and one with irrelevant differences only lowers. Must not know programs.
 """
@@ -16,7 +16,7 @@ from te_sched.codegen.llvm.compile import CompiledObject
 from te_sched.codegen.llvm.machine import TargetMachine, machine_of
 from te_sched.codegen.target import Target
 from te_sched.runtime import registry
-from te_sched.runtime.compiled_objects import description, find_object, object_of
+from te_sched.runtime.compiled_objects import Objects, description, find_objects, objects_of
 from te_sched.runtime.fingerprint import fingerprint
 from te_sched.runtime.loader import metadata_text
 from te_sched.runtime.object_cache import ObjectCache, current_cache
@@ -28,18 +28,18 @@ class QueryRecorder:
 
     cache: ObjectCache | None
     kinds: dict[str, str | None] = field(default_factory=dict)
-    key: str = ""  # of the object
+    key: str = ""  # of the objects
 
     def extern_kind(self, name: str) -> str | None:
         """How generated code calls a registered name."""
         self.kinds[name] = registry.extern_kind(name)
         return self.kinds[name]
 
-    def emit(self, text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
-        """The object of LLVM text, compiled if it is not kept."""
-        key, data = object_of(text, linked, machine, self.cache)
+    def emit(self, text: str, linked: tuple[str, ...], machine: TargetMachine) -> Objects:
+        """The objects of LLVM text, compiled if they are not kept."""
+        key, objects = objects_of(text, linked, machine, self.cache)
         self.key = key or self.key
-        return data
+        return objects
 
 
 def name_program(graph: Any, target: Target, ignored: frozenset[type] = frozenset()) -> str | None:
@@ -58,11 +58,11 @@ def find_program(name: str, target: Target) -> CompiledObject | None:
     key, kinds = json.loads(entry)
     if any(registry.extern_kind(extern) != kind for extern, kind in kinds.items()):
         return None
-    kept = find_object(cache, key)
+    kept = find_objects(cache, key)
     if kept is None:
         return None
-    text, linked, data = kept
-    return CompiledObject(data, metadata_text(data), text, linked, target)
+    text, linked, objects = kept
+    return CompiledObject(objects, metadata_text(objects[0]), text, linked, target)
 
 
 def keep_program(name: str, recorder: QueryRecorder) -> None:

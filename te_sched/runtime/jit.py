@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from te_sched.codegen.llvm.machine import host_machine
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
-from te_sched.runtime.compiled_objects import object_of
+from te_sched.runtime.compiled_objects import objects_of
 from te_sched.runtime.object_cache import current_cache
 
 _lock = new_lock()
@@ -88,8 +88,8 @@ def link_objects(
 def link_text(text: str, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
     """Compile LLVM IR text, if it is not kept, and link it."""
     machine = host_machine()
-    data = object_of(f"{machine.header}\n{text}", (), machine, current_cache())[1]
-    return link_objects((data,), exports, imports)
+    objects = objects_of(f"{machine.header}\n{text}", (), machine, current_cache())[1]
+    return link_objects(objects, exports, imports)
 
 
 def address_of(function: Any) -> int:

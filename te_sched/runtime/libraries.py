@@ -86,7 +86,7 @@ def write_library(
             why = f"{place.suffix!r} is not a kind of library"
             raise CallError(f"cannot {_EXPORT} {place}: {why}", "", "use .so, .o or .tar")
         files.write(
-            place, _joined(place, objects, program), _EXPORT, executable=place.suffix in _LINKED
+            place, _joined(place, objects, program), _EXPORT, executable=place.suffix in LINKED
         )
         return
     files.check_replaceable(str(place), _EXPORT, is_text=False)
@@ -101,13 +101,13 @@ def write_library(
 
 
 _EXPORT = "export to"
-_LINKED = (".so", ".dylib", ".dll")
-_LIBRARIES = (*_LINKED, ".o")
+LINKED = (".so", ".dylib", ".dll")
+_LIBRARIES = (*LINKED, ".o")
 
 
 def _joined(place: Path, objects: tuple[bytes, ...], program: bytes) -> bytes:
     """One file of a kind that the suffix of a path says."""
-    if place.suffix in _LINKED:
+    if place.suffix in LINKED:
         return sealed(csource.link(objects, f"{_EXPORT} {place}", is_shared=True) + program)
     is_one = len(objects) == 1
     whole = objects[0] if is_one else csource.link(objects, f"{_EXPORT} {place}", is_shared=False)

@@ -29,8 +29,9 @@ from te_sched.public_members import PublicMembers
 from te_sched.runtime import interrupts, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
+from te_sched.runtime.csource import find_compiler
 from te_sched.runtime.device import Device, check_usable
-from te_sched.runtime.libraries import check_place, write_library
+from te_sched.runtime.libraries import LINKED, check_place, write_library
 from te_sched.runtime.loader import LoadedCode, load_objects, read_metadata
 from te_sched.runtime.ndarray import NDArray, empty
 from te_sched.runtime.repeats import repeat_call
@@ -550,7 +551,9 @@ class Module(ModuleOf[Function]):
             raise CallError(
                 f"cannot export to {place}: this module was loaded from a file", "", "copy the file"
             )
-        return (self._compiled.data, *self._extra_objects)
+        is_linked = place.suffix in LINKED or find_compiler() is not None
+        own = self._compiled.objects if is_linked else (self._compiled.whole(),)
+        return (*own, *self._extra_objects)
 
     @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
@@ -568,7 +571,7 @@ class Module(ModuleOf[Function]):
 def make_module(compiled: CompiledObject, extra_objects: Sequence[bytes] = ()) -> Module:
     """A module from code that was just compiled."""
     extra = tuple(extra_objects)
-    code = load_objects((compiled.data, *extra), read_metadata(compiled.metadata + b"\0"))
+    code = load_objects((*compiled.objects, *extra), read_metadata(compiled.metadata + b"\0"))
     return Module(code, compiled, extra)
 
 

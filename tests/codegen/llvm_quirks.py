@@ -221,6 +221,7 @@ REPRODUCERS: dict[str, tuple[Callable[[], bool | None], float]] = {
     "TWO_MASKED_LANES": (words_of_two_lanes, 0.0),
     "ODD_LANES": (spilled_lanes, 0.0),
     "REPEATED_REMAINDERS": (zero_products, 0.0),
+    "ONE_AT_A_TIME": (lambda: hasattr(llvm.ffi.lib.LLVMPY_ParseAssembly, "_lock"), 0.0),
     "HIDDEN_DISPOSE": (hidden_dispose, 0.0),
 }
 _MARGIN = 0.1  # seconds

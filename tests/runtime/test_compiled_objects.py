@@ -21,7 +21,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     texts: list[Any] = []
     monkeypatch.setattr(compiled_objects, "environment", lambda: b"here")
     monkeypatch.setattr(
-        compiled_objects, "compile_object", lambda *args: texts.append(args) or b"object"
+        compiled_objects, "compile_objects", lambda *args: texts.append(args) or (b"object",)
     )
     return texts
 
@@ -33,17 +33,17 @@ def machine(target: str = "llvm -mcpu=haswell") -> TargetMachine:
 def test_an_object_is_compiled_once(compiled: list[Any], tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, 10**6)
     for _ in range(2):
-        key, data = compiled_objects.object_of(*ARGUMENTS, machine(), cache)
-        assert data == b"object"
+        key, objects = compiled_objects.objects_of(*ARGUMENTS, machine(), cache)
+        assert objects == (b"object",)
     assert len(compiled) == 1
-    assert compiled_objects.find_object(cache, key) == (*ARGUMENTS, b"object")
-    assert compiled_objects.find_object(cache, "other") is None
+    assert compiled_objects.find_objects(cache, key) == (*ARGUMENTS, (b"object",))
+    assert compiled_objects.find_objects(cache, "other") is None
 
 
 def test_another_text_or_machine_is_compiled(compiled: list[Any], tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, 10**6)
     for text, linked, cpu in (("a", (), "haswell"), ("a", ("b",), "haswell"), ("a", (), "znver3")):
-        compiled_objects.object_of(text, linked, machine(f"llvm -mcpu={cpu}"), cache)
+        compiled_objects.objects_of(text, linked, machine(f"llvm -mcpu={cpu}"), cache)
     assert len(compiled) == 3
 
 
@@ -54,5 +54,5 @@ def test_objects_without_a_key_are_compiled_each_time(
     monkeypatch.setattr(compiled_objects, "environment", lambda: None)
     cache = None if why == "no cache" else ObjectCache(tmp_path, 10**6)
     for _ in range(2):
-        assert compiled_objects.object_of(*ARGUMENTS, machine(), cache) == ("", b"object")
+        assert compiled_objects.objects_of(*ARGUMENTS, machine(), cache) == ("", (b"object",))
     assert len(compiled) == 2

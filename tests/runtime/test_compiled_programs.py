@@ -47,8 +47,8 @@ def compiled(monkeypatch):
             done.append(args[0])
         return original(*args)
 
-    original = compiled_objects.compile_object
-    monkeypatch.setattr(compiled_objects, "compile_object", counted)
+    original = compiled_objects.compile_objects
+    monkeypatch.setattr(compiled_objects, "compile_objects", counted)
     return done
 
 
@@ -190,7 +190,7 @@ import te_sched
 from te_sched import te
 from te_sched.runtime import compiled_objects
 if sys.argv[1] == "found":
-    compiled_objects.compile_object = None
+    compiled_objects.compile_objects = None
 a = te.placeholder((8,), name="A")
 b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
 te_sched.build(te.create_schedule(b.op), [a, b])

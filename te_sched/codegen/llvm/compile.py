@@ -19,18 +19,25 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
-Emit = Callable[[str, tuple[str, ...], llvm_machine.TargetMachine], bytes]
+Emit = Callable[[str, tuple[str, ...], llvm_machine.TargetMachine], tuple[bytes, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledObject:
-    """An object file, its metadata for the loader, and the text that it was compiled from."""
+    """Object files, their metadata for the loader, and the text that they were compiled from."""
 
-    data: bytes
+    objects: tuple[bytes, ...]
     metadata: bytes
     text: str
     linked: tuple[str, ...]
     target: Target
+
+    def whole(self) -> bytes:
+        """All of it as one object file, which is compiled again if there are several."""
+        if len(self.objects) == 1:
+            return self.objects[0]
+        machine = llvm_machine.machine_of(self.target)
+        return llvm_machine.compile_object(self.text, self.linked, machine)
 
     def source(self, kind: str) -> str:
         """The optimized LLVM IR ("ll") or the assembly ("asm")."""
@@ -45,13 +52,13 @@ def compile_functions(
     target: Target,
     extern_kinds: Callable[[str], str | None] = lambda name: None,
     is_defined: Callable[[str], bool] = lambda name: False,
-    emit: Emit = llvm_machine.compile_object,
+    emit: Emit = llvm_machine.compile_objects,
 ) -> CompiledObject:
     """Generate and compile code for functions.
 
     `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python;
     `is_defined(name)` says that another object that will be linked defines it. `emit` compiles
-    LLVM text, or finds the object in a cache. Raises BuildError for what cannot be compiled, with
+    LLVM text, or finds the objects in a cache. Raises BuildError for what cannot be compiled, with
     the names of missing functions.
     """
     check_available(target)

@@ -1,8 +1,8 @@
 """LLVM itself: target machines, the optimizer, object code. It and `quirks` alone load llvmlite.
 
 Text in, bytes out. Every compilation uses an LLVM context of its own, so threads may compile at
-once. A module must be freed before its context, which the garbage collector does not know: modules
-are held by `with` statements.
+once, also parts of one program (`parts`). A module must be freed before its context, which the
+garbage collector does not know: modules are held by `with` statements.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from te_sched.codegen.llvm import quirks
+from te_sched.codegen.llvm.parts import parts_of
 from te_sched.codegen.llvm.processors import check_target
 from te_sched.codegen.llvm.trial import compile_apart
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
-from te_sched.worker_thread import can_be_left
+from te_sched.worker_thread import can_be_left, map_in_threads
 
 _LOCK = new_lock()
 _IMPORTED = "the LLVM IR of a pragma import_llvm"
@@ -46,6 +47,19 @@ class TargetMachine:
     features: str
     level: int
     handle: Any
+    idle: list[Any] = field(default_factory=list, compare=False)  # handles for compilations
+
+    @contextmanager
+    def compiling(self) -> Iterator[Any]:
+        """A handle that no other thread uses meanwhile."""
+        try:
+            handle = self.idle.pop()
+        except IndexError:
+            handle = _new_handle(self.triple, self.cpu, self.features, self.level)
+        try:
+            yield handle
+        finally:
+            self.idle.append(handle)
 
     def describe(self) -> dict[str, Any]:
         """The description of the target machine in an object file."""
@@ -81,15 +95,19 @@ def _create(target: Target) -> TargetMachine:
         features = ",".join(part for part in (features, target.mattr) if part)
     check_target(target, triple, cpu, features)
     try:
-        kind = llvm.Target.from_triple(triple)
+        llvm.Target.from_triple(triple)
     except RuntimeError as error:
         raise BuildError(
             f"LLVM does not support target {target.text!r}", f"LLVM says: {error}", "check -mtriple"
         ) from None
-    handle = kind.create_target_machine(
-        cpu=cpu, features=features, opt=target.opt_level, reloc="pic", codemodel="default"
-    )
+    handle = _new_handle(triple, cpu, features, target.opt_level)
     return TargetMachine(triple, cpu, features, target.opt_level, handle)
+
+
+def _new_handle(triple: str, cpu: str, features: str, level: int) -> Any:
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
 
 
 def llvm_version() -> str:
@@ -130,7 +148,8 @@ def _assembly(machine: TargetMachine, text: str) -> str:
         source = f"{machine.header}\n{text}"
         with llvm.parse_assembly(source, llvm.create_context()) as module:
             module.verify()
-            return str(machine.handle.emit_assembly(module))
+            with machine.compiling() as handle:
+                return str(handle.emit_assembly(module))
     return ""
 
 
@@ -197,10 +216,11 @@ def _after_passes(
                 _link_in(module, part)
         # One for each program: a run leaves callbacks in it that are gone when the run is over.
         # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
-        builder = llvm.create_pass_builder(machine.handle, options)
-        passes = builder.getModulePassManager()
-        passes.run(module, builder)
-        quirks.free_passes(passes)
+        with machine.compiling() as handle:
+            builder = llvm.create_pass_builder(handle, options)
+            passes = builder.getModulePassManager()
+            passes.run(module, builder)
+            quirks.free_passes(passes)
         yield module
 
 
@@ -321,25 +341,38 @@ def _give_way(module: Any, part: Any) -> None:
 @can_be_left
 def compile_object(text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
     """LLVM text optimized and compiled to an object file."""
-    with _optimized(text, linked, machine) as module:
-        return bytes(machine.handle.emit_object(module))
+    with _optimized(text, linked, machine) as module, machine.compiling() as handle:
+        return bytes(handle.emit_object(module))
+
+
+@can_be_left
+def compile_objects(
+    text: str, linked: tuple[str, ...], machine: TargetMachine
+) -> tuple[bytes, ...]:
+    """LLVM text optimized and compiled to object files, several of a long one."""
+    parts = [text] if linked else parts_of(text, machine.level)
+    return tuple(map_in_threads(lambda part: compile_object(part, linked, machine), parts))
 
 
 @can_be_left
 def show_source(text: str, linked: tuple[str, ...], machine: TargetMachine, kind: str) -> str:
-    """The optimized LLVM IR ("ll") or the assembly ("asm") of LLVM text."""
+    """The optimized LLVM IR ("ll") or the assembly ("asm") of LLVM text, part by part."""
     shown = "\n".join(
         line for line in text.splitlines() if not line.startswith("@te_sched_metadata")
     )
-    with _optimized(shown, linked, machine) as module:
-        return str(machine.handle.emit_assembly(module)) if kind == "asm" else str(module)
+
+    def show(part: str) -> str:
+        with _optimized(part, linked, machine) as module, machine.compiling() as handle:
+            return str(handle.emit_assembly(module)) if kind == "asm" else str(module)
+
+    return "\n".join(map_in_threads(show, [shown] if linked else parts_of(shown, machine.level)))
 
 
 @can_be_left
 def show_sources(text: str, linked: tuple[str, ...], machine: TargetMachine) -> tuple[str, str]:
     """The optimized LLVM IR and the assembly of LLVM text."""
-    with _optimized(text, linked, machine) as module:
-        return str(module), str(machine.handle.emit_assembly(module))
+    with _optimized(text, linked, machine) as module, machine.compiling() as handle:
+        return str(module), str(handle.emit_assembly(module))
 
 
 def process_symbol(name: str) -> int | None:

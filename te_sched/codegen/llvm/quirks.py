@@ -7,7 +7,7 @@ a test fails where the installed LLVM does not need a remedy that is applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,10 @@ LONG_BLOCKS = Quirk(
 )
 LANES_ONE_BY_ONE = Quirk(
     (20, 22),
-    "the time of the SLP vectorizer grows with the cube of the lanes that a block inserts",
-    "no SLP for programs with a block that inserts this many lanes",
+    "the time of the SLP vectorizer grows with the cube of the lanes of vectors that a block makes "
+    "lane by lane: 64 lanes take 0.1 s",
+    "no SLP for programs with a block that inserts this many lanes, or whose cubes make this many "
+    "times 512",
     128,
 )
 COPIED_BODIES = Quirk(
@@ -108,6 +110,11 @@ REPEATED_REMAINDERS = Quirk(
     "where the SLP vectorizer makes these, the program is compiled without it",
     16,
 )
+ONE_AT_A_TIME = Quirk(
+    (20, 22),
+    "llvmlite lets one thread at a time call LLVM, although each has a context of its own",
+    "the passes and the back end are called without llvmlite's lock",
+)
 HIDDEN_DISPOSE = Quirk(
     (20, 22),
     "a base class of llvmlite's pass managers hides the method that frees them",
@@ -119,6 +126,10 @@ def set_options() -> None:
     """Set the options of this process. A version that lacks one would end the process."""
     if HASH_SEARCH.is_here and llvm.llvm_version_info[0] in CHECKED:
         llvm.set_option("te_sched", "-disable-loop-idiom-hashrecognize")
+    if ONE_AT_A_TIME.is_here:
+        for name in ("LLVMPY_RunNewModulePassManager", "LLVMPY_TargetMachineEmitToMemory"):
+            wrapper = getattr(llvm.ffi.lib, name)
+            llvm.ffi.lib._fntab[name] = getattr(wrapper, "_cfn", wrapper)
 
 
 def free_passes(passes: Any) -> None:
@@ -129,7 +140,7 @@ def free_passes(passes: Any) -> None:
 
 # -- what the optimizer may do to a program --------------------------------------------------------
 
-_LANE_SET = re.compile(r"insertelement <[^>]+> %")  # of a vector that has others
+_LANE_SET = re.compile(r"insertelement <(\d+) x [^>]+> %")  # of a vector that has others
 _LABEL = re.compile(r"^[\w.$\"-]+:", re.MULTILINE)
 _MOVING = ("slp_vectorization", "loop_vectorization", "loop_unrolling")
 
@@ -141,7 +152,7 @@ def tunings(text: str, level: int) -> Iterator[Any]:
     """
     loops = max([one.count("!llvm.loop !") for one in text.split("\ndefine ")])
     if loops < MANY_LOOPS.limit or not MANY_LOOPS.is_here:
-        left_out = _left_out(text, level)
+        left_out = passes_left_out(text, level)
         yield _tuning(level, left_out)
         for number in range(len(_MOVING) if EARLY_SHUFFLES.is_here else 0):
             yield _tuning(level, {*left_out, *_MOVING[: number + 1]})
@@ -169,24 +180,30 @@ def has_repeated_remainders(module: Any, sources: Iterable[str]) -> bool:
     )
 
 
-def _left_out(text: str, level: int) -> set[str]:
-    """The passes that are left out for a program of this size."""
+def passes_left_out(text: str, level: int) -> frozenset[str]:
+    """The passes that are left out for functions of this size."""
     if level <= 1:
-        return {*_MOVING, "loop_interleaving"}
-    blocks = _LABEL.split(text)
+        return frozenset((*_MOVING, "loop_interleaving"))
+    functions = [_LABEL.split(function) for function in text.split("\ndefine ")]
     left_out = set()
-    most = max([len(_LABEL.findall(one)) for one in text.split("\ndefine ")])
-    if most >= COPIED_BODIES.limit and COPIED_BODIES.is_here:
+    if max(map(len, functions)) > COPIED_BODIES.limit and COPIED_BODIES.is_here:
         left_out.add("loop_unrolling")
-    lines = max([block.count("\n") for block in blocks])
-    lanes = max([len(_LANE_SET.findall(block)) for block in blocks])
-    is_long = lines >= LONG_BLOCKS.limit and LONG_BLOCKS.is_here
-    if is_long or (lanes >= LANES_ONE_BY_ONE.limit and LANES_ONE_BY_ONE.is_here):
+    blocks = [block for function in functions for block in function]
+    is_long = LONG_BLOCKS.is_here and any(
+        block.count("\n") >= LONG_BLOCKS.limit for block in blocks
+    )
+    if is_long or (LANES_ONE_BY_ONE.is_here and any(map(_has_many_lanes, blocks))):
         left_out.add("slp_vectorization")
-    return left_out
+    return frozenset(left_out)
 
 
-def _tuning(level: int, left_out: set[str]) -> Any:
+def _has_many_lanes(block: str) -> bool:
+    lanes = [int(lanes) for lanes in _LANE_SET.findall(block)]
+    limit = LANES_ONE_BY_ONE.limit
+    return len(lanes) >= limit or sum(one * one for one in lanes) >= 512 * limit
+
+
+def _tuning(level: int, left_out: Set[str]) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     for name in (*_MOVING, "loop_interleaving"):
         setattr(options, name, name not in left_out)

@@ -31,13 +31,13 @@ def emitted(func: S.PrimFunc, options: str = "") -> tuple[str, tuple[str, ...]]:
     """The text that is given to LLVM, and the texts that are linked."""
     texts = []
 
-    def emit(text: str, linked: tuple[str, ...], machine: TargetMachine) -> bytes:
+    def emit(text: str, linked: tuple[str, ...], machine: TargetMachine) -> tuple[bytes, ...]:
         texts.append((text, linked))
-        return b"object"
+        return (b"object",)
 
     target = Target(f"llvm {options}")
     compiled = compile_functions({"main": func}, target, is_defined=lambda name: True, emit=emit)
-    assert (compiled.data, compiled.text, compiled.target) == (b"object", texts[0][0], target)
+    assert (compiled.objects, compiled.text, compiled.target) == ((b"object",), texts[0][0], target)
     return texts[0]
 
 
@@ -69,8 +69,8 @@ def test_functions_that_nothing_defines_are_named(func: S.PrimFunc, missing: str
 
 def test_functions_of_this_process_are_defined() -> None:
     compiled = compile_functions({"main": calling("cbrtf")}, Target("llvm"))
-    assert compiled.data.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"d\x86"))
-    assert compiled.metadata in compiled.data
+    assert compiled.whole().startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"d\x86"))
+    assert compiled.metadata in compiled.objects[0]
     assert "@cbrtf(" in compiled.source("ll")
     assert "te_sched_main:" in compiled.source("asm")
 

@@ -182,16 +182,18 @@ def test_long_vectors_of_elements_from_anywhere_take_no_time() -> None:
     np.testing.assert_array_equal(b, a[rows[i // 25] * 25 + i % 25])
 
 
-@pytest.mark.parametrize(("most", "is_packed"), [(128, True), (4, False)])
+@pytest.mark.parametrize(
+    ("lanes", "most", "is_packed"), [(16, 128, True), (16, 4, False), (64, 128, False)]
+)
 def test_many_lanes_one_by_one_are_not_searched_for_vectors(
-    most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+    lanes: int, most: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit("LANES_ONE_BY_ONE", most, monkeypatch)
     A = te.placeholder((16,), name="A")
-    C = te.placeholder((16,), "int8", name="C")
-    index = te.placeholder((16,), "int32", name="I")
+    C = te.placeholder((lanes,), "int8", name="C")
+    index = te.placeholder((lanes,), "int32", name="I")
     B = te.compute((16,), lambda i: A[i] * A[i], name="B")
-    D = te.compute((16,), lambda i: C[index[i]], name="D")
+    D = te.compute((lanes,), lambda i: C[index[i]], name="D")
     s = te.create_schedule([B.op, D.op])
     s[B].unroll(B.op.axis[0])
     s[D].vectorize(D.op.axis[0])
