@@ -8,6 +8,7 @@ a negative one names an exception that a Python callback raised.
 from __future__ import annotations
 
 from te_sched.codegen.llvm import intrinsics as _intrinsics  # gives `expressions` its calls
+from te_sched.codegen.llvm import quirks
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import AliasScopes, FunctionText
 from te_sched.codegen.llvm.module import ModuleText
@@ -31,6 +32,7 @@ def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
     builder = SignatureBuilder(func, name, "te_sched_" + name)
     signature = builder.signature
     _mark_written(func, signature)
+    module.scalar_loops |= quirks.scalar_loops(func.body)
     out = FunctionText(module, signature, AliasScopes(module), func)
     parameters = _bind_arguments(out, func, builder)
     check_overlap(out, func, signature)

@@ -88,7 +88,10 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if node.kind == "vectorized":
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
     lanes = _scalarized_lanes(node)
-    if quirks.must_stay_scalar(node):
+    scalar_loops = out.module.scalar_loops
+    if node not in scalar_loops:  # of a statement that was not part of the function
+        scalar_loops |= quirks.scalar_loops(node)
+    if scalar_loops[node]:
         wishes.append('!"llvm.loop.vectorize.enable", i1 false')
     elif lanes and out.module.has_masks() and not _may_alias(out, node):
         wishes += _masked_vector_wishes(lanes)

@@ -13,7 +13,7 @@ from typing import Any
 
 from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
-from te_sched.ir.stmt import Stmt
+from te_sched.ir.stmt import For, Stmt
 
 FORMAT_VERSION = 6
 METADATA_MAGIC = "te_sched-module:"
@@ -46,6 +46,7 @@ class ModuleText:
         self.intrinsics: set[tuple[str, tuple[Any, ...]]] = set()
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
         self.steps: dict[Stmt, Any] = {}  # that statements take (`polling`)
+        self.scalar_loops: dict[For, bool] = {}  # whether LLVM may make no vectors of a loop
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []

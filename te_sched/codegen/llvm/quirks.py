@@ -7,7 +7,7 @@ a test fails where the installed LLVM does not need a remedy that is applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,39 +216,60 @@ _QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
 _SHIFTS = ("tir.shift_right", "tir.bitwise_and")  # what quotients become
 
 
-def must_stay_scalar(loop: S.For) -> bool:
-    """Whether LLVM would make wrong vectors of a loop, or look for them for long."""
-    if QUOTIENTS.is_here and _divides(loop):
-        return True
-    has_branches = MANY_CONDITIONS.is_here and any(map(_is_branch, walk(loop.body)))
-    return has_branches and _conditions_in(loop.body) > MANY_CONDITIONS.limit
+def scalar_loops(body: S.Stmt) -> dict[S.For, bool]:
+    """The loops in a statement: whether LLVM would make wrong vectors of one, or look for them for
+    long.
+    """
+    nodes = list(walk(body))
+    divided = _divided(nodes) if QUOTIENTS.is_here else set()
+    branches: dict[S.For, int] = {}
+    if MANY_CONDITIONS.is_here and any(map(_is_branch, nodes)):
+        _count_branches(body, branches)
+    return {
+        loop: loop in divided or branches.get(loop, 0) > MANY_CONDITIONS.limit
+        for loop in nodes
+        if type(loop) is S.For
+    }
 
 
-def _divides(loop: S.For) -> bool:
-    """Whether quotients are taken of the loop's variable, or of what it is part of."""
-    moving = {loop.loop_var}
-    for node in walk(loop.body):
-        if isinstance(node, S.LetStmt | E.Let) and _counts(node.value, moving):
-            moving.add(node.var)
-        is_quotient = type(node) in _QUOTIENTS or (type(node) is E.Call and node.op in _SHIFTS)
-        if is_quotient and dtypes.is_integral(node.dtype) and _counts(node, moving):
-            return True
-    return False
+def _divided(nodes: Iterable[E.Node]) -> set[S.For]:
+    """The loops of whose variables quotients are taken, or of what these are part of."""
+    loops: dict[E.Var, frozenset[S.For]] = {}  # on which a variable depends
+    divided: set[S.For] = set()
+    for node in nodes:
+        if isinstance(node, S.For):
+            loops[node.loop_var] = frozenset((node,))
+        elif isinstance(node, S.LetStmt | E.Let):
+            loops[node.var] = _loops_of(node.value, loops)
+        elif isinstance(node, E.Expr) and _is_quotient(node):
+            divided |= _loops_of(node, loops)
+    return divided
 
 
-def _counts(e: E.Expr, moving: set[E.Var]) -> bool:
-    """Whether variables are part of an expression, and not only of where it loads from."""
+def _is_quotient(e: E.Expr) -> bool:
+    """Whether an expression is an integral quotient or remainder."""
+    is_one = type(e) in _QUOTIENTS or (type(e) is E.Call and e.op in _SHIFTS)
+    return is_one and dtypes.is_integral(e.dtype)
+
+
+def _loops_of(e: E.Expr, loops: Mapping[E.Var, frozenset[S.For]]) -> frozenset[S.For]:
+    """The loops whose variables are part of an expression, and not only of where it loads from."""
     if type(e) is E.Var:
-        return e in moving
-    return type(e) is not E.BufferLoad and any(_counts(part, moving) for part in children(e))  # type: ignore[arg-type]
+        return loops.get(e, frozenset())
+    if type(e) is E.BufferLoad:
+        return frozenset()
+    return frozenset().union(*(_loops_of(part, loops) for part in children(e)))  # type: ignore[arg-type]
 
 
-def _conditions_in(node: E.Node) -> int:
-    """How many branches there are, each as often as loops of known length repeat it."""
-    inside = sum(map(_conditions_in, children(node)))
-    if isinstance(node, S.For):
-        return inside * node.extent.value if isinstance(node.extent, E.IntImm) else inside
-    return inside + _is_branch(node)
+def _count_branches(node: E.Node, inside: dict[S.For, int]) -> int:
+    """How many branches there are, each as often as loops of known length repeat it; also those of
+    the body of each loop.
+    """
+    if not isinstance(node, S.For):
+        return sum([_count_branches(part, inside) for part in children(node)]) + _is_branch(node)
+    inside[node] = _count_branches(node.body, inside)
+    count = inside[node] + sum([_count_branches(part, {}) for part in (node.min, node.extent)])
+    return count * node.extent.value if isinstance(node.extent, E.IntImm) else count
 
 
 def _is_branch(node: E.Node) -> bool:

@@ -12,6 +12,8 @@ import pytest
 
 import te_sched
 from te_sched.codegen.llvm import quirks
+from te_sched.ir import stmt as S
+from te_sched.ir.visitor import walk
 from te_sched.script import tir as T
 from tests.codegen.llvm_quirks import REPRODUCERS, ROOT
 
@@ -50,6 +52,34 @@ def test_a_version_that_was_not_checked_gets_the_remedies(
 ) -> None:
     monkeypatch.setattr(llvm, "llvm_version_info", (99, 0, 0))
     assert ROWS[name].is_here
+
+
+@T.prim_func
+def divided_in_nests(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32")):
+    for i, j, k in T.grid(16, 16, 16):
+        half = T.int32()
+        with T.LetStmt(j * 2, var=half):
+            B[i * 256 + j * 16 + k] = A[i * 256 + half // 3 * 16 + k]
+    for i in range(4096):
+        B[i] = A[i] // 3
+    for i in range(4096):
+        B[A[i // 4]] = T.if_then_else(A[i] > 0, 1, 2)
+    for i, j in T.grid(64, 33):
+        if A[i] > j:
+            B[i] = j
+    for i, j in T.grid(16, 2):
+        if A[i] > j:
+            B[i] = j
+
+
+def test_loops_that_llvm_may_not_vectorize() -> None:
+    function = divided_in_nests
+    loops = quirks.scalar_loops(function.body)
+    assert [*loops] == [one for one in walk(function.body) if isinstance(one, S.For)]
+    scalar = [is_scalar for is_scalar in loops.values()]
+    assert scalar == [False, True, False, False, True, True, False, False, False]
+    inner = next(one for one in loops if one.extent.value == 33)
+    assert quirks.scalar_loops(inner) == {inner: loops[inner]}
 
 
 @T.prim_func
