@@ -6,9 +6,8 @@ know the format of a model.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import NamedTuple
 
 from te_sched import te
@@ -39,27 +38,35 @@ def grid_sample(x: Tensor, grid: Tensor, method: str, padding: str, aligns_corne
         _taps(_Axis(grid, place, size, wide, padding, aligns_corners), method)
         for place, size in zip(reversed(range(len(sizes))), sizes, strict=True)
     ]
+    taps = [te.reduce_axis((0, len(_OFFSETS[method])), f"tap{n}") for n in range(len(sizes))]
     zero = ops.const(0, wide)
 
     def value(batch: Expr, channel: Expr, *rest: Expr) -> Expr:
-        terms = []
-        for corner in itertools.product(*axes):
-            places = [tap.place(batch, *rest) for tap in corner]
-            element = ops.cast(wide, x(batch, channel, *places))
-            if padding == "zeros":
-                element = te.if_then_else(te.all(*[place >= 0 for place in places]), element, zero)
-            weights = [tap.weight(batch, *rest) for tap in corner if tap.weight is not None]
-            terms.append(reduce(ops.multiply, weights, element))
-        return ops.cast(x.dtype, reduce(ops.add, terms))
+        places = [axis.places(batch, *rest, tap) for axis, tap in zip(axes, taps, strict=True)]
+        element = ops.cast(wide, x(batch, channel, *places))
+        if padding == "zeros":
+            element = te.if_then_else(te.all(*[place >= 0 for place in places]), element, zero)
+        for axis, tap in zip(axes, taps, strict=True):
+            if axis.weights is not None:
+                element = element * axis.weights(batch, *rest, tap)
+        return te.sum(element, axis=taps)
 
-    return tensor_of([*x.shape[:2], *grid.shape[1:-1]], value, "T_grid_sample", "")
+    name = "T_grid_sample"
+    result = tensor_of([*x.shape[:2], *grid.shape[1:-1]], value, name, "")
+    return (
+        result
+        if wide == x.dtype
+        else tensor_of(result.shape, lambda *i: ops.cast(x.dtype, result(*i)), f"{name}_cast", "")
+    )
 
 
-class _Tap(NamedTuple):
-    """The places of an element around each coordinate, -1 for none, and its weights."""
+class _Taps(NamedTuple):
+    """The places of the elements around each coordinate, in a last dimension, -1 for none, and
+    their weights.
+    """
 
-    place: Tensor
-    weight: Tensor | None
+    places: Tensor
+    weights: Tensor | None
 
 
 class _Axis:
@@ -91,7 +98,7 @@ class _Axis:
 
     def mapped(self, tensor: Tensor, function: Callable[[Expr], Expr], name: str) -> Tensor:
         """A tensor of a function of each coordinate."""
-        return tensor_of(self.shape, lambda *i: function(tensor(*i)), f"T_{name}", "")
+        return tensor_of(tensor.shape, lambda *i: function(tensor(*i)), f"T_{name}", "")
 
     def moved(self, tensor: Tensor) -> Tensor:
         """Coordinates as the padding moves them: to elements that exist, but for zeros."""
@@ -128,34 +135,37 @@ class _Axis:
         return ops.cast("int64", v)
 
 
-def _taps(axis: _Axis, method: str) -> list[_Tap]:
+def _taps(axis: _Axis, method: str) -> _Taps:
     """The elements around coordinates along a dimension."""
+    offsets = _OFFSETS[method]
+    shape, is_cubic = [*axis.shape, len(offsets)], method == "cubic"
     if method == "nearest":
-        places = axis.mapped(axis.moved(axis.coordinates), intrinsics.nearbyint, "nearest")
-        return [_Tap(axis.mapped(places, axis.place, "place"), None)]
-    # Elements that a spline reads are moved one by one.
-    is_cubic = method == "cubic"
-    coordinates = axis.coordinates if is_cubic else axis.moved(axis.coordinates)
-    low = axis.mapped(coordinates, intrinsics.floor, "low")
-    taps = []
-    for offset in _OFFSETS[method]:
-        position = axis.mapped(low, partial(ops.add, axis.number(offset)), "position")
-        if is_cubic:
-            position = axis.moved(position)
-        elif axis.padding != "zeros":
-            position = axis.mapped(position, axis._clipped, "last")
-        place = axis.mapped(position, axis.place, "place")
-        taps.append(_Tap(place, _weight(axis, coordinates, low, offset, is_cubic)))
-    return taps
+        low = axis.mapped(axis.moved(axis.coordinates), intrinsics.nearbyint, "nearest")
+    else:  # elements that a spline reads are moved one by one
+        coordinates = axis.coordinates if is_cubic else axis.moved(axis.coordinates)
+        low = axis.mapped(coordinates, intrinsics.floor, "low")
 
+    def position(*index: Expr) -> Expr:
+        *at, tap = index
+        return low(*at) + ops.cast(axis.dtype, tap + offsets[0])
 
-def _weight(axis: _Axis, coordinates: Tensor, low: Tensor, offset: int, is_cubic: bool) -> Tensor:
-    """The weights of the elements at an offset from those below coordinates."""
+    positions = tensor_of(shape, position, "T_position", "")
+    if is_cubic:
+        positions = axis.moved(positions)
+    elif method == "linear" and axis.padding != "zeros":
+        positions = axis.mapped(positions, axis._clipped, "last")
+    places = axis.mapped(positions, axis.place, "place")
+    if method == "nearest":
+        return _Taps(places, None)
 
-    def element(*index: Expr) -> Expr:
-        rest = coordinates(*index) - low(*index)
-        if is_cubic:
-            return spline(rest, _ALPHA)[offset + 1]
-        return rest if offset else axis.number(1) - rest
+    def weight(*index: Expr) -> Expr:
+        *at, tap = index
+        rest = coordinates(*at) - low(*at)
+        weights = spline(rest, _ALPHA) if is_cubic else [axis.number(1) - rest, rest]
+        return reduce(
+            lambda other, n: te.select(ops.equal(tap, n), weights[n], other),
+            range(len(weights) - 1),
+            weights[-1],
+        )
 
-    return tensor_of(axis.shape, element, "T_weight", "")
+    return _Taps(places, tensor_of(shape, weight, "T_weight", ""))

@@ -1,4 +1,4 @@
-"""Rows of operators of torch that resample images: interpolate and upsample."""
+"""Rows of operators of torch that resample images: interpolate, upsample and grid_sample."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.grids import grid_sample
 from te_sched.relax.frontend.resampling import resampled
 from te_sched.relax.frontend.tensors import Size, as_size, several
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, row
@@ -192,3 +193,27 @@ def _upsampled(
     if size is None and known is not None:
         sizes = [as_size(new) for new in known[2:]]
     return _resampled(imp, x, sizes, given, mode, is_aligned, antialias)
+
+
+@row("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+def _grid_sample(
+    imp: Importer,
+    x: GraphExpr,
+    grid: GraphExpr,
+    mode: str | int = "bilinear",
+    padding_mode: str | int = "zeros",
+    align_corners: bool | None = None,
+) -> GraphExpr:
+    """Images at coordinates; operators of exported programs number the modes."""
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    mode = modes[mode] if isinstance(mode, int) else mode
+    padding = paddings[padding_mode] if isinstance(padding_mode, int) else padding_mode
+    if mode not in modes or padding not in paddings:
+        raise GraphError(
+            f"grid_sample with mode {repr_of(mode)} and padding_mode {repr_of(padding)} is not "
+            "supported",
+            "",
+            f"use a mode of {', '.join(modes)} and a padding of {', '.join(paddings)}",
+        )
+    method = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    return imp.builder.emit_te(grid_sample, x, grid, method, padding, bool(align_corners))

@@ -64,8 +64,37 @@ def test_interpolate_of_other_dtypes() -> None:
     [
         (lambda x: F.interpolate(x), "neither size nor scale_factor"),
         (lambda x: F.interpolate(x, (3, 3), mode="lanczos"), "with mode 'lanczos'"),
+        (lambda x: F.grid_sample(x, x, "cubic"), "grid_sample with mode 'cubic'"),
     ],
 )
 def test_interpolate_rejects(function: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         traced(function, ((1, 1, 2, 2), "float32"))
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_images_at_coordinates(mode: str, padding: str) -> None:
+    grid = torch.rand(IMAGE.shape[0], 3, 4, 2) * 3 - 1.5
+    check(
+        lambda x, g: (
+            F.grid_sample(x, g, mode, padding, False),
+            F.grid_sample(x[..., :1], g, mode, align_corners=False),
+        ),
+        IMAGE,
+        grid,
+        importers=BOTH,
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+def test_volumes_at_coordinates() -> None:
+    grid = torch.rand(1, 2, 3, 4, 3) * 3 - 1.5
+    check(lambda x, g: F.grid_sample(x, g, align_corners=True), IMAGE[:1][None], grid)
+
+
+def test_missing_values_at_coordinates_are_missing() -> None:
+    x = torch.tensor([[1.0, float("nan")], [float("inf"), 2.0]])[None, None]
+    grid = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [0.9, 0.9]])[None, None]
+    check(lambda x, g: F.grid_sample(x, g, align_corners=True), x, grid)
