@@ -18,6 +18,7 @@ from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import Mapper, substitute, walk
 from te_sched.tensorir.blocks import buffers_of
 from te_sched.tensorir.facts.axes import REDUCTION
+from te_sched.tensorir.state import sequence
 
 # Makes the error of a fault, a reason and help.
 Refusal = Callable[[str, str, str], Exception]
@@ -29,6 +30,27 @@ class Update(NamedTuple):
     stores: list[BufferStore]
     reducer: CommReducer
     sources: tuple[Expr, ...]
+
+    def combined(self, results: Sequence[BufferLoad], sources: Sequence[Expr]) -> Stmt:
+        """Store results combined with sources, which may be others than those of the block."""
+        pairs: dict[Var, Expr] = {
+            **dict(zip(self.reducer.lhs, results, strict=True)),
+            **dict(zip(self.reducer.rhs, sources, strict=True)),
+        }
+        values = [substitute(one, pairs) for one in self.reducer.result]
+        if len(values) == 1:
+            return stored(results, values)
+        names = [Var(f"v_{one.buffer.name}", one.dtype) for one in results]
+        body = stored(results, names)
+        for name, value in zip(reversed(names), reversed(values), strict=True):
+            body = LetStmt(name, value, body)
+        return body
+
+
+def stored(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
+    """Stores of values to the places of elements."""
+    pairs = zip(places, values, strict=True)
+    return sequence(*[BufferStore(one.buffer, value, one.indices) for one, value in pairs])
 
 
 def update_of(block: Block, refused: Refusal) -> Update:

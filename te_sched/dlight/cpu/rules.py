@@ -17,7 +17,7 @@ from te_sched.dlight.cpu.contraction import (
     open_tile_of,
     schedule_contraction,
 )
-from te_sched.dlight.cpu.open_reductions import is_row, with_padded_reductions
+from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.cpu.windows import with_padded_windows
@@ -171,7 +171,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         share_among_processors(sch, rows, axes, _WORTH // 8)  # that several blocks compute
     for part, _ in parts:
         reduced = _loops_of_kind(sch, part, REDUCTION)
-        if reduced and extent_of(loop_of(sch, reduced[-1])) is None:
+        if reduced:
             sch.annotate(reduced[-1], PARTITIONED, 1)
         attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
 

@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
+from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
@@ -30,7 +30,7 @@ from te_sched.tensorir.relaxation import WITHIN, bound_loops, why_outside
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, sequence, with_block
-from te_sched.tensorir.updates import Refusal, Update, update_of
+from te_sched.tensorir.updates import Refusal, Update, stored, update_of
 
 _T = TypeVar("_T")
 
@@ -322,8 +322,8 @@ class Factoring:
             tuple([substitute(r, inside) for r in self.own.reads if r.buffer not in written]),
             tuple(map(BufferRegion, buffers, regions)),
             f"{self.own.name_hint}_rf",
-            _stored(results, start) if is_reduction else None,
-            self._combination(results, sources) if is_reduction else _stored(results, sources),
+            stored(results, start) if is_reduction else None,
+            self.update.combined(results, sources) if is_reduction else stored(results, sources),
             annotations=self.own.annotations,
         )
         predicate = substitute(self.realize.predicate, renewed)
@@ -369,8 +369,8 @@ class Factoring:
             iter_vars=tuple(axes),
             reads=tuple([_point(one, indices) for one in buffers]),
             writes=tuple([_point(one.buffer, tuple(place)) for one in stores]),
-            init=_stored(results, start),
-            body=self._combination(results, [BufferLoad(one, indices) for one in buffers]),
+            init=stored(results, start),
+            body=self.update.combined(results, [BufferLoad(one, indices) for one in buffers]),
         )
         return replace(block, iter_values=tuple(values), predicate=predicate)
 
@@ -386,27 +386,6 @@ class Factoring:
     def _with(self, new: _T, parts: Sequence[_T]) -> tuple[_T, ...]:
         """Parts of dimensions, with that of the new one."""
         return (*parts[: self.place], new, *parts[self.place :])
-
-    def _combination(self, results: list[BufferLoad], sources: list[Expr]) -> Stmt:
-        """Store the results combined with other values."""
-        reducer = self.update.reducer
-        pairs: dict[Var, Expr] = {
-            **dict(zip(reducer.lhs, results, strict=True)),
-            **dict(zip(reducer.rhs, sources, strict=True)),
-        }
-        values = [substitute(one, pairs) for one in reducer.result]
-        if len(values) == 1:
-            return _stored(results, values)
-        names = [Var(f"v_{one.buffer.name}", one.dtype) for one in results]
-        body = _stored(results, names)
-        for name, value in zip(reversed(names), reversed(values), strict=True):
-            body = LetStmt(name, value, body)
-        return body
-
-
-def _stored(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
-    pairs = zip(places, values, strict=True)
-    return sequence(*[BufferStore(one.buffer, value, one.indices) for one, value in pairs])
 
 
 def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:

@@ -1,4 +1,4 @@
-"""Reductions along rows of open sizes: vectors of parts, with the results of plain loops."""
+"""Reductions along rows that vectors do not divide: vectors of parts, with the results of numpy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, topi
-from te_sched.dlight.cpu.open_reductions import is_row, with_padded_reductions
+from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.ir.expr import BufferLoad
 from te_sched.ir.stmt import PrimFunc
 
@@ -69,6 +69,36 @@ def test_reductions_of_integers() -> None:
         lambda x: x.max(-1, initial=-(2**31)),
         dtype="int32",
     )
+
+
+@pytest.mark.parametrize("size", [33, 67, 100, 127])
+@pytest.mark.parametrize("reduce", [topi.sum, topi.max, topi.prod])
+def test_reductions_of_given_rows(reduce: Any, size: int) -> None:
+    """Sums of steps that do not exist would have what lies behind a row."""
+    x = te.placeholder((6, size), name="x")
+    func = te.create_prim_func([x, reduce(x, 1)])
+    expected = {topi.sum: np.sum, topi.max: np.max, topi.prod: np.prod}[reduce]
+    text = check(func, lambda x: expected(x, axis=-1), [(6, size)])
+    assert "_rf" in text
+
+
+@pytest.mark.parametrize(("rows", "size"), [((512,), 99), ((2, 3), 50), ((1,), 33)])
+def test_two_sums_of_given_rows(rows: tuple[int, ...], size: int) -> None:
+    x = te.placeholder((*rows, size), name="x")
+    weight, bias = (te.placeholder((size,), name=name) for name in ("weight", "bias"))
+    norm = topi.nn.layer_norm(x, weight, bias, [-1], 1e-5)
+    schedule: Any = dlight.cpu.Default().apply(
+        te.create_prim_func([x, weight, bias, norm]), LLVM, False
+    )
+    assert "_rf" in str(schedule.mod)
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(one, "float32") for one in ((*rows, size), (size,), (size,))]
+    result = np.zeros((*rows, size), "float32")
+    te_sched.build(schedule.mod, "llvm")(*arrays, result)
+    values = arrays[0].astype("float64")
+    values -= values.mean(-1, keepdims=True)
+    wanted = values / np.sqrt((values**2).mean(-1, keepdims=True) + 1e-5) * arrays[1] + arrays[2]
+    np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
 
 
 def test_other_reductions_stay_as_they_are() -> None:
