@@ -5,12 +5,14 @@ A place is a text, "module" or "module:attribute". Must not know what is loaded.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
+from te_sched.garbage import garbage_kept
 from te_sched.locks import new_reentrant_lock
 
 _LOADING = new_reentrant_lock()
@@ -33,9 +35,13 @@ def _imported(module: str) -> ModuleType:
     modules would get parts of them. A thread whose import statement waits for another thread may
     keep the lock from it, so that none waits for long.
     """
+    loaded = sys.modules.get(module)
+    if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
     is_alone = _LOADING.acquire(timeout=_PATIENCE)
     try:
-        return import_module(module)
+        with garbage_kept():  # modules stay
+            return import_module(module)
     finally:
         if is_alone:
             _LOADING.release()
@@ -79,7 +85,7 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
     full_name, path = f"{module.__name__}.{name}", getattr(module, "__path__", None)
     if path is None or PathFinder.find_spec(full_name, path) is None:
         return None
-    return import_module(full_name)
+    return _imported(full_name)
 
 
 def lazy_function(place: str, summary: str = "") -> Callable[..., Any]:

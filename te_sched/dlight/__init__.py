@@ -5,13 +5,16 @@ with te_sched.target.Target("llvm"):
 """
 
 import sys
+import typing
 
 from te_sched import public_names, signatures
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
 from te_sched.dlight import cpu as cpu
-from te_sched.dlight import gpu as gpu
 from te_sched.dlight.base import ApplyDefaultSchedule as ApplyDefaultSchedule
 from te_sched.dlight.base import DefaultRule as DefaultRule
+
+if typing.TYPE_CHECKING:  # loaded at its first use
+    from te_sched.dlight import gpu as gpu
 
 ScheduleRule = DefaultRule
 

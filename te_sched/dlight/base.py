@@ -12,12 +12,16 @@ from typing import Any
 from te_sched.codegen.target import Target
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of, repr_of
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.expr import Call
+from te_sched.ir.stmt import AttrStmt, For, IRModule, PrimFunc
+from te_sched.ir.visitor import walk
 from te_sched.public_members import PublicObject, is_function
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass
 
 IS_SCHEDULED = "tir.is_scheduled"
+# Functions that only the host can call.
+_OF_HOST = ("tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.call_packed", "tir.call_extern")
 
 
 class DefaultRule(PublicObject):
@@ -95,3 +99,17 @@ def named_as(result: PrimFunc, func: PrimFunc) -> PrimFunc:
     bare = result.without_attr("global_symbol")
     symbol = func.attrs.get("global_symbol")
     return bare if symbol is None else bare.with_attr("global_symbol", symbol)
+
+
+def has_threads(func: PrimFunc) -> bool:
+    """Whether a function has loops that are bound to threads, or calls functions of the host."""
+    return any(map(_is_bound, walk(func.body)))
+
+
+def _is_bound(node: Any) -> bool:
+    """Whether a node binds a thread, or calls a function of the host."""
+    if isinstance(node, Call):
+        return str(node.op) in _OF_HOST
+    if isinstance(node, AttrStmt):
+        return node.attr_key in ("thread_extent", "virtual_thread")
+    return isinstance(node, For) and node.thread_binding is not None

@@ -6,16 +6,14 @@ when they are first used.
 """
 
 import sys
+import typing
 
 from te_sched import public_names, signatures
-from te_sched.topi import cuda as cuda
-from te_sched.topi import generic as generic
 from te_sched.topi import image as image
 from te_sched.topi import nn as nn
 from te_sched.topi import operators as operators
 from te_sched.topi import tag as tag
 from te_sched.topi import utils as utils
-from te_sched.topi import x86 as x86
 from te_sched.topi.broadcast import add as add
 from te_sched.topi.broadcast import bitwise_and as bitwise_and
 from te_sched.topi.broadcast import bitwise_or as bitwise_or
@@ -142,9 +140,15 @@ from te_sched.topi.utils import InvalidShapeError as InvalidShapeError
 from te_sched.topi.utils import const_vector as const_vector
 from te_sched.topi.utils import get_const_tuple as get_const_tuple
 
+if typing.TYPE_CHECKING:  # loaded at their first use
+    from te_sched.topi import cuda as cuda
+    from te_sched.topi import generic as generic
+    from te_sched.topi import x86 as x86
+
 _SELF = sys.modules[__name__]
-public_names.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
+public_names.list_names(_SELF)
 utils.check_functions(_SELF)
+public_names.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
 signatures.check_arguments(utils, utils.PUBLIC)
 
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

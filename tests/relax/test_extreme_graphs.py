@@ -11,8 +11,8 @@ import pytest
 import te_sched
 from te_sched import relax, te, topi
 from te_sched.errors import CallError, GraphError, OperandError
+from te_sched.garbage import garbage_kept
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.relax.vm.build import garbage_kept
 from te_sched.script import from_source
 
 ZEROS = np.zeros(4, "float32")

@@ -9,20 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.codegen.target import Target
+from te_sched.dlight.base import has_threads
 from te_sched.dlight.gpu.base import GPURule
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Call, IterVar, Var
+from te_sched.ir.expr import IterVar, Var
 from te_sched.ir.kernel import memory_scope
 from te_sched.ir.ops import const
 from te_sched.ir.root_block import ROOT, is_root
-from te_sched.ir.stmt import Allocate, AttrStmt, For, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, For, PrimFunc, Stmt
 from te_sched.ir.verify import undefined_variables
-from te_sched.ir.visitor import StatementMapper, reads_data, replace, variables_of, walk
+from te_sched.ir.visitor import StatementMapper, reads_data, replace, variables_of
 from te_sched.tir.schedule import Schedule
-
-# Functions that only the host can call.
-_OF_HOST = ("tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.call_packed", "tir.call_extern")
 
 
 class SingleThread(GPURule):
@@ -49,20 +47,6 @@ class SingleThread(GPURule):
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function on one thread."""
         return sch
-
-
-def has_threads(func: PrimFunc) -> bool:
-    """Whether a function has loops that are bound to threads, or calls functions of the host."""
-    return any(map(_is_bound, walk(func.body)))
-
-
-def _is_bound(node: Any) -> bool:
-    """Whether a node binds a thread, or calls a function of the host."""
-    if isinstance(node, Call):
-        return str(node.op) in _OF_HOST
-    if isinstance(node, AttrStmt):
-        return node.attr_key in ("thread_extent", "virtual_thread")
-    return isinstance(node, For) and node.thread_binding is not None
 
 
 def _on_one_thread(func: PrimFunc) -> PrimFunc:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from te_sched import driver
 from te_sched.codegen.target import Target, as_target
 from te_sched.deep_recursion import walks_deeply
-from te_sched.dlight.base import IS_SCHEDULED
-from te_sched.dlight.gpu.single_thread import has_threads
+from te_sched.dlight.base import IS_SCHEDULED, has_threads
 from te_sched.errors import GraphError, GraphTypeError, Subject, kind_of, repr_of
+from te_sched.garbage import garbage_kept
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.source_lines import lines_of
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -198,24 +196,6 @@ def _way_to_a_module(given: object) -> str:
     if isinstance(given, PrimFunc):
         return "build a function of loops with te_sched.build(function, target)"
     return advice_on_program(given, "give a module of graphs")
-
-
-@contextmanager
-def garbage_kept() -> Iterator[None]:
-    """No garbage collection inside: builds make many objects and hardly any cycles, and each
-    collection looks at all objects of the process (0.15 s where torch is loaded).
-
-    >>> with garbage_kept():
-    ...     gc.isenabled()
-    False
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _check_libraries(module: IRModule) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir.source_lines import NO_LINES, SourceLines
@@ -12,13 +12,15 @@ from te_sched.public_members import PublicObject, Unbuilt
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
-from te_sched.runtime.cuda_module import CudaModule
 from te_sched.runtime.libraries import check_place, empty_object, packed, write_library
 from te_sched.runtime.module import Module
 from te_sched.runtime.ndarray import NDArray
 from te_sched.signatures import checked_as
 
-Kernels = Module | CudaModule  # the compiled functions of loops
+if TYPE_CHECKING:
+    from te_sched.runtime.cuda_module import CudaModule
+
+    Kernels = Module | CudaModule  # the compiled functions of loops
 
 
 class Executable(PublicObject, Unbuilt):
