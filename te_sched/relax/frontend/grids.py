@@ -1,4 +1,5 @@
-"""Images read at coordinates that a tensor has, as tensor expressions.
+"""Images read at coordinates that a tensor has, as tensor expressions: at those of a grid, and in
+windows whose elements are moved.
 
 Places of elements and their weights are tensors of their own, which all channels share. Must not
 know the format of a model.
@@ -6,7 +7,8 @@ know the format of a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -32,32 +34,109 @@ def grid_sample(x: Tensor, grid: Tensor, method: str, padding: str, aligns_corne
     padding : what is outside: "zeros", "border" (the last elements) or "reflection".
     aligns_corners : whether -1 and 1 are the centers of the last elements, else their borders.
     """
-    sizes = list(x.shape[2:])
     wide = "float32" if dtypes.is_small_float(x.dtype) else x.dtype
-    axes = [
-        _taps(_Axis(grid, place, size, wide, padding, aligns_corners), method)
-        for place, size in zip(reversed(range(len(sizes))), sizes, strict=True)
-    ]
-    taps = [te.reduce_axis((0, len(_OFFSETS[method])), f"tap{n}") for n in range(len(sizes))]
-    zero = ops.const(0, wide)
+    shape = list(grid.shape[:-1])
+    axes = []
+    for place, size in zip(reversed(range(len(x.shape) - 2)), x.shape[2:], strict=True):
+        axis = _Axis(shape, size, wide, padding, aligns_corners)
+        axes.append(_taps(axis, axis.coordinates(grid, place), method))
+
+    value_of = _sum_of(x, axes, wide, padding == "zeros")
 
     def value(batch: Expr, channel: Expr, *rest: Expr) -> Expr:
-        places = [axis.places(batch, *rest, tap) for axis, tap in zip(axes, taps, strict=True)]
-        element = ops.cast(wide, x(batch, channel, *places))
-        if padding == "zeros":
-            element = te.if_then_else(te.all(*[place >= 0 for place in places]), element, zero)
-        for axis, tap in zip(axes, taps, strict=True):
-            if axis.weights is not None:
-                element = element * axis.weights(batch, *rest, tap)
-        return te.sum(element, axis=taps)
+        return value_of(batch, channel, (batch, *rest))
 
     name = "T_grid_sample"
-    result = tensor_of([*x.shape[:2], *grid.shape[1:-1]], value, name, "")
-    return (
-        result
-        if wide == x.dtype
-        else tensor_of(result.shape, lambda *i: ops.cast(x.dtype, result(*i)), f"{name}_cast", "")
-    )
+    result = tensor_of([*x.shape[:2], *shape[1:]], value, name, "")
+    return _narrow(result, x.dtype, name)
+
+
+class Windows(NamedTuple):
+    """The windows of a convolution: the sizes of one, steps, and borders before each dimension."""
+
+    kernel: Sequence[int]
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    before: Sequence[int]
+
+
+def deformed_windows(
+    x: Tensor, offsets: Tensor, mask: Tensor | None, windows: Windows, groups: int
+) -> Tensor:
+    """The elements of windows, each moved by an offset and times that of a mask: [batch, channels,
+    elements of a window, *windows]. Between elements values are linear; 0 is outside.
+
+    Parameters
+    ----------
+    x : [batch, channels, *sizes].
+    offsets : [batch, groups * elements of a window * dimensions, *windows].
+    mask : [batch, groups * elements of a window, *windows], or None for 1.
+    groups : the number of groups of channels that have offsets of their own.
+    """
+    rank, count = len(windows.kernel), math.prod(windows.kernel)
+    wide = "float32" if dtypes.is_small_float(x.dtype) else x.dtype
+    channels = x.shape[1] // groups  # of a group
+    shape = [x.shape[0], *map(ops.const, (groups, count)), *offsets.shape[2:]]
+
+    def coordinates(axis: int) -> Tensor:
+        inner = math.prod(windows.kernel[axis + 1 :])
+
+        def element(batch: Expr, group: Expr, k: Expr, *window: Expr) -> Expr:
+            place = window[axis] * windows.strides[axis] - windows.before[axis]
+            place = place + k // inner % windows.kernel[axis] * windows.dilations[axis]
+            offset = offsets(batch, (group * count + k) * rank + axis, *window)
+            return ops.cast(wide, place) + ops.cast(wide, offset)
+
+        return tensor_of(shape, element, "T_coordinates", "")
+
+    axes = [
+        _taps(_Axis(shape, size, wide, "zeros", True), coordinates(axis), "linear")
+        for axis, size in enumerate(x.shape[2:])
+    ]
+    value_of = _sum_of(x, axes, wide, True)
+
+    def value(batch: Expr, channel: Expr, *rest: Expr) -> Expr:
+        return value_of(batch, channel, (batch, channel // channels, *rest))
+
+    name = "T_deformed"
+    result = tensor_of([*x.shape[:2], *shape[2:]], value, name, "")
+    if mask is None:
+        return _narrow(result, x.dtype, name)
+
+    def masked(batch: Expr, channel: Expr, k: Expr, *window: Expr) -> Expr:
+        factor = mask(batch, channel // channels * count + k, *window)
+        return result(batch, channel, k, *window) * ops.cast(wide, factor)
+
+    return _narrow(tensor_of(result.shape, masked, "T_masked", ""), x.dtype, name)
+
+
+def _narrow(tensor: Tensor, dtype: str, name: str) -> Tensor:
+    """A tensor with a dtype; itself if it has it."""
+    if tensor.dtype == dtype:
+        return tensor
+    return tensor_of(tensor.shape, lambda *i: ops.cast(dtype, tensor(*i)), f"{name}_cast", "")
+
+
+def _sum_of(
+    x: Tensor, axes: Sequence[_Taps], wide: str, has_zeros: bool
+) -> Callable[[Expr, Expr, Sequence[Expr]], Expr]:
+    """The weighted sum of the elements around a coordinate: of a batch and a channel, and the index
+    of the coordinate; places of -1 are zeros.
+    """
+    taps = [te.reduce_axis((0, axis.places.shape[-1]), f"tap{n}") for n, axis in enumerate(axes)]
+
+    def value(batch: Expr, channel: Expr, index: Sequence[Expr]) -> Expr:
+        places = [axis.places(*index, tap) for axis, tap in zip(axes, taps, strict=True)]
+        element = ops.cast(wide, x(batch, channel, *places))
+        if has_zeros:
+            is_inside = te.all(*[place >= 0 for place in places])
+            element = te.if_then_else(is_inside, element, ops.const(0, wide))
+        for axis, tap in zip(axes, taps, strict=True):
+            if axis.weights is not None:
+                element = element * axis.weights(*index, tap)
+        return te.sum(element, axis=taps)
+
+    return value
 
 
 class _Taps(NamedTuple):
@@ -70,22 +149,25 @@ class _Taps(NamedTuple):
 
 
 class _Axis:
-    """The coordinates along a dimension, in elements."""
+    """Coordinates of a shape along a dimension of a size, in elements."""
 
     def __init__(
-        self, grid: Tensor, place: int, size: Expr, dtype: str, padding: str, aligns_corners: bool
+        self, shape: Sequence[Expr], size: Expr, dtype: str, padding: str, aligns_corners: bool
     ) -> None:
-        self.shape, self.size, self.dtype = list(grid.shape[:-1]), size, dtype
+        self.shape, self.size, self.dtype = list(shape), size, dtype
         self.padding, self.aligns_corners = padding, aligns_corners
+
+    def coordinates(self, grid: Tensor, place: int) -> Tensor:
+        """The coordinates of a grid from -1 to 1, at a place of its last dimension, in elements."""
         extent, one, half = self.extent, self.number(1), self.number(0.5)
 
         def element(*index: Expr) -> Expr:
-            v = ops.cast(dtype, grid(*index, place))
-            if aligns_corners:
+            v = ops.cast(self.dtype, grid(*index, place))
+            if self.aligns_corners:
                 return (v + one) * half * (extent - one)
             return ((v + one) * extent - one) * half
 
-        self.coordinates = tensor_of(self.shape, element, "T_coordinates", "")
+        return tensor_of(self.shape, element, "T_coordinates", "")
 
     @property
     def extent(self) -> Expr:
@@ -135,14 +217,14 @@ class _Axis:
         return ops.cast("int64", v)
 
 
-def _taps(axis: _Axis, method: str) -> _Taps:
+def _taps(axis: _Axis, coordinates: Tensor, method: str) -> _Taps:
     """The elements around coordinates along a dimension."""
     offsets = _OFFSETS[method]
     shape, is_cubic = [*axis.shape, len(offsets)], method == "cubic"
     if method == "nearest":
-        low = axis.mapped(axis.moved(axis.coordinates), intrinsics.nearbyint, "nearest")
+        low = axis.mapped(axis.moved(coordinates), intrinsics.nearbyint, "nearest")
     else:  # elements that a spline reads are moved one by one
-        coordinates = axis.coordinates if is_cubic else axis.moved(axis.coordinates)
+        coordinates = coordinates if is_cubic else axis.moved(coordinates)
         low = axis.mapped(coordinates, intrinsics.floor, "low")
 
     def position(*index: Expr) -> Expr:

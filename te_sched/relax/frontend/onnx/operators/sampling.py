@@ -6,16 +6,18 @@ from functools import partial
 
 import numpy as np
 
+from te_sched import te
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.grids import grid_sample
+from te_sched.relax.frontend.grids import Windows, deformed_windows, grid_sample
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value
 from te_sched.relax.frontend.regions import Alignment, max_roi_pool, roi_align
-from te_sched.relax.frontend.tensors import reshaped
+from te_sched.relax.frontend.tensors import product_of, reshaped
+from te_sched.relax.frontend.windows import with_bias
 
 _METHODS = {"bilinear": "linear", "bicubic": "cubic"}  # names of version 16
 
@@ -34,6 +36,53 @@ def _grid_sample(
     return imp.builder.emit_te(
         grid_sample, imp.tensor(x), imp.tensor(grid), method, padding_mode, bool(align_corners)
     )
+
+
+@row("DeformConv")
+def _deform_conv(
+    imp: OnnxImporter,
+    x: Value,
+    weight: Value,
+    offset: Value,
+    bias: Value | None = None,
+    mask: Value | None = None,
+    *,
+    kernel_shape: Ints | None = None,
+    strides: Ints | None = None,
+    dilations: Ints | None = None,
+    pads: Ints | None = None,
+    group: int = 1,
+    offset_group: int = 1,
+) -> GraphExpr:
+    """A convolution of windows whose elements are moved: products of weights and these."""
+    data, weights = imp.tensor(x), imp.tensor(weight)
+    outputs, inputs, *kernel = [imp.fixed_size(size, "convolve") for size in imp.shape(weights)]
+    ones = [1] * len(kernel)
+    if kernel_shape is not None and [*kernel_shape] != kernel:
+        raise GraphError(
+            f"the attribute kernel_shape is {[*kernel_shape]}",
+            f"the weights have windows of {kernel}",
+            "give the sizes of the weights, or leave the attribute out",
+        )
+    windows = Windows(
+        kernel,
+        strides or ones,
+        dilations or ones,
+        list(pads or [0] * 2 * len(kernel))[: len(kernel)],
+    )
+
+    def columns(image: te.Tensor, offsets: te.Tensor, *masks: te.Tensor) -> te.Tensor:
+        return deformed_windows(image, offsets, masks[0] if masks else None, windows, offset_group)
+
+    masks = [] if mask is None else [imp.tensor(mask)]
+    moved = imp.builder.emit_te(columns, data, imp.tensor(offset), *masks)
+    batch, _, count, *sizes = imp.shape(moved)
+    rows = product_of([inputs, count])
+    moved = imp.emit(R.reshape(moved, [batch, group, rows, product_of(sizes)]))
+    weights = imp.emit(R.reshape(weights, [group, outputs // group, rows]))
+    y = imp.emit(R.matmul(weights, moved))
+    y = imp.emit(R.reshape(y, [batch, outputs, *sizes]))
+    return with_bias(imp.builder, y, None if bias is None else imp.tensor(bias))
 
 
 @row("AffineGrid")
