@@ -26,7 +26,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.source_lines import About
 from te_sched.notebook_display import Shown
 from te_sched.public_members import PublicMembers
-from te_sched.runtime import interrupts, registry, threads
+from te_sched.runtime import interrupts, jit, registry, threads
 from te_sched.runtime.arguments import check, refuse_names, view_of
 from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.csource import find_compiler
@@ -74,7 +74,9 @@ class Function(Unpicklable, PublicMembers):
     array([0., 2., 4., 6.], dtype=float32)
     """
 
-    _internal_members = ("bound", "expect", "locate", "misaligned", "run_repeatedly")
+    _internal_members = (
+        *("bound", "expect", "fail", "locate", "misaligned", "native_call", "run_repeatedly"),
+    )
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
@@ -152,6 +154,20 @@ class Function(Unpicklable, PublicMembers):
                 self._fail(code, ())
 
         return run
+
+    def native_call(self, *args: Any) -> tuple[int, tuple[int, ...]]:
+        """The address of the code, and its arguments behind those given, which are checked here.
+
+        The address is 0 if an argument is neither an address nor an integer of 64 bits.
+        """
+        extra = self._check(args, tuple([_key_of(argument) for argument in args]))
+        types: Any = self._native.argtypes
+        is_plain = {*types} <= {ctypes.c_void_p, ctypes.c_int64} and not self.signature.result
+        return (jit.address_of(self._native) if is_plain else 0), extra
+
+    def fail(self, code: int) -> NoReturn:
+        """Raise the error of a call whose code is not 0."""
+        self._fail(code, ())
 
     @property
     def misaligned(self) -> int:

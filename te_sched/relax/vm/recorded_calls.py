@@ -9,13 +9,14 @@ know whose memory it is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from te_sched.relax.vm.arena import Lifetime, offsets_in_arena
 from te_sched.relax.vm.builtins import Storage
 from te_sched.relax.vm.bytecode import BranchInstruction, ShapeTuple, VmFunction
 from te_sched.relax.vm.interpreter import InterpretedFunction
+from te_sched.runtime.call_sequence import CallSequence, Place, Step
 from te_sched.runtime.module import Function
 from te_sched.runtime.ndarray import NDArray, memory_of
 
@@ -30,9 +31,6 @@ _WITHOUT_ELEMENTS = frozenset(
     )
 )
 
-# The number of a base, and an offset from it: bases are parameters, then storages, then 0.
-Place = tuple[int, float]
-
 
 @dataclass(frozen=True)
 class RecordedResult:
@@ -46,33 +44,24 @@ class RecordedResult:
     size: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class RecordedCall:
     """What a call with some sizes does.
 
-    Storages that hold no result have an offset in an arena of `arena` bytes. All addresses are
+    Storages that hold no result are parts of an arena of `arena` bytes. All addresses are
     multiples of 64.
     """
 
     results: list[RecordedResult]
-    offsets: list[int | None]
     arena: int
     is_tuple: bool  # the results, which are one array otherwise
-    steps: list[tuple[Callable[..., None], list[Place]]] = field(default_factory=list)
+    kernels: CallSequence
 
-    def run(self, params: Sequence[float], results: Sequence[int], arena: int) -> None:
+    def run(self, params: Sequence[int], results: Sequence[int], arena: int) -> None:
         """Call the kernels with the addresses of parameters, of memory for the results in their
         order, and of the arena.
         """
-        owners = {
-            result.base: address for result, address in zip(self.results, results, strict=True)
-        }
-        bases = [*params]
-        for offset in self.offsets:
-            bases.append(owners[len(bases)] if offset is None else arena + offset)
-        bases.append(0)
-        for kernel, places in self.steps:
-            kernel(*[bases[base] + offset for base, offset in places])
+        self.kernels.run([*params, *results, arena, 0])
 
 
 def record(
@@ -91,7 +80,7 @@ def record(
 
 
 class _Recorder:
-    """Notes the calls of one run."""
+    """Notes the calls of one run. The bases of places are parameters, then storages, then 0."""
 
     def __init__(self, args: Sequence[object], constants: Sequence[object]) -> None:
         self.params = [
@@ -131,18 +120,34 @@ class _Recorder:
         values = result if isinstance(result, tuple) else (result,)
         arrays = [value for value in values if isinstance(value, NDArray)]
         results = [self._result(array) for array in arrays]
-        places = [[self._place(value) for value in args] for _, args in self.calls]
+        noted = [[self._place(value) for value in args] for _, args in self.calls]
         known = [result for result in results if result is not None]
         bases = {result.base for result in known}
         is_whole = len(values) == len(known) == len(bases)
-        if not self.is_plain or not is_whole or any(None in row for row in places):
+        if not self.is_plain or not is_whole or any(None in row for row in noted):
             return None
-        steps = [[place for place in row if place is not None] for row in places]
+        steps = [[place for place in row if place is not None] for row in noted]
         offsets, arena = self._offsets(steps, bases)
-        call = RecordedCall(known, offsets, arena, isinstance(result, tuple))
+        places = self._places_of_bases(known, offsets)
+        count = len(self.params) + len(known) + 2
+        rows: list[Step] = []
         for (function, args), step in zip(self.calls, steps, strict=True):
-            call.steps.append((function.bound(*args), step))
-        return call
+            moved = [(places[base][0], places[base][1] + offset) for base, offset in step]
+            rows.append((function, args, moved))
+        kernels = CallSequence(rows, count)
+        return RecordedCall(known, arena, isinstance(result, tuple), kernels)
+
+    def _places_of_bases(
+        self, results: Sequence[RecordedResult], offsets: Sequence[int | None]
+    ) -> list[Place]:
+        """Where bases are among parameters, results, the arena and 0."""
+        first = len(self.params)
+        places: list[Place] = [(number, 0) for number in range(first)]
+        numbers = {result.base: number for number, result in enumerate(results, first)}
+        arena = first + len(results)
+        for base, offset in enumerate(offsets, first):
+            places.append((arena, offset) if offset is not None else (numbers[base], 0))
+        return [*places, (arena + 1, 0)]
 
     def _result(self, array: NDArray) -> RecordedResult | None:
         place = self._place(array)
