@@ -59,6 +59,7 @@ class Occurrence(NamedTuple):
     For an argument of an external function, `buffer` is None, and `extent` the number of elements
     from an offset in the flat memory of `data`; otherwise `extent` is None. If both are None, the
     argument is all of `data`. An atomic access reads and writes, and never conflicts with another.
+    `predicate` tells the lanes of a vector that are accessed, if not all are.
     """
 
     data: Var
@@ -69,6 +70,7 @@ class Occurrence(NamedTuple):
     guards: tuple[Guard, ...]
     extent: Expr | None = None
     is_atomic: bool = False
+    predicate: Expr | None = None
 
 
 def occurrences_of(node: Stmt) -> list[Occurrence]:
@@ -78,9 +80,9 @@ def occurrences_of(node: Stmt) -> list[Occurrence]:
         for index in node.indices:
             _collect(index, (), found)
         _collect(node.value, (), found)
-        buffer = node.buffer
-        found.append(Occurrence(buffer.data, buffer, node.indices, False, True, ()))
-        return found
+        buffer, mask = node.buffer, node.predicate
+        store = Occurrence(buffer.data, buffer, node.indices, False, True, (), predicate=mask)
+        return [*found, store]
     for name in _EXPRESSIONS.get(type(node), ()):
         value = getattr(node, name)
         for one in value if isinstance(value, tuple) else (value,):
@@ -96,7 +98,8 @@ def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
     if kind is BufferLoad:
         for index in e.indices:
             _collect(index, guards, found)
-        found.append(Occurrence(e.buffer.data, e.buffer, e.indices, True, False, guards))
+        data, buffer, mask = e.buffer.data, e.buffer, e.predicate
+        found.append(Occurrence(data, buffer, e.indices, True, False, guards, predicate=mask))
     elif kind is And or kind is Or:
         _collect(e.a, guards, found)
         _collect(e.b, (*guards, e.a if kind is And else Not(e.a)), found)

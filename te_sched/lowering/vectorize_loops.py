@@ -11,17 +11,21 @@ After::
 The loop variable becomes a ramp; operations with a vector operand become vectors. A statement
 without a vector form (a condition that differs between lanes, a call that does not support vectors)
 becomes a serial loop. Where predicates are asked for, a condition `i < n` on the lanes becomes the
-predicate of all accesses under it. For targets with scalable vectors, a loop may have
-`T.vscale() * 4` steps.
+predicate of all accesses under it; in programs to run it becomes that of stores and of loads of
+vectors, and the condition of the first lane stays around them. For targets with scalable vectors,
+a loop may have `T.vscale() * 4` steps.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import suppress
+from functools import reduce
 from operator import is_
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import DeclarationError, LoweringError, Subject
 from te_sched.ir import dtypes, ops
@@ -40,7 +44,7 @@ from te_sched.ir.visitor import (
     statements,
     substitute,
 )
-from te_sched.lowering.statements import rebuilt
+from te_sched.lowering.statements import binds_threads, rebuilt
 
 # Calls whose arguments may be vectors.
 VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
@@ -55,8 +59,7 @@ def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM, target: object 
     """
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
-    its_own = func.attrs.get("target", target)
-    loops = _Loops(settings, its_own) if settings.vectorize else _SerialLoops()
+    loops = _loops_of(func, settings, target) if settings.vectorize else _SerialLoops()
     return func.with_body(loops.visit(func.body))
 
 
@@ -88,9 +91,17 @@ def vectorized_loops(
 
     Loops inside of other vectorized loops have the obstacle "vectors".
     """
-    loops = _Loops(settings, func.attrs.get("target", target))
+    loops = _loops_of(func, settings, target)
     loops.visit(func.body)
     return loops.results
+
+
+def _loops_of(func: PrimFunc, settings: Lowering, target: object) -> _Loops:
+    """What vectorizes the loops of a function. Processors run accesses with predicates."""
+    if settings.to_run:
+        has_masks = settings.partition_for_speed and not binds_threads(func.body)
+        settings = dataclasses.replace(settings, predicate_accesses=has_masks)
+    return _Loops(settings, func.attrs.get("target", target))
 
 
 class _SerialLoops(StatementMapper):
@@ -134,7 +145,7 @@ class _Loops(StatementMapper):
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         wanted, settings = self.settings.predicate_accesses, self.settings
-        has_masks = not settings.to_run and (self.is_scalable if wanted is None else wanted)
+        has_masks = self.is_scalable if wanted is None else wanted
         vectorizer = _Vectorizer(var, lanes, settings, has_masks)
         new = vectorizer.visit(body)
         is_serial = bool(vectorizer.obstacles) and not _has_other_leaves(new)
@@ -338,11 +349,26 @@ class _Vectorizer(Mapper):
         scalars = _LEADING_SCALARS.get(node.op, 0)
         if node.op == "tir.if_then_else" and dtypes.lanes(args[0].dtype) == 1:
             scalars = 1
+        elif self._is_masked_load(node, args):
+            return replace(args[1], predicate=self._mask(args[0]))
         elif node.op not in VECTOR_CALLS and node.op != "tir.reinterpret":
             is_choice = node.op == "tir.if_then_else"
             raise _HasNoVectorForm(*(("choice", node.args[0]) if is_choice else ("call", node)))
         args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
         return E.Call(dtypes.with_lanes(node.dtype, count), node.op, args)
+
+    def _is_masked_load(self, node: E.Call, args: tuple[Expr, ...]) -> bool:
+        """Whether a choice is between an element and zero, so that it is a load with a predicate
+        in programs to run.
+        """
+        return (
+            node.op == "tir.if_then_else"
+            and self.analyzer.settings.to_run
+            and self._mask(args[0]) is not None
+            and type(args[1]) is E.BufferLoad
+            and _is_maskable(args[1], dtypes.lanes(args[0].dtype))
+            and _is_zero(node.args[2])
+        )
 
     # Statements.
 
@@ -389,19 +415,49 @@ class _Vectorizer(Mapper):
 
     def conditional(self, node: S.IfThenElse) -> Any:
         """All lanes take the same branch, or the condition becomes the predicate of accesses."""
-        condition = self.visit(node.condition)
-        if self.has_masks and type(condition) is E.LT and node.else_case is None:
-            place, limit = condition.a, condition.b
-            limit = limit.value if type(limit) is Broadcast else limit
-            if (
-                type(place) is Ramp
-                and ops.is_const(place.stride, 1)
-                and dtypes.lanes(limit.dtype) == 1
-            ):
-                dtype = dtypes.with_lanes("bool", place.lanes)
-                mask = E.Call(dtype, "tir.get_active_lane_mask", (place.base, limit))
-                return _Predicated(mask).visit(self.visit(node.then_case))
-        return self.outer(node)
+        if node.else_case is not None:
+            return self.outer(node)
+        if self.analyzer.settings.to_run:
+            return self._masked(node)
+        mask = self._mask(self.visit(node.condition))
+        return (
+            self.outer(node)
+            if mask is None
+            else _Predicated(mask).visit(self.visit(node.then_case))
+        )
+
+    def _masked(self, node: S.IfThenElse) -> Any:
+        """A condition on the lanes as a predicate; the others, and its own of the first lane, stay:
+        if that does not hold, it holds for no lane.
+        """
+        conditions = [self.visit(part) for part in conjuncts(node.condition)]
+        of_lanes = [part for part in conditions if dtypes.lanes(part.dtype) > 1]
+        mask = self._mask(of_lanes[0]) if len(of_lanes) == 1 else None
+        if mask is None:
+            return self.outer(node)
+        uniform = [part for part in conditions if part is not of_lanes[0]]
+        condition = reduce(ops.logical_and, [*uniform, E.LT(*mask.args)])
+        body = self.visit(node.then_case)
+        try:
+            body = _Masked(mask).visit(body)
+        except _HasNoVectorForm:
+            raise _HasNoVectorForm("condition", node.condition) from None
+        return replace(node, condition=condition, then_case=body)
+
+    def _mask(self, condition: Expr) -> E.Call | None:
+        """The predicate of the lanes for which a condition holds; None for other conditions than
+        that lanes are below a limit.
+        """
+        if not self.has_masks or type(condition) is not E.LT:
+            return None
+        place, limit = condition.a, condition.b
+        limit = limit.value if type(limit) is Broadcast else limit
+        if type(place) is not Ramp or not ops.is_const(place.stride, 1):
+            return None
+        if dtypes.lanes(limit.dtype) != 1:
+            return None
+        dtype = dtypes.with_lanes("bool", place.lanes)
+        return E.Call(dtype, "tir.get_active_lane_mask", (place.base, limit))
 
     def outer(self, node: Stmt) -> Any:
         """Lanes must take the same branches; bounds of loops and values of attributes must be
@@ -455,6 +511,57 @@ class _Predicated(Mapper):
         if type(node) not in (S.SeqStmt, S.LetStmt, S.For, S.AttrStmt):
             raise _HasNoVectorForm("condition", self.mask)
         return self.generic(node)
+
+
+class _Masked(_Predicated):
+    """The same for programs to run: loads of one element for all lanes have no predicate, since the
+    first lane needs them, and lanes that are not stored must not fail.
+    """
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return node if dtypes.lanes(node.dtype) == 1 else self._under_mask(node, node.dtype)
+
+    def visit_Stmt(self, node: Stmt) -> Stmt:
+        if type(node) not in (S.SeqStmt, S.AttrStmt):
+            raise _HasNoVectorForm("condition", self.mask)
+        masked: Stmt = self.generic(node)
+        return masked
+
+    def visit_Call(self, node: E.Call) -> Any:
+        if dtypes.lanes(node.dtype) > 1 and node.op not in VECTOR_CALLS:
+            raise _HasNoVectorForm("condition", self.mask)
+        return self.generic(node)
+
+    def binary(self, node: Any) -> Any:
+        """Lanes without a value may have any divisor."""
+        if dtypes.lanes(node.dtype) > 1 and not dtypes.is_float(node.dtype):
+            raise _HasNoVectorForm("condition", self.mask)
+        return self.generic(node)
+
+    visit_Div = visit_Mod = visit_FloorDiv = visit_FloorMod = binary
+
+    def _under_mask(self, node: Any, dtype: str) -> Any:
+        if not _is_maskable(node, dtypes.lanes(self.mask.dtype)):
+            raise _HasNoVectorForm("condition", self.mask)
+        return super()._under_mask(node, dtype)
+
+
+def _is_zero(value: Expr) -> bool:
+    """Whether all bits of a constant are 0."""
+    return str(value.value) in ("0", "0.0") if isinstance(value, IntImm | E.FloatImm) else False
+
+
+def _is_maskable(access: E.BufferLoad | S.BufferStore, lanes: int) -> bool:
+    """Whether an access is of neighbors in memory, of which some can be left out."""
+    index = access.indices[-1]
+    return (
+        access.predicate is None
+        and type(index) is Ramp
+        and index.lanes == lanes
+        and ops.is_const(index.stride, 1)
+        and dtypes.lanes(access.buffer.dtype) == 1
+        and not dtypes.is_bool(access.buffer.dtype)
+    )
 
 
 def _check_elements(buffer: Buffer) -> None:

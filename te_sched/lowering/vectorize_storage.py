@@ -67,7 +67,7 @@ def _access_lanes(node: Any, analyzer: Analyzer) -> int:
     index = node.indices[-1] if node.indices else None
     if type(index) is not Ramp or not ops.is_const(index.stride, 1):
         return 1
-    if dtypes.lanes(node.buffer.dtype) != 1:
+    if dtypes.lanes(node.buffer.dtype) != 1 or node.predicate is not None:
         return 1
     return index.lanes if _is_multiple(index.base, index.lanes, analyzer) else 1
 

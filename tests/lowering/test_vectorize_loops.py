@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from te_sched.config import Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
@@ -50,6 +51,44 @@ def test_statement_becomes_a_vector(index: Any, value: Any, line: str) -> None:
 def test_loads_stay_scalar_where_their_index_is() -> None:
     value = read(A, i) + read(A, 3)
     assert vectorized(store(A, value, i)) == "A[0:4] = A[0:4] + T.Broadcast(A[3], 4)"
+
+
+def to_run(*body: Stmt) -> str:
+    """The same in a program to run on a processor."""
+    settings = Lowering(to_run=True, partition_for_speed=True)
+    return text(vectorize_loops(function(loop(i, 4, *body, kind="vectorized"), A, n), settings))
+
+
+def test_stores_of_some_lanes_have_predicates_in_programs_to_run() -> None:
+    mask = 'predicate=T.get_active_lane_mask("uint1x4", 0, n)'
+    condition = ops.logical_and(n < 9, i < n)
+    assert to_run(IfThenElse(condition, store(A, read(A, i), i))) == expected(f"""
+        if n < 9 and 0 < n:
+            A.vstore([T.Ramp(0, 1, 4)], A.vload([T.Ramp(0, 1, 4)], {mask}), {mask})
+    """)
+    assert "+ T.Broadcast(A[9], 4)" in to_run(
+        IfThenElse(i < n, store(A, read(A, i) + read(A, 9), i))
+    )
+
+
+def test_elements_or_zero_are_loads_with_predicates_in_programs_to_run() -> None:
+    choice = intrinsics.if_then_else(i < n, read(A, i), 0)
+    mask = 'predicate=T.get_active_lane_mask("uint1x4", 0, n)'
+    assert to_run(store(A, choice, i)) == f"A[0:4] = A.vload([T.Ramp(0, 1, 4)], {mask})"
+    other = intrinsics.if_then_else(i < n, read(A, i), 1)
+    assert "for i_s in range(4):" in to_run(store(A, other, i))
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [(i * 2, n), (i, ops.floordiv(read(A, i), read(A, i + 8))), (i, read(A, i * 2))],
+)
+def test_other_statements_of_some_lanes_become_a_loop_in_programs_to_run(
+    index: Any, value: Any
+) -> None:
+    """A lane that is left out must not divide by zero."""
+    found = to_run(IfThenElse(i < n, store(A, value, index)))
+    assert found.startswith("for i_s in range(4):\n    if i_s < n:")
 
 
 def test_lanes_that_differ_become_a_loop() -> None:

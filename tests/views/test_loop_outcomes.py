@@ -17,8 +17,9 @@ from te_sched.views.loop_tree import loop_tree, tree_text
 
 
 def doubled(n: Any) -> tuple[te.Schedule, te.Tensor, te.Tensor]:
-    A = te.placeholder((n,), name="A")
-    B = te.compute((n,), lambda i: A[i] * 2, name="B")
+    """Twice every other element: some lanes of them are no vector."""
+    A = te.placeholder((2 * n,), name="A")
+    B = te.compute((n,), lambda i: A[i * 2] * 2, name="B")
     return te.create_schedule(B.op), A, B
 
 

@@ -6,7 +6,7 @@ The walker of a program enters the scopes of its statements. Must not know the a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import reduce
 from typing import Any, NamedTuple, TypeGuard
 
@@ -76,7 +76,11 @@ class AccessContext:
             self.bind(node.var, node.value)
         elif type(node) is AttrStmt and node.key == "buffer_bind_scope":
             self.add_view(*node.node)
-        yield
+        with ExitStack() as facts:
+            for loop in self.scope.loops[len(outside.loops) :]:
+                if type(loop.range.extent) is not IntImm:  # an iteration is run
+                    facts.enter_context(self.assuming(loop.range.extent > 0))
+            yield
         self.scope = outside
 
     def enter(self, loop: Loop) -> None:

@@ -16,7 +16,7 @@ from te_sched.arith.evaluate import evaluate
 from te_sched.arith.executions import Execution, sample_sizes
 from te_sched.arith.forms import Forms, Parts
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, BufferLoad, Expr, IntImm, Ramp, Var, node
+from te_sched.ir.expr import Add, BufferLoad, Call, Expr, IntImm, Ramp, Var, node
 from te_sched.ir.kernel import launched
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
@@ -231,7 +231,7 @@ class _AccessCollector:
         index: list[Expr] | None = list(one.indices)
         for place, part in enumerate(one.indices):
             if type(part) is Ramp:
-                if not ops.is_const(part.stride, 1):
+                if not ops.is_const(part.stride, 1) or one.predicate is not None:
                     return self.lanes(one, scope, place, part, store)
                 assert index is not None
                 index[place], sizes[place] = part.base, IntImm(part.lanes)
@@ -258,12 +258,16 @@ class _AccessCollector:
     def lanes(
         self, one: Occurrence, scope: Scope, place: int, ramp: Ramp, store: BufferStore | None
     ) -> None:
-        """Collect the lanes of a strided vector, as a loop over them."""
+        """Collect the lanes of a strided vector, or of some lanes, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
         indices = (*one.indices[:place], part, *one.indices[place + 1 :])
-        self.touch(one._replace(indices=indices), scope.within(loop), store)
+        scope, mask = scope.within(loop), one.predicate
+        if isinstance(mask, Call) and mask.op == "tir.get_active_lane_mask":
+            start, limit = mask.args
+            scope = scope.under(ops.less(start + lane.astype(start.dtype), limit))
+        self.touch(one._replace(indices=indices, predicate=None), scope, store)
 
     def add(
         self,

@@ -189,6 +189,9 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
 
 def _load(out: FunctionText, node: E.BufferLoad) -> Value:
     (index,) = node.indices
+    if node.predicate is not None:
+        mask = evaluate(out, node.predicate)
+        return memory.load_masked(out, node.buffer, evaluate_place(out, index), mask)
     if isinstance(index, E.Broadcast):  # one element in every lane
         one = memory.load(out, node.buffer, evaluate_place(out, index.value))
         return (

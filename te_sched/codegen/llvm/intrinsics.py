@@ -286,6 +286,11 @@ def _is_null(out: FunctionText, node: E.Call) -> Value:
     return Value(out.emit(f"icmp eq ptr {evaluate(out, node.args[0]).text}, null"), "bool", 0, 1)
 
 
+def _lanes_below(out: FunctionText, node: E.Call) -> Value:
+    base, limit = _arguments(out, node)
+    return memory.lanes_below(out, base, limit, node.dtype)
+
+
 WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "if_then_else": lambda out, node: conditional(out, *node.args),
     "likely": _likely,
@@ -314,6 +319,7 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "large_uint_imm": _large_unsigned,
     "assume": _assume,
     "undef": lambda _, node: unknown("undef", node.dtype),
+    "get_active_lane_mask": _lanes_below,
     "isnullptr": _is_null,
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),

@@ -19,7 +19,7 @@ from te_sched.codegen.llvm.types import (
     unknown,
 )
 from te_sched.ir import dtypes
-from te_sched.ir.expr import Buffer
+from te_sched.ir.expr import Buffer, IntImm
 
 STREAM_ALIGNMENT = 16  # of vectors that are stored past the caches
 _MOST_SHUFFLED = 4  # strides up to this one are picked from contiguous vectors
@@ -53,6 +53,57 @@ class LaneAddresses(NamedTuple):
     lanes: int
     base: Value  # of all lanes where there is no stride
     stride: int | None
+
+
+def load_masked(out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: Value) -> Value:
+    """The elements of a buffer at a contiguous place, and zeros for lanes without a bit of a mask.
+    Elements that exist are loaded all: memory on the stack can stay in registers then.
+    """
+    size = buffer.shape[0]
+    if (
+        isinstance(size, IntImm)
+        and place.base.lo >= 0
+        and place.base.hi + place.lanes <= size.value
+    ):
+        return load(out, buffer, place)
+    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
+    kind, bits, align = llvm_type(dtype), llvm_type(mask.dtype), dtypes.storage_bytes(buffer.dtype)
+    function = out.module.declare(
+        f"llvm.masked.load.{intrinsic_suffix(dtype)}.p0", kind, ("ptr", "i32", bits, kind)
+    )
+    start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
+    text = out.emit(
+        f"call {kind} {function}(ptr {start}, i32 {align}, {bits} {mask.text}, "
+        f"{kind} zeroinitializer){out.scopes.suffix(buffer.data)}"
+    )
+    return unknown(text, dtype)
+
+
+def store_masked(
+    out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value, mask: Value
+) -> None:
+    """Store the lanes with a bit of a mask at a contiguous place."""
+    kind, bits = llvm_type(value.dtype), llvm_type(mask.dtype)
+    name = f"llvm.masked.store.{intrinsic_suffix(value.dtype)}.p0"
+    function = out.module.declare(name, "void", (kind, "ptr", "i32", bits))
+    start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
+    out.do(
+        f"call void {function}({kind} {value.text}, ptr {start}, "
+        f"i32 {dtypes.storage_bytes(buffer.dtype)}, {bits} {mask.text})"
+        f"{out.scopes.suffix(buffer.data)}"
+    )
+
+
+def lanes_below(out: FunctionText, base: Value, limit: Value, dtype: str) -> Value:
+    """Whether base + lane is below a limit, for the lanes of a vector of bools."""
+    lanes = dtypes.lanes(dtype)
+    left = out.emit(f"sub i64 {_as_i64(out, limit)}, {_as_i64(out, base)}")
+    left = out.intrinsic("smax", "int64", left, "0")
+    left = out.emit(f"trunc i64 {out.intrinsic('smin', 'int64', left, str(lanes))} to i32")
+    numbers = dtypes.with_lanes("int32", lanes)
+    count = broadcast(out, Value(left, "int32"), lanes)
+    steps = ", ".join(f"i32 {number}" for number in range(lanes))
+    return unknown(out.emit(f"icmp sgt {llvm_type(numbers)} {count.text}, <{steps}>"), dtype)
 
 
 def load(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:

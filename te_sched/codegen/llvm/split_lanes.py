@@ -33,6 +33,7 @@ def split_lanes(node: BufferStore, is_alone: Callable[[E.Var], bool]) -> list[Bu
     """
     if (
         len(node.indices) != 1
+        or node.predicate is not None
         or type(node.indices[0]) is not E.Ramp
         or not quirks.ODD_LANES.is_here
     ):
@@ -106,7 +107,7 @@ def _cast(e: E.Cast, start: int, count: int) -> E.Expr:
 
 
 def _load(e: E.BufferLoad, start: int, count: int) -> E.Expr:
-    if len(e.indices) != 1 or dtypes.lanes(e.buffer.dtype) > 1:
+    if len(e.indices) != 1 or dtypes.lanes(e.buffer.dtype) > 1 or e.predicate is not None:
         raise _Whole
     return E.BufferLoad(e.buffer, (_part(e.indices[0], start, count),))
 

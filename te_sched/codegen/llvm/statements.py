@@ -212,7 +212,11 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
             f"the value is {node.value}",
             "give calls and casts of vectors the dtype of a vector, as float32x8",
         )
-    memory.store(out, buffer, evaluate_place(out, index), value)
+    place = evaluate_place(out, index)
+    if node.predicate is None:
+        memory.store(out, buffer, place, value)
+    else:
+        memory.store_masked(out, buffer, place, value, evaluate(out, node.predicate))
 
 
 def _allocate(out: FunctionText, node: S.Allocate) -> None:

@@ -150,3 +150,15 @@ def test_sites_name_the_stage_and_how_to_guard() -> None:
 def test_operators_of_indices(kind: type[Expr], is_one: bool) -> None:
     assert is_index_operator(kind(Var("x"), Var("y"))) == is_one
     assert not is_index_operator(Var("x"))
+
+
+def test_loops_that_run_have_an_iteration() -> None:
+    """The last row exists where a loop over tiles of rows has an iteration."""
+    body = (
+        "n = T.int32()\nA = T.match_buffer(a, (n,))\nfor i in range((n + 3) // 4):\n    A[i] = 1.0"
+    )
+    context = AccessContext(func := parsed(body, POINTERS))
+    size = func.buffer_map[func.params[0]].shape[0]
+    known = [context.analyzer.can_prove(size >= 1) for _ in stores(context, func.body)]
+    assert known == [True]
+    assert not context.analyzer.can_prove(size >= 1)

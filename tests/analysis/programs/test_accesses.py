@@ -154,3 +154,12 @@ def test_forms_of_the_same_loops_share_their_bounds_but_not_what_is_read() -> No
     assert first.of(value) == first.of(value) != second.of(value)
     loops = [access.loops[0].var for access in (write, other)]
     assert program.forms(write, other).ranges.keys() == {*loops}
+
+
+def test_lanes_of_a_predicate_are_iterations_of_a_loop() -> None:
+    body = (
+        "n = T.int32()\nC.vstore([T.Ramp(4, 1, 8)], T.Broadcast(T.float32(1), 8), "
+        "predicate=T.get_active_lane_mask('uint1x8', 4, n))"
+    )
+    (store,) = accesses(body).accesses
+    assert text(store).startswith("w C[4 + lane] in lane if 4 + lane < n")

@@ -161,3 +161,25 @@ def test_narrow_indices_are_extended_by_their_sign() -> None:
         "%v4 = getelementptr i8, ptr %a, i64 %v3",
         "%v5 = getelementptr inbounds i8, ptr %a, i64 -3",
     ]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int64"])
+@pytest.mark.parametrize("lanes", [4, 10, 32])
+def test_masks_leave_lanes_alone(dtype: str, lanes: int) -> None:
+    """Lanes from the limit on are not loaded, which gives zeros, and not stored."""
+    n = E.Var("n", "int64")
+    A, C = buffer("A", [n], dtype), buffer("C", [n + 40], dtype)
+    mask = E.Call(f"boolx{lanes}", "tir.get_active_lane_mask", (ops.const(8, "int64"), n))
+    load = E.BufferLoad(A, (ramp(8, 1, lanes),), mask)
+    half = ops.const(8 + lanes // 2, "int64")
+    fewer = E.Call(f"boolx{lanes}", "tir.get_active_lane_mask", (ops.const(8, "int64"), half))
+    func = function([A, C], S.BufferStore(C, load, (ramp(8, 1, lanes),), fewer))
+    built = build(func)
+    for size in (0, 7, 8, 9, 8 + lanes - 1, 8 + lanes, 8 + lanes + 1):
+        a = np.arange(1, size + 1).astype(dtype)
+        c = np.full(size + 40, 77, dtype)
+        expected = c.copy()
+        stored = [a[8 + lane] if 8 + lane < size else 0 for lane in range(lanes // 2)]
+        expected[8 : 8 + lanes // 2] = stored
+        built(a, c)
+        np.testing.assert_array_equal(c, expected)
