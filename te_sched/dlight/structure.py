@@ -13,7 +13,7 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Add, Buffer, BufferLoad, IterVar, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import variables_of, walk
-from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of
+from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of, size_of
 from te_sched.tensorir.facts.computations import (
     factors_of,
     is_copy,
@@ -25,6 +25,8 @@ from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
 _ROWS = 8  # enough for a tile
+_SHALLOW = 32  # products that are added for a result
+_FIT = 0.9  # the least part of columns in whole vectors for which they run along rows of results
 _COLUMNS = 16  # of a vector, so that as few as possible of its lanes are unused
 
 
@@ -164,6 +166,7 @@ class Contraction:
     row : the iterator that counts rows, for which the columns are read once; None without one.
     is_plain : whether the columns are an index of the wide operand, so that it can be packed.
     is_contiguous : whether columns lie side by side in memory.
+    is_shallow : whether so few products are added that copies and transpositions would take longer.
     """
 
     wide: int
@@ -171,6 +174,7 @@ class Contraction:
     row: int | None
     is_plain: bool
     is_contiguous: bool
+    is_shallow: bool
     operands: tuple[BufferLoad, BufferLoad]
 
 
@@ -185,6 +189,8 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
         return None  # the loops of its results are not those of its iterators
     used = [variables_of(*one.indices) for one in found]
     candidates = []
+    is_shallow = size_of([axis for axis in node.iter_vars if axis.kind != SPATIAL]) <= _SHALLOW
+    last = max(spatial.values(), default=None)
     for wide, other in ((0, 1), (1, 0)):
         load = found[wide]
         reuse = assumed_size([one for one in node.iter_vars if one.var not in used[wide]])
@@ -203,11 +209,13 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             extent = extent_of(node.iter_vars[place])
             is_free = is_contiguous or load.buffer in constants
             fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
-            rank = extent is not None, is_plain, is_free, fit, not is_contiguous
+            is_along_rows = is_shallow and is_contiguous and place == last
+            is_along_rows &= extent is None or fit > _FIT
+            rank = is_along_rows, extent is not None, is_plain, is_free, fit, not is_contiguous
             candidates.append((*rank, place, wide))
     if not candidates:
         return None
-    _, is_plain, *_, column, wide = max(candidates)
+    *_, is_plain, _, _, _, column, wide = max(candidates)
     is_contiguous = _is_last(found[wide], node.iter_vars[column].var)
     rows = [
         place
@@ -220,14 +228,17 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             for var, place in spatial.items()
             if var in used[wide] and place < column and var not in used[1 - wide]
         ]
-    row = max(rows, key=lambda place: (_rank(node.iter_vars[place]), place)) if rows else None
-    return Contraction(wide, column, row, is_plain, is_contiguous, found)
+    ranks = {place: _rank(node.iter_vars[place], place == last) for place in rows}
+    row = max(rows, key=lambda place: (ranks[place], place)) if rows else None
+    return Contraction(wide, column, row, is_plain, is_contiguous, is_shallow, found)
 
 
-def _rank(axis: IterVar) -> int:
-    """The worth of an iterator as rows: many before unknown ones, which may be one."""
+def _rank(axis: IterVar, is_last: bool) -> int:
+    """The worth of an iterator as rows: many before unknown ones, which may be one, but for those
+    whose results lie side by side.
+    """
     extent = extent_of(axis)
-    return 1 if extent is None else 2 * (extent >= _ROWS)
+    return 1 + is_last if extent is None else 2 * (extent >= _ROWS)
 
 
 def _is_last(load: BufferLoad, var: Var) -> bool:

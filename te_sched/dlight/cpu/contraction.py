@@ -84,7 +84,7 @@ def schedule_contraction(
         return False
     vectors, axes = vectors_of(target), node.iter_vars
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
-    is_worth = is_constant or _uses(found, axes) > _FEW_ROWS
+    is_worth = _is_worth(found, axes, constants)
     dot = None
     if uses_dot_products:
         dot = dot_product_of(node, found, target, is_worth and _is_einsum(found))
@@ -102,13 +102,14 @@ def schedule_contraction(
     found, padding = padded
     node = node_of(sch, block)
     packed = None
-    is_packed = not found.is_contiguous or dot is not None or is_constant or padding is not None
+    is_packed = not found.is_contiguous or dot is not None or is_constant
+    is_packed |= padding is not None and not found.is_shallow
     if is_packed or _is_packed_anyway(found, axes, columns):
         packed = _pack(sch, block, found, columns, dot)
-        if packed is None and (padding is not None or not found.is_contiguous):
+        if packed is None and not found.is_contiguous:
             return False
-        if padding is not None:
-            sch.compute_inline(padding)
+    if padding is not None:
+        sch.compute_inline(padding)
     if dot is not None:
         pack_groups(sch, block, found, dot.depth)
     last = _epilogue(sch, block)
@@ -188,21 +189,30 @@ def tile_of(
 
 def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()) -> dict[int, int]:
     """The rows and columns of a tile of windows, by their iterators, as far as calls give their
-    number: `pad_einsum` cannot pad those.
+    number: `pad_einsum` cannot pad those. Of a product they are its rows, which need no copy.
     """
     found = contraction_of(node, constants)
-    if found is None or _is_einsum(found):
+    if found is None:
         return {}
-    axes = node.iter_vars
+    axes, is_einsum = node.iter_vars, _is_einsum(found)
+    if is_einsum and (found.row is None or dot_product_of(node, found, target, True) is not None):
+        return {}
     rows = 1 if found.row is None else extent_of(axes[found.row])
     columns = extent_of(axes[found.column])
-    tile = tile_of(columns, rows, vectors_of(target))
-    if tile is None:
+    is_worth = is_einsum and _is_worth(found, axes, constants)
+    tile = tile_of(columns, rows, vectors_of(target), pads_columns=is_worth)
+    if tile is None or (is_einsum and (columns is None or columns % tile.columns)):
         return {}
     sizes = {found.column: tile.columns}
     if found.row is not None:
         sizes[found.row] = tile.rows
     return {at: size for at, size in sizes.items() if size > 1 and extent_of(axes[at]) is None}
+
+
+def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer]) -> bool:
+    """Whether it pays to pack the wide operand, and so to pad its columns."""
+    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
+    return is_constant or _uses(found, axes) > _FEW_ROWS
 
 
 def _is_einsum(found: Contraction) -> bool:
@@ -225,7 +235,8 @@ def _tile_for(
     rows = 1 if found.row is None else extent_of(axes[found.row])
     if not is_einsum:  # they cannot be padded here
         columns = columns or multiple_of(axes[found.column])
-        rows = rows or multiple_of(axes[found.row])
+        if rows is None:  # they were padded for a tile of one line
+            rows, line = multiple_of(axes[found.row]), None
     return tile_of(
         columns,
         rows,
@@ -452,8 +463,6 @@ def _tile(
     if is_parallel:
         share_among_processors(sch, fused, node.iter_vars, _WORTH // 2)
     if column == len(axes) - 1:
-        if extent_of(node.iter_vars[found.column]) is None:
-            sch.annotate(loops.column, PARTITIONED, 1)
         _in_vectors(sch, loops.column, columns, lanes)
     elif found.row is not None and node.iter_vars[found.row].var is axes[-1]:
         sch.reorder(loops.column, *loops.inner)

@@ -7,7 +7,8 @@ with 4 results in a tile becomes
     for i, k in grid(m, 3): C[i] += P[i * 2 + k] * W[k]         P: (m * 2 + 1,), m: (n + 3) // 4 * 4
 
 The block before, which writes what the windows read, writes zeros for the rest; what reads the
-results leaves it out. All dimensions of windows get their sizes from the results, so that no access
+results leaves it out. Where no block writes them, rows of a tile beyond the last one read the last
+one again. All dimensions of windows get their sizes from the results, so that no access
 depends on how the sizes of the two are related. Must not know which tiles are chosen.
 """
 
@@ -23,7 +24,19 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.choices import choice_of
-from te_sched.ir.expr import LE, LT, Buffer, BufferLoad, Expr, FloatImm, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import (
+    LE,
+    LT,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Expr,
+    FloatImm,
+    IntImm,
+    IterVar,
+    Range,
+    Var,
+)
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
@@ -58,15 +71,18 @@ class LoopsOfBlock(NamedTuple):
 class _Windows(NamedTuple):
     """What changes: the extents of loops and iterators by their variables, the buffers, the block
     that writes what windows read with the conditions of its old elements, the outermost loop around
-    the sums, and a nest that copies the results back, if they are a parameter.
+    the sums, and a nest that copies the results back, if they are a parameter. If no block writes
+    it, `clamped` is what is read, up to the `last` values of its indices.
     """
 
     extents: dict[Var, Expr]
     buffers: dict[Buffer, Buffer]
-    store: BufferStore
+    store: BufferStore | None
     conditions: list[Expr]
     outermost: Var
     back: Stmt | None
+    clamped: Buffer | None
+    last: dict[Var, Expr]
 
 
 def nests_of(func: PrimFunc) -> list[LoopsOfBlock]:
@@ -106,26 +122,35 @@ def _windows_of(
     sources = [load for load in factors if padded.keys() & variables_of(*load.indices)]
     if len(sources) != 1:
         return None
-    shape = _shape_of(sources[0], block, padded)
-    writer = _writer_of(func, nests, sources[0].buffer)
-    if shape is None or writer is None:
-        return None
-    changes = _changes(writer, shape)
-    extents = padded | _with_loops(nest, padded) | changes | _with_loops(writer, changes)
-    source = _like(sources[0].buffer, shape)
+    extents = padded | _with_loops(nest, padded)
+    buffers, last, written = dict[Buffer, Buffer](), dict[Var, Expr](), None
+    conditions: list[Expr] = []
+    read = sources[0].buffer
+    if all(isinstance(index, Var | IntImm) for load in factors for index in load.indices):
+        domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+        last = {var: domains[var].extent - 1 for var in padded}
+    else:
+        shape = _shape_of(sources[0], block, padded)
+        writer = _writer_of(func, nests, read)
+        if shape is None or writer is None:
+            return None
+        changes = _changes(writer, shape)
+        extents |= changes | _with_loops(writer, changes)
+        buffers[read] = _like(read, shape)
+        written = stored(writer.block)
+        assert written is not None  # of an injective block
+        conditions = _conditions(written, writer, changes)
     sums = [
         padded.get(index, size) if isinstance(index, Var) else size
         for index, size in zip(store.indices, store.buffer.shape, strict=True)
     ]
-    result = _like(store.buffer, sums)
+    result = buffers[store.buffer] = _like(store.buffer, sums)
     back = None
     if store.buffer in {*func.buffer_map.values()}:
         back = _copy_back(store.buffer, result)
-    written = stored(writer.block)
-    assert written is not None  # of an injective block
-    conditions = _conditions(written, writer, changes)
-    buffers = {sources[0].buffer: source, store.buffer: result}
-    return _Windows(extents, buffers, written, conditions, nest.loops[0].loop_var, back)
+    outermost = nest.loops[0].loop_var
+    clamped = read if last else None
+    return _Windows(extents, buffers, written, conditions, outermost, back, clamped, last)
 
 
 def _shape_of(load: BufferLoad, block: Block, padded: Mapping[Var, Expr]) -> list[Expr] | None:
@@ -258,6 +283,23 @@ class _WindowPadder(ReferenceMapper):
         new = new if extent is None else replace(new, extent=extent)
         is_last = node.loop_var is self.windows.outermost and self.windows.back is not None
         return SeqStmt((new, self.windows.back)) if is_last else new  # type: ignore[arg-type]
+
+    def visit_BufferLoad(self, node: BufferLoad) -> BufferLoad:
+        new: BufferLoad = self.generic(node)
+        if node.buffer is not self.windows.clamped:
+            return new
+        return replace(new, indices=tuple(map(self._clamped, new.indices)))
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        new: BufferRegion = self.generic(node)
+        if node.buffer is not self.windows.clamped:
+            return new
+        region = [replace(bound, min=self._clamped(bound.min)) for bound in new.region]
+        return replace(new, region=tuple(region))
+
+    def _clamped(self, index: Expr) -> Expr:
+        last = self.windows.last.get(index) if isinstance(index, Var) else None
+        return index if last is None else ops.minimum(index, last)
 
     def visit_Block(self, node: Block) -> Block:
         new: Block = self.generic(node)

@@ -102,6 +102,31 @@ def test_convolutions_of_one_element_are_products(filters):
 N = te.var("n", "int64")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+@pytest.mark.parametrize("columns", [32, 10])
+def test_rows_of_unknown_number_are_read_in_place(dtype, columns):
+    x, w = tensor(N, 16, dtype=dtype, name="x"), tensor(16, columns, dtype=dtype, name="w")
+    declared = [x, w, topi.nn.matmul(x, w)]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    is_of_bytes = dtype == "int8"  # which are added in groups, where a processor does that
+    assert is_of_bytes or "x[T.min(v_i0, n - T.int64(1)), v_k]" in str(sch.mod)
+    built = te_sched.build(sch.mod, target="llvm -opt-level=0")["main"]
+    for size in (0, 1, 2, 3, 4, 5, 7, 8, 9, 33):
+        numbers = np.random.default_rng(size)
+        a, b = (numbers.integers(-2, 3, one).astype(dtype) for one in ((size, 16), (16, columns)))
+        out = np.full((size, columns), 7, dtype)
+        built(a, b, out)
+        np.testing.assert_array_equal(out, a @ b)
+
+
+@pytest.mark.parametrize(("depth", "is_along_rows"), [(16, True), (64, False)])
+def test_few_products_are_added_for_neighbors_in_memory(depth, is_along_rows):
+    declared = convolution(1, depth, 16, 32, 1)
+    text = str(scheduled(declared, constants=[1]).mod)
+    assert ("meta_schedule.layout_rewrite_preproc" in text) != is_along_rows
+
+
 @pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize("sizes", [(N, 32, 16), (24, N, 16), (N, N, 16), (N, 32, N), (1, N, 16)])
 def test_products_of_unknown_sizes_are_tiled(sizes, is_transposed):

@@ -133,10 +133,29 @@ def test_tiles_of_windows_have_no_guards() -> None:
     assert "T.where" not in update
 
 
-def test_whole_tiles_of_single_channels_are_stored_in_vectors() -> None:
-    """Their columns are the last loop, which was one of guarded lanes for all tiles."""
-    func = convolution(2, (16, 16), padding=1, groups=16, index_dtype="int64")
-    check(func, [(1, 16, 7, 70), (2, 16, 8, 64)], padding=1, groups=16)
+@pytest.mark.parametrize("padding", [1, 2])
+def test_tiles_of_single_channels_are_stored_with_masks(padding: int) -> None:
+    """Their columns are the last loop; with windows of 5, tiles are three vectors wide."""
+    kernel = 2 * padding + 1
+    func = convolution(2, (16, 16), 1, padding, kernel, groups=16, index_dtype="int64")
+    shapes = [(1, 16, 7, 70), (2, 16, 8, 64), (1, 16, 2, 15), (1, 16, 3, 16), (1, 16, 1, 17)]
+    check(func, shapes, padding=padding, groups=16)
+    assert "dlight.scheduled" in str(scheduled(func).mod)
     (lowered,) = functions_for_processor(scheduled(func).mod, None, LLVM).values()
-    stores = [line.split(" = ")[0] for line in str(lowered).splitlines() if " = T.max(" in line]
-    assert [":" in store for store in stores] == [True, False]  # whole tiles, and the last ones
+    stores = [line for line in str(lowered).splitlines() if "T.max(" in line]
+    assert stores
+    assert all("get_active_lane_mask" in line for line in stores)
+
+
+def test_few_channels_are_added_along_rows_without_copies() -> None:
+    func = convolution(2, (16, 32), kernel=1, index_dtype="int64")
+    check(func, [(1, 16, 3, size) for size in (1, 2, 3, 31, 32, 33, 100)])
+    text = str(scheduled(func).mod)
+    assert "_pad = T.alloc_buffer" not in text.replace("conv2d_nchw_pad", "")
+    assert "T.if_then_else(v_xx < w_1, x[v_nn, v_rc, v_yy, v_xx], T.float32(0))" in text
+
+
+def test_rows_beyond_the_last_one_read_it_again() -> None:
+    func = convolution(2, (40, 32), kernel=1, index_dtype="int64")
+    check(func, [(1, 40, 3, size) for size in (1, 2, 3, 4, 5, 30)])
+    assert "x[v_nn, v_rc, v_yy, T.min(v_xx, w_1 - T.int64(1))]" in str(scheduled(func).mod)
