@@ -44,9 +44,10 @@ class Lowering:
     differs from TVM: double buffers check for empty loops, memory whose size depends on a loop is
     not hoisted out of it, and loaded integers wrap around. `hoist_thread_conditions` also hoists
     conditions on thread axes out of loops. `predicate_accesses` turns conditions on the lanes of
-    vectors into predicates of accesses, by default for targets with scalable vectors; what runs on a
-    processor has them where that is possible. `unroll_local_access` unrolls loops that index memory in scope "local". `simplify_branches`
-    simplifies the operands of `and` and `or` where the other operand does not decide them.
+    vectors into predicates of accesses, by default for targets with scalable vectors; programs that
+    run on a processor have them where that is possible. `unroll_local_access` unrolls loops that
+    index memory in scope "local". `simplify_branches` simplifies
+    the operands of `and` and `or` where the other operand does not decide them.
     `prove_transitively` derives inequalities from several others (False: from one; None: as True,
     but no inequality a != c from a == b and b != c); `conditions_as_clauses` writes conditions as
     conjunctions of disjunctions.
