@@ -49,7 +49,7 @@ class Retyper(Mapper):
             args = [self.visit(arg) for arg in node.args]
         if all(new is old for new, old in zip(args, node.args, strict=True)):
             return node
-        if node.op in FOREIGN:
+        if node.op in FOREIGN or node.op == "tir.reinterpret":  # whose arguments have their bits
             args = [ops.cast(old.dtype, new) for new, old in zip(args, node.args, strict=True)]
             return replace(node, args=tuple(args))
         same_type = bool(node.args) and node.dtype == node.args[-1].dtype

@@ -46,3 +46,11 @@ def test_functions_from_elsewhere_get_the_types_they_had() -> None:
 def test_what_has_no_such_variable_stays() -> None:
     for e in (E.Add(y, y), E.Select(y < 1, y, y), call_extern("int32", "f", y)):
         assert Widened().visit(e) is e
+
+
+def test_reinterpreted_values_keep_their_bits() -> None:
+    made = Widened().visit(Call("float32", "tir.reinterpret", (E.Add(x, y),)))
+    assert made.dtype == "float32"
+    assert made.args[0].dtype == "int32"
+    made = Widened().visit(Call("int32", "tir.reinterpret", (E.Add(x, y),)))
+    assert made.dtype == "int32"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import NamedTuple
 
 from te_sched import te, topi
 from te_sched.config import TO_RUN
-from te_sched.ir import dtypes, ops
+from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import Call, Expr
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax.block_builder import BlockBuilder
@@ -76,6 +77,51 @@ def emit_elementwise(
         builder.add_func, TO_RUN, builder.analyzer, computed, *operands, primfunc_name_hint=name
     )
     return builder.emit(call)
+
+
+class FloatFormat(NamedTuple):
+    """A format of floats of few bits.
+
+    Parameters
+    ----------
+    digits : the bits after the leading one.
+    least : the exponent of the least normal number.
+    largest : the largest number.
+    overflow : what numbers beyond it become: infinity or NaN.
+    missing : what NaN becomes: 0 if the format has no NaN.
+    has_signed_zero : whether -0 is a number.
+    """
+
+    digits: int
+    least: int
+    largest: float
+    overflow: float
+    missing: float
+    has_signed_zero: bool
+
+
+def rounded(builder: BlockBuilder, x: GraphExpr, to: FloatFormat, is_limited: bool) -> GraphVar:
+    """The numbers of a format next to float32, even ones of two that are as near; `is_limited` are
+    those beyond the largest one, which become it.
+    """
+
+    def function(v: Expr) -> Expr:
+        bits = intrinsics.reinterpret("int32", te.abs(v))
+        least = ops.const(to.least + 127, "int32")
+        exponent = ops.maximum(ops.shift_right(bits, ops.const(23, "int32")), least)
+        shifted = ops.shift_left(exponent - to.digits, ops.const(23, "int32"))
+        step = intrinsics.reinterpret("float32", shifted)
+        near = intrinsics.nearbyint(v / step) * step
+        largest, zero = _like(to.largest, v), _like(0, v)
+        for sign, is_beyond in ((1, near > largest), (-1, near < -largest)):
+            end = _like(sign * (to.largest if is_limited else to.overflow), v)
+            near = te.select(is_beyond, end, near)
+        if not to.has_signed_zero:
+            near = te.select(ops.equal(near, zero), zero, near)
+        is_missing = ops.not_equal(v, v)
+        return near if math.isnan(to.missing) else te.select(is_missing, _like(to.missing, v), near)
+
+    return emit_elementwise(builder, "rounded", function, x)
 
 
 def expm1(builder: BlockBuilder, x: GraphExpr) -> GraphVar:

@@ -15,7 +15,6 @@ from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Cast, Expr
 from te_sched.ir.graph import Constant, GraphExpr, GraphVar, Tuple
-from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
@@ -70,6 +69,7 @@ class OnnxImporter:
         self.values: dict[str, Value] = {}
         self.shapes: dict[str, list[Size]] = {}  # those of the inputs of the model
         self.known: dict[str, Array] = {}  # the arrays of initializers, also of those that are kept
+        self.few_bits: dict[GraphExpr, str] = {}  # dtypes of tensors that have `stored_dtype`
         self.inputs: list[str] = []  # names of the inputs of the current node
         self.count = 1  # of its outputs
         self.functions: dict[tuple[str, str], OnnxFunction] = {}  # of the model, by domain and name
@@ -158,13 +158,6 @@ class OnnxImporter:
                 "it takes a tensor",
                 "give it an element: SequenceAt, OptionalGetElement or ConcatFromSequence",
             )
-        info = value.struct_info
-        if isinstance(info, TensorStructInfo) and stored_dtype(info.dtype) != info.dtype:
-            raise GraphError(
-                f"a node is given numbers of dtype {info.dtype} that a call gives",
-                "numbers of few bits are decoded while a model is read",
-                "make them an initializer of the model",
-            )
         return value
 
     def sequence(self, value: Value) -> OnnxSequence:
@@ -232,7 +225,8 @@ class OnnxImporter:
             return value.dtype
         if isinstance(value, np.ndarray | np.generic):
             return str(value.dtype)
-        return tensor_info(self.tensor(value)).dtype
+        tensor = self.tensor(value)
+        return self.few_bits.get(tensor) or tensor_info(tensor).dtype
 
     def numbers(self, value: Value | Ints | None, place: int) -> list[Number]:
         """The elements of an input that must be known: sizes, axes, ..."""

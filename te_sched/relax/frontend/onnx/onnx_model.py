@@ -49,6 +49,8 @@ def from_onnx(
 ) -> IRModule:
     """The module of graphs of a model of ONNX; its function is `main`.
 
+    Inputs and results that are integers of few bits are int8, and floats of few bits are float32.
+
     Parameters
     ----------
     model : an `onnx.ModelProto`.
@@ -79,6 +81,7 @@ def from_onnx(
         dtypes.known(dtype)
     inputs, names = _inputs(graph, known, shape_dict, dtype_dict, sanitize_input_names)
     importer.values.update(names)
+    importer.few_bits = _few_bits(graph, names)
     importer.shapes = {
         name: sizes_of_tensor(var, "")
         for name, var in names.items()
@@ -100,6 +103,20 @@ def from_onnx(
             output = bind_result(builder, _translated(importer, graph))
         builder.emit_func_output(output)
     return finished(builder, has_conditions)
+
+
+def _few_bits(graph: OnnxGraph, names: Mapping[str, GraphVar | OnnxAbsent]) -> dict[GraphExpr, str]:
+    """The dtypes of few bits that inputs have in the model."""
+    found: dict[GraphExpr, str] = {}
+    for value in graph.input:
+        number, var = value.type.tensor_type.elem_type, names.get(value.name)
+        if (
+            number
+            and isinstance(var, GraphVar)
+            and stored_dtype(dtype_of(number)) != dtype_of(number)
+        ):
+            found[var] = dtype_of(number)
+    return found
 
 
 def _versions(model: Any, opset: int | None) -> dict[str, int]:
@@ -302,7 +319,8 @@ def _input_info(
         own = kind.tensor_type
         declared = _declared_shape(name, own.shape.dim, sizes)
         shape = _given_shape(name, shapes[name], declared) if name in shapes else declared
-        return TensorStructInfo(tuple(shape), dtype_of(own.elem_type) if own.elem_type else dtype)
+        dtype = dtype_of(own.elem_type) if own.elem_type else dtype
+        return TensorStructInfo(tuple(shape), stored_dtype(dtype))
     element, parts = kind.sequence_type.elem_type.tensor_type, shapes.get(name)
     if not is_sequence(parts) or not all(map(is_sequence, parts)):
         raise GraphError(

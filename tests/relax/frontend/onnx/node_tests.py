@@ -18,6 +18,7 @@ import te_sched
 from te_sched import nd, relax
 from te_sched.errors import TeSchedError
 from te_sched.relax.frontend.onnx import from_onnx
+from te_sched.relax.frontend.onnx.importer import stored_dtype
 
 # Inputs that decide sizes or axes, which a model has as constants: initializers with their names.
 CONSTANT_INPUTS = {
@@ -150,7 +151,13 @@ def results_of(case, original) -> list:
 def _argument(value):
     if isinstance(value, list):
         return [_argument(element) for element in value]
-    return nd.array(array_of(value))
+    return nd.array(stored(array_of(value)))
+
+
+def stored(array):
+    """An array, of numbers of few bits as int8 or float32, as graphs have them."""
+    dtype = stored_dtype(str(array.dtype))
+    return array if dtype == str(array.dtype) else array.astype(dtype)
 
 
 def compare(results: list, expected: list, rtol: float, atol: float) -> None:
@@ -160,7 +167,7 @@ def compare(results: list, expected: list, rtol: float, atol: float) -> None:
         if isinstance(wanted, list):
             compare(list(result), wanted, rtol, atol)
             continue
-        array, wanted = result.numpy(), array_of(wanted)
+        array, wanted = result.numpy(), stored(array_of(wanted))
         assert array.shape == wanted.shape
         assert array.dtype == wanted.dtype
         step, size = _rounding_of(wanted)

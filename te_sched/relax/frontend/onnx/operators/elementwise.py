@@ -17,6 +17,7 @@ from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphExpr, GraphVar
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.float_functions import FloatFormat, rounded
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of, stored_dtype
 from te_sched.relax.frontend.onnx.registry import Rule, row
@@ -247,7 +248,7 @@ def _cast(imp: OnnxImporter, x: Value, to: int, saturate: int = 1, **_: object) 
 
 
 def _converted(imp: OnnxImporter, x: Value, dtype: str, saturate: int) -> Value:
-    """Values of another dtype; those of few bits must be known."""
+    """Values of another dtype."""
     if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
         if not dtypes.is_float(x.dtype):
             is_real = dtypes.is_float(dtype)
@@ -259,13 +260,51 @@ def _converted(imp: OnnxImporter, x: Value, dtype: str, saturate: int) -> Value:
         return OnnxSizes(values, x.is_scalar, dtype)
     if isinstance(x, np.ndarray | np.generic):
         return _array_of(np.asarray(x), dtype, saturate)
-    if stored_dtype(dtype) != dtype:
+    tensor = imp.tensor(x)
+    if stored_dtype(dtype) == dtype:
+        return imp.emit(R.astype(tensor, dtype))
+    result = (
+        to_small_float(imp, tensor, dtype, bool(saturate) or dtype.startswith("float4_"))
+        if is_small_float(dtype)
+        else _few_bits_of(imp, tensor, dtype)
+    )
+    imp.few_bits[result] = dtype
+    return result
+
+
+def is_small_float(dtype: str) -> bool:
+    """Whether a dtype is that of floats of 4 or 8 bits, which are computed as float32."""
+    return stored_dtype(dtype) == "float32" != dtype
+
+
+def to_small_float(imp: OnnxImporter, x: GraphExpr, dtype: str, is_limited: bool) -> GraphVar:
+    """The numbers of a dtype of few bits next to those of a tensor, as float32."""
+    import ml_dtypes
+
+    if dtype == "float8_e8m0fnu":
         raise GraphError(
             f"values that are computed when the model runs are cast to {dtype}",
-            "numbers of few bits are computed while a model is read",
-            "cast to int8 or float16, or quantize with QuantizeLinear",
+            "it has powers of two alone, which are computed while a model is read",
+            "make the value an initializer of the model",
         )
-    return imp.emit(R.astype(imp.tensor(x), dtype))
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    with np.errstate(invalid="ignore"):
+        special = np.array([1e30, math.nan, -0.0], "float32").astype(dtype).astype("float32")
+    overflow, missing, zero = map(float, special)
+    largest, has_signed_zero = float(limits.max), bool(np.signbit(zero))
+    to = FloatFormat(limits.nmant, limits.minexp, largest, overflow, missing, has_signed_zero)
+    return rounded(imp.builder, imp.emit(R.astype(x, "float32")), to, is_limited)
+
+
+def _few_bits_of(imp: OnnxImporter, x: GraphExpr, dtype: str) -> GraphVar:
+    """The lowest bits of integers, as int8."""
+    bits = int(dtype[-1])
+    low = 1 << (bits - 1) if dtype.startswith("int") else 0
+    wide = imp.emit(R.astype(x, "int32"))
+    last = imp.emit(
+        R.bitwise_and(imp.emit(R.add(wide, const(low, "int32"))), const((1 << bits) - 1, "int32"))
+    )
+    return imp.emit(R.astype(imp.emit(R.subtract(last, const(low, "int32"))), "int8"))
 
 
 def _array_of(array: Array, dtype: str, saturate: int) -> Array:

@@ -17,7 +17,8 @@ from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend import integer_arithmetic as arithmetic
 from te_sched.relax.frontend.integer_arithmetic import Parameter
-from te_sched.relax.frontend.onnx.importer import OnnxImporter, stored_dtype
+from te_sched.relax.frontend.onnx.importer import OnnxImporter, dtype_of, stored_dtype
+from te_sched.relax.frontend.onnx.operators.elementwise import is_small_float, to_small_float
 from te_sched.relax.frontend.onnx.operators.windows import padding_of
 from te_sched.relax.frontend.onnx.registry import Ints, row
 from te_sched.relax.frontend.onnx.sizes import Value
@@ -46,7 +47,7 @@ def parameter(imp: OnnxImporter, value: Value) -> Parameter:
 def number(imp: OnnxImporter, value: Value | None, dtype: str = "uint8") -> Parameter:
     """A scale or a zero point, as a number if it has one element; 0 if it is absent."""
     if value is None:
-        return np.zeros((), dtype)
+        return np.zeros((), stored_dtype(dtype))
     found = parameter(imp, value)
     if all(size == 1 for size in imp.shape(value)) and imp.rank(value):
         return arithmetic.with_shape(imp.builder, found, [])
@@ -70,20 +71,13 @@ def along(imp: OnnxImporter, value: Parameter, axis: int, rank: int) -> Paramete
     return arithmetic.with_shape(imp.builder, value, shape)
 
 
-def dtype_of_code(code: int) -> str:
-    """The dtype of a number of ONNX; GraphError for one that graphs do not have."""
-    import onnx
-
-    dtype = str(onnx.helper.tensor_dtype_to_np_dtype(code))
-    return _supported(dtype)
-
-
 def _supported(dtype: str) -> str:
-    if dtype not in (*_INTEGERS, *_FEW_BITS):
+    """A dtype; GraphError for one that tensors are not quantized to."""
+    if dtype not in (*_INTEGERS, *_FEW_BITS) and not is_small_float(dtype):
         raise GraphError(
             f"a tensor is quantized to {dtype}",
             "numbers of this dtype are not computed",
-            f"quantize to {', '.join((*_INTEGERS[:4], *_FEW_BITS))}",
+            f"quantize to {', '.join((*_INTEGERS[:4], *_FEW_BITS))}, or floats of 4 or 8 bits",
         )
     return dtype
 
@@ -138,8 +132,8 @@ def _quantize(
     precision: int = 0,
     saturate: int = 1,
 ) -> GraphVar:
-    dtype = dtype_of_code(output_dtype) if output_dtype else "uint8"
-    dtype = _supported(imp.dtype(zero)) if zero is not None else dtype
+    dtype = dtype_of(output_dtype) if output_dtype else "uint8"
+    dtype = _supported(imp.dtype(zero) if zero is not None else dtype)
     stored = stored_dtype(dtype)
     tensor, factor = imp.tensor(x), number(imp, scale)
     kind = imp.dtype(factor)
@@ -148,8 +142,15 @@ def _quantize(
     tensor = arithmetic.as_tensor(arithmetic.converted(imp.builder, tensor, kind))
     parts = [factor, number(imp, zero, stored)]
     factor, offset = _spread(imp, tensor, parts, axis, block_size)
-    limits = _FEW_BITS.get(dtype)
-    return arithmetic.quantized(imp.builder, tensor, factor, offset, stored, limits)
+    if stored == "float32":  # whose zero point is 0
+        scaled = imp.emit(R.divide(tensor, arithmetic.as_tensor(factor)))
+        result = to_small_float(imp, scaled, dtype, bool(saturate))
+    else:
+        limits = _FEW_BITS.get(dtype)
+        result = arithmetic.quantized(imp.builder, tensor, factor, offset, stored, limits)
+    if stored != dtype:
+        imp.few_bits[result] = dtype
+    return result
 
 
 @row("DequantizeLinear", domain="com.microsoft")
@@ -163,15 +164,13 @@ def _dequantize(
     block_size: int = 0,
     output_dtype: int = 0,
 ) -> GraphVar:
-    import onnx
-
     tensor = arithmetic.as_tensor(parameter(imp, x))
-    if stored_dtype(imp.dtype(x)) != "float32":
+    if imp.dtype(x) != "float32":
         _supported(imp.dtype(x))
     factor = number(imp, scale)
     dtype = imp.dtype(factor)
     if output_dtype:
-        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(output_dtype))
+        dtype = dtype_of(output_dtype)
     parts = [factor, number(imp, zero, imp.dtype(tensor))]
     factor, offset = _spread(imp, tensor, parts, axis, block_size)
     return arithmetic.dequantized(imp.builder, tensor, factor, offset, dtype)
