@@ -188,8 +188,9 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     if written is None or [*map(id, written.indices)] != [*map(id, spatial)]:
         return None  # the loops of its results are not those of its iterators
     used = [variables_of(*one.indices) for one in found]
+    reduced = {one.var for one in node.iter_vars if one.kind != SPATIAL}
     candidates = []
-    is_shallow = size_of([axis for axis in node.iter_vars if axis.kind != SPATIAL]) <= _SHALLOW
+    is_shallow = size_of([one for one in node.iter_vars if one.kind != SPATIAL]) <= _SHALLOW
     last = max(spatial.values(), default=None)
     for wide, other in ((0, 1), (1, 0)):
         load = found[wide]
@@ -201,8 +202,9 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
                 or extent_of(node.iter_vars[place]) in (0, 1)
             ):
                 continue
-            is_contiguous = _is_last(load, var)
-            is_plain = all(one is var or var not in variables_of(one) for one in load.indices)
+            is_contiguous = is_along(load, var)
+            beside = variables_of(*[one for one in load.indices if var in variables_of(one)])
+            is_plain = not beside & reduced
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue
@@ -216,7 +218,7 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     if not candidates:
         return None
     *_, is_plain, _, _, _, column, wide = max(candidates)
-    is_contiguous = _is_last(found[wide], node.iter_vars[column].var)
+    is_contiguous = is_along(found[wide], node.iter_vars[column].var)
     rows = [
         place
         for var, place in spatial.items()
@@ -241,7 +243,7 @@ def _rank(axis: IterVar, is_last: bool) -> int:
     return 1 + is_last if extent is None else 2 * (extent >= _ROWS)
 
 
-def _is_last(load: BufferLoad, var: Var) -> bool:
+def is_along(load: BufferLoad, var: Var) -> bool:
     """Whether neighbors along a variable are neighbors in memory."""
     if not load.indices:
         return False

@@ -17,6 +17,7 @@ from te_sched.dlight.cpu.contraction import (
     open_tile_of,
     schedule_contraction,
 )
+from te_sched.dlight.cpu.groups import with_groups
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
@@ -116,6 +117,7 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
     if padded is not func:
         sch = Schedule(padded)
     inline_injective(sch, constants)
+    sch = with_groups(sch)
     lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):

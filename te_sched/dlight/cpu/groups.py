@@ -1,0 +1,112 @@
+"""Groups of channels as an iterator of their own.
+
+    for f, k in grid(64, 8): C[f] += A[f // 8 * 8 + k] * W[f, k]
+
+becomes
+
+    for g, f, k in grid(8, 8, 8): C[g, f] += A[g * 8 + k] * W[g * 8 + f, k]
+
+so that the channels of a group are seen to read the same elements. Must not know how contractions
+are scheduled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any
+
+from te_sched.dlight.simple_accesses import with_simple_accesses
+from te_sched.dlight.structure import attempt, blocks_of, is_along, node_of
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import FloorDiv, IntImm, IterVar, Var
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import walk
+from te_sched.tensorir.facts.axes import SPATIAL, extent_of
+from te_sched.tensorir.facts.computations import factors_of, is_injective, loads_of, stored
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+_FEW = 8  # channels of a group, which fill vectors less than what lies side by side
+
+
+def with_groups(sch: Schedule) -> Schedule:
+    """The schedule with the groups of sums of products apart; itself if there are none."""
+    is_changed = False
+    for block in blocks_of(sch):
+        groups = groups_of(node_of(sch, block))
+        if groups is not None:
+            trial = sch.copy()
+            if attempt(partial(_split, trial, block, *groups)):
+                sch, is_changed = trial, True
+    return Schedule(with_simple_accesses(sch.mod["main"])) if is_changed else sch
+
+
+def groups_of(node: Block) -> tuple[int, int] | None:
+    """The place of an iterator over the channels of all groups, and how many channels a group has;
+    None for blocks that are not sums of products of groups.
+    """
+    factors, store = factors_of(node), stored(node)
+    if factors is None or store is None:
+        return None
+    for place, axis in enumerate(node.iter_vars):
+        if axis.kind != SPATIAL or not any(index is axis.var for index in store.indices):
+            continue
+        for load in factors:
+            size = _group_size(axis, load.indices)
+            if size is not None:
+                *_, last = [one.var for one in node.iter_vars if one.kind == SPATIAL]
+                return None if size < _FEW and is_along(load, last) else (place, size)
+    return None
+
+
+def _group_size(axis: IterVar, indices: Any) -> int | None:
+    """The divisor of an iterator that some indices contain in no other form."""
+    divisors = [
+        part.b.value
+        for index in indices
+        for part in walk(index)
+        if isinstance(part, FloorDiv) and part.a is axis.var and isinstance(part.b, IntImm)
+    ]
+    uses = [part for index in indices for part in walk(index) if part is axis.var]
+    extent = extent_of(axis)
+    if len(divisors) != 1 or len(uses) != 1 or extent is None:
+        return None
+    return divisors[0] if 1 < divisors[0] < extent and extent % divisors[0] == 0 else None
+
+
+def _split(sch: Schedule, block: BlockRV, place: int, size: int) -> None:
+    """Split an iterator of a block, the dimension of its results, and the same of their reader."""
+    node = node_of(sch, block)
+    store = stored(node)
+    assert store is not None
+    dimension = [*map(id, store.indices)].index(id(node.iter_vars[place].var))
+    readers = sch.get_consumers(block)
+    there = _place_read(node_of(sch, readers[0]), store, dimension) if len(readers) == 1 else None
+    if there is None:
+        readers, there = [sch.cache_write(block, 0, "global")], dimension
+    sch.transform_layout(block, ("write", 0), _divided(dimension, size))
+    units = {
+        at for at, one in enumerate(node.iter_vars) if one.kind != SPATIAL and extent_of(one) == 1
+    }
+    sch.transform_block_layout(block, _divided(place, size, units))
+    sch.transform_block_layout(readers[0], _divided(there, size))
+
+
+def _place_read(reader: Block, store: BufferStore, dimension: int) -> int | None:
+    """The iterator by which a block reads a dimension of results, each once; None without one."""
+    loads = [load for load in loads_of(reader) if load.buffer is store.buffer]
+    places = {axis.var: place for place, axis in enumerate(reader.iter_vars)}
+    index = loads[0].indices[dimension] if len(loads) == 1 and is_injective(reader) else None
+    return places.get(index) if isinstance(index, Var) else None
+
+
+def _divided(place: int, size: int, dropped: Collection[int] = ()) -> Any:
+    """The map of indices that divides one of them, without those that are `dropped`."""
+
+    def divide(*indices: Any) -> list[Any]:
+        parts = {place: [indices[place] // size, indices[place] % size]}
+        kept = [at for at in range(len(indices)) if at not in dropped]
+        return [part for at in kept for part in parts.get(at, [indices[at]])]
+
+    return divide
