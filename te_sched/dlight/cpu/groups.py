@@ -85,7 +85,8 @@ def _split(sch: Schedule, block: BlockRV, place: int, size: int) -> None:
     there = _place_read(node_of(sch, readers[0]), store, dimension) if len(readers) == 1 else None
     if there is None:
         readers, there = [sch.cache_write(block, 0, "global")], dimension
-    sch.transform_layout(block, ("write", 0), _divided(dimension, size))
+    transform_layout: Any = sch.transform_layout
+    transform_layout(block, ("write", 0), _divided(dimension, size))
     units = {
         at for at, one in enumerate(node.iter_vars) if one.kind != SPATIAL and extent_of(one) == 1
     }
