@@ -93,7 +93,10 @@ def has_truth(value: Any) -> bool:
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a list, a tuple, or a one-dimensional array; not a str."""
-    if type(value).__module__ == "numpy":
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return True
+    if kind.__module__ == "numpy":
         return getattr(value, "ndim", 0) == 1
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
@@ -120,11 +123,14 @@ _LEFT = ("dtype", "dtypes", "out_dtype")
 
 
 class _Signature(NamedTuple):
-    """The names and kinds of parameters: by position, by name, and of `*args`."""
+    """The names and kinds of parameters: by position, by name, and of `*args`; and the numbers of
+    those by position that do not take anything.
+    """
 
     by_place: list[tuple[str, ParameterKind]]
     by_name: dict[str, ParameterKind]
     rest: tuple[str, ParameterKind]
+    tested: list[int]
 
 
 def checked(
@@ -151,12 +157,15 @@ def checked(
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         if not known:
             known.append(_signature(function, {*_LEFT, *but}))
-        by_place, by_name, rest = known[0]
-        for number, value in enumerate(args):
-            name, expected = by_place[number] if number < len(by_place) else rest
-            if not expected.fits(value):
+        by_place, by_name, rest, tested = known[0]
+        count, most = len(args), len(by_place)
+        for number in tested if count <= most else (*tested, *range(most, count)):
+            if number >= count:
+                break
+            name, expected = by_place[number] if number < most else rest
+            if not expected.fits(args[number]):
                 refuse_separate(function, shown, args, kwargs)
-                raise unfit(error, shown, name, value, expected)
+                raise unfit(error, shown, name, args[number], expected)
         for name, value in kwargs.items():
             expected = by_name.get(name, _ANYTHING)
             if not expected.fits(value):
@@ -232,7 +241,7 @@ def refuse_separate(
     ------
     ParameterError
     """
-    by_place, _, rest = _signature(function, set())
+    by_place, _, rest, _ = _signature(function, set())
     kinds = [kind for _, kind in by_place] + [rest[1] if rest[0] else _NOTHING] * len(args)
     for number, (value, (name, kind)) in enumerate(zip(args, by_place, strict=False)):
         is_list = name == "shape" or (kind is not _ANYTHING and _fits(kind, []))
@@ -527,10 +536,12 @@ def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
             kinds[one.name] = kind_of_annotation(one.annotation, names)
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     rest = [one.name for one in parameters if one.kind is Parameter.VAR_POSITIONAL]
+    by_place = [(one.name, kinds[one.name]) for one in parameters if one.kind in places]
     return _Signature(
-        [(one.name, kinds[one.name]) for one in parameters if one.kind in places],
+        by_place,
         kinds,
         (rest[0], kinds[rest[0]]) if rest else ("", _ANYTHING),
+        [number for number, (_, kind) in enumerate(by_place) if kind is not _ANYTHING],
     )
 
 

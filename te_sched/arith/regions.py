@@ -143,6 +143,11 @@ class _Accesses:
         else:
             sets[buffer] = [_united(*both) for both in zip(known, region, strict=True)]
 
+    def element(self, sets: _Sets, node: E.BufferLoad | S.BufferStore) -> None:
+        """Add the elements of an access in all iterations; with `is_exact`, of `buffers` alone."""
+        if not self.is_exact or node.buffer.data in self.buffers:
+            self.update(sets, node.buffer, [self.relaxed(index) for index in node.indices])
+
     def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
         """The region of the source of a view; a view may have only its last dimensions."""
         first = len(source.region) - len(region)
@@ -247,7 +252,7 @@ class _Accesses:
         self.statement(node.body)
 
     def _store(self, node: S.BufferStore) -> None:
-        self.update(self.writes, node.buffer, [self.relaxed(index) for index in node.indices])
+        self.element(self.writes, node)
         self.expression(node.value)
         for index in node.indices:
             self.expression(index)
@@ -340,7 +345,7 @@ class _Accesses:
         """Collect the reads of an expression."""
         kind = type(node)
         if kind is E.BufferLoad:
-            self.update(self.reads, node.buffer, [self.relaxed(index) for index in node.indices])
+            self.element(self.reads, node)
         elif kind is Var:
             self._pointer(node)
         elif kind is E.Call and node.op == "tir.tvm_access_ptr":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.errors import BuildError, Subject, kind_of
@@ -104,13 +104,15 @@ class Signature:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
-        return asdict(self)
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        for name in _RECORDS:
+            parts[name] = [{key: getattr(one, key) for key in one.__slots__} for one in parts[name]]
+        return parts
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Signature:
         """The signature that `to_json` gave."""
-        parts = {"parameters": FunctionParameter, "symbols": Symbol, "extents": Extent}
-        built = {name: [kind(**item) for item in data[name]] for name, kind in parts.items()}
+        built = {name: [kind(**item) for item in data[name]] for name, kind in _RECORDS.items()}
         return Signature(**{**data, **built})
 
     def failure(self, what: str, why: str, help: str) -> int:
@@ -119,6 +121,14 @@ class Signature:
         if text not in self.failures:
             self.failures.append(text)
         return self.failures.index(text) + 1
+
+
+# The lists of a signature that have records.
+_RECORDS: dict[str, type[Any]] = {
+    "parameters": FunctionParameter,
+    "symbols": Symbol,
+    "extents": Extent,
+}
 
 
 def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:

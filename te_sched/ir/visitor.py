@@ -132,7 +132,20 @@ def reads_data(e: Expr) -> bool:
 
 def variables_of(*nodes: Node) -> set[Var]:
     """The variables that occur in expressions, also in those of statements."""
-    return {part for node in nodes for part in walk(node) if type(part) is Var}
+    found: set[Var] = set()
+    stack: list[Any] = [*nodes]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is Var:
+            found.add(node)
+        for name in CHILD_FIELDS[kind]:
+            value = getattr(node, name)
+            if type(value) is tuple:
+                stack += value
+            elif value is not None:
+                stack.append(value)
+    return found
 
 
 class Visitor:

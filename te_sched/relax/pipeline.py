@@ -15,7 +15,7 @@ who applies `relax.get_pipeline("processor").passes` one by one does what `relax
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from inspect import signature
 from typing import Any
@@ -284,13 +284,21 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
             f"use one of {', '.join(PIPELINES)}{did_you_mean(str(repr_of(name)), PIPELINES)}",
         )
     try:
-        signature(found).bind(**kwargs)
+        return found(**kwargs)
+    except TypeError:
+        _check_options(name, found, kwargs)
+        raise
+
+
+def _check_options(name: str, maker: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that a pipeline does not take."""
+    try:
+        signature(maker).bind(**options)
     except TypeError as error:
-        takes = ", ".join(signature(found).parameters) or "no options"
+        takes = ", ".join(signature(maker).parameters) or "no options"
         raise GraphError(
             f"the pipeline {name!r} does not take these options", str(error), f"it takes {takes}"
         ) from None
-    return found(**kwargs)
 
 
 def register_pipeline(name: str) -> Any:

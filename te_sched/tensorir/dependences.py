@@ -214,6 +214,8 @@ def _note_references(value: Any, found: set[Buffer | Var]) -> None:
     if kind is Var:
         found.add(value)
     elif kind is Buffer:
+        if value in found:
+            return
         found.update((value, value.data))
         for size in (*value.shape, *value.strides, value.elem_offset):
             _note_references(size, found)

@@ -69,7 +69,8 @@ class _CanonicalizeBindings(FunctionPass, opt_level=1, name="CanonicalizeRelaxBi
 
 def canonical_sizes(func: GraphFunction) -> GraphFunction:
     """A function in which a cast defines no size that is known already."""
-    return _Sizes().visit_expr(func)
+    has_casts = any(isinstance(binding, MatchCast) for binding in bindings_of(func))
+    return _Sizes().visit_expr(func) if has_casts else func
 
 
 class _Sizes(Substitution):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.visitor import CHILD_FIELDS
 from te_sched.relax.analysis.variables import nodes_of
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, map_call
@@ -35,11 +36,11 @@ def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, G
 
 
 def _values_of(node: object) -> tuple[object, ...]:
-    names = ("value", "fields", "body")
     found: list[object] = []
-    for name in names:
-        value = getattr(node, name, None)
-        found += value if isinstance(value, tuple) else [value]
+    for name in CHILD_FIELDS.get(type(node), ()):
+        if name in ("value", "fields", "body"):
+            value = getattr(node, name)
+            found += value if isinstance(value, tuple) else [value]
     return tuple(found)
 
 

@@ -131,8 +131,8 @@ class _Slots(PyExprVisitor):
 
     def add(self, size: Expr) -> None:
         """Give a size a slot, unless it is a number."""
-        key = _key(size)
-        if not isinstance(size, IntImm) and key not in self._numbers:
+        key = None if isinstance(size, IntImm) else _key(size)
+        if key is not None and key not in self._numbers:
             self._numbers[key] = len(self.expressions)
             self.expressions.append(size)
 
