@@ -22,7 +22,7 @@ from te_sched.te.tensor import Tensor
 Extents = Sequence[Expr]
 
 
-class _Part(NamedTuple):
+class MatrixPart(NamedTuple):
     """What a buffer has for a matrix of a batch: a matrix, a vector or a number."""
 
     buffer: BufferVar
@@ -44,7 +44,7 @@ class _Part(NamedTuple):
 _Write = Callable[..., None]
 
 
-def _of_matrices(
+def of_matrices(
     tensors: Sequence[Tensor], results: Sequence[tuple[Extents, str]], write: _Write, name: str
 ) -> list[Tensor]:
     """Tensors that `write(builder, *parts)` computes for each matrix of a batch."""
@@ -72,7 +72,7 @@ def _of_batches(
         pointers = [ib.buffer_ptr(buffer) for buffer in (*ins, *outs)]
         with ExitStack() as stack:
             index = tuple([stack.enter_context(ib.for_range(0, extent)) for extent in batch])
-            write(ib, *[_Part(pointer, index) for pointer in pointers])
+            write(ib, *[MatrixPart(pointer, index) for pointer in pointers])
         return ib.get()
 
     shapes = [(*batch, *extents) for extents, _ in results]
@@ -81,12 +81,14 @@ def _of_batches(
     return [made] if isinstance(made, Tensor) else list(made)
 
 
-def _copy(ib: IRBuilder, source: _Part, target: _Part, rows: Expr, columns: Expr) -> None:
+def copy_matrix(
+    ib: IRBuilder, source: MatrixPart, target: MatrixPart, rows: Expr, columns: Expr
+) -> None:
     with ib.for_range(0, rows, name="i") as i, ib.for_range(0, columns, name="j") as j:
-        target.set(source.get(i, j), i, j)
+        target.set(ops.cast(target.buffer.dtype, source.get(i, j)), i, j)
 
 
-def _accumulator(ib: IRBuilder, value: Expr) -> BufferVar:
+def accumulator(ib: IRBuilder, value: Expr) -> BufferVar:
     """A variable that loops change."""
     total = ib.allocate(value.dtype, (1,), name="total", scope="local")
     total[0] = value
@@ -102,8 +104,10 @@ def lu_factors(x: Tensor) -> list[Tensor]:
     rows, columns = x.shape[-2:]
     count = ops.minimum(rows, columns)
 
-    def write(ib: IRBuilder, source: _Part, factors: _Part, pivots: _Part, code: _Part) -> None:
-        _copy(ib, source, factors, rows, columns)
+    def write(
+        ib: IRBuilder, source: MatrixPart, factors: MatrixPart, pivots: MatrixPart, code: MatrixPart
+    ) -> None:
+        copy_matrix(ib, source, factors, rows, columns)
         code.set(code.number(0))
         with ib.for_range(0, count, name="k") as k:
             _exchange_rows(ib, factors, pivots, k, rows, columns)
@@ -124,14 +128,14 @@ def lu_factors(x: Tensor) -> list[Tensor]:
         ([count], "int32"),
         ([], "int32"),
     ]
-    return _of_matrices([x], results, write, "lu_factors")
+    return of_matrices([x], results, write, "lu_factors")
 
 
 def _exchange_rows(
-    ib: IRBuilder, factors: _Part, pivots: _Part, k: Expr, rows: Expr, columns: Expr
+    ib: IRBuilder, factors: MatrixPart, pivots: MatrixPart, k: Expr, rows: Expr, columns: Expr
 ) -> None:
     """Exchange row k with that of the greatest element below the diagonal of column k."""
-    pivot = _accumulator(ib, ops.cast("int64", k))
+    pivot = accumulator(ib, ops.cast("int64", k))
     with ib.for_range(0, rows - k - 1, name="i") as i:
         is_greater = te.abs(factors.get(k + 1 + i, k)) > te.abs(factors.get(pivot[0], k))
         with ib.if_scope(is_greater):
@@ -141,7 +145,7 @@ def _exchange_rows(
         _swap(ib, factors, k, pivot[0], j)
 
 
-def _swap(ib: IRBuilder, matrix: _Part, first: Expr, second: Expr, column: Expr) -> None:
+def _swap(ib: IRBuilder, matrix: MatrixPart, first: Expr, second: Expr, column: Expr) -> None:
     value = ib.let("value", matrix.get(first, column))
     matrix.set(matrix.get(second, column), first, column)
     matrix.set(value, second, column)
@@ -151,7 +155,9 @@ def log_determinant(factors: Tensor, pivots: Tensor) -> list[Tensor]:
     """The signs of determinants of factored matrices, and the logarithms of their sizes."""
     size, dtype = factors.shape[-1], factors.dtype
 
-    def write(ib: IRBuilder, lu: _Part, exchanges: _Part, sign: _Part, log: _Part) -> None:
+    def write(
+        ib: IRBuilder, lu: MatrixPart, exchanges: MatrixPart, sign: MatrixPart, log: MatrixPart
+    ) -> None:
         sign.set(sign.number(1))
         log.set(log.number(0))
         with ib.for_range(0, size, name="k") as k:
@@ -159,7 +165,7 @@ def log_determinant(factors: Tensor, pivots: Tensor) -> list[Tensor]:
             log.set(log.get() + te.log(te.abs(lu.get(k, k))))
 
     results: list[tuple[Extents, str]] = [([], dtype), ([], dtype)]
-    return _of_matrices([factors, pivots], results, write, "log_determinant")
+    return of_matrices([factors, pivots], results, write, "log_determinant")
 
 
 def _sign(value: Expr) -> Expr:
@@ -172,15 +178,15 @@ def determinant(factors: Tensor, pivots: Tensor) -> Tensor:
     """The determinants of square matrices, by their factors and pivots."""
     size = factors.shape[-1]
 
-    def write(ib: IRBuilder, lu: _Part, exchanges: _Part, product: _Part) -> None:
+    def write(ib: IRBuilder, lu: MatrixPart, exchanges: MatrixPart, product: MatrixPart) -> None:
         product.set(product.number(1))
         with ib.for_range(0, size, name="k") as k:
             product.set(product.get() * lu.get(k, k) * _sign_of_exchange(lu, exchanges, k))
 
-    return _of_matrices([factors, pivots], [([], factors.dtype)], write, "determinant")[0]
+    return of_matrices([factors, pivots], [([], factors.dtype)], write, "determinant")[0]
 
 
-def _sign_of_exchange(lu: _Part, pivots: _Part, k: Expr) -> Expr:
+def _sign_of_exchange(lu: MatrixPart, pivots: MatrixPart, k: Expr) -> Expr:
     is_same = ops.equal(pivots.get(k), ops.cast("int32", k + 1))
     return te.select(is_same, lu.number(1), lu.number(-1))
 
@@ -192,8 +198,10 @@ def solution(factors: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = F
     size, columns = b.shape[-2:]
     shape = size, columns
 
-    def write(ib: IRBuilder, lu: _Part, exchanges: _Part, source: _Part, x: _Part) -> None:
-        _copy(ib, source, x, size, columns)
+    def write(
+        ib: IRBuilder, lu: MatrixPart, exchanges: MatrixPart, source: MatrixPart, x: MatrixPart
+    ) -> None:
+        copy_matrix(ib, source, x, size, columns)
         if is_transposed:
             _substitute(ib, lu, x, shape, is_upper=False, has_ones=False, is_transposed=True)
             _substitute(ib, lu, x, shape, is_upper=True, has_ones=True, is_transposed=True)
@@ -204,11 +212,15 @@ def solution(factors: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = F
         _substitute(ib, lu, x, shape, is_upper=True, has_ones=False)
 
     inputs, results = [factors, pivots, b], [([size, columns], b.dtype)]
-    return _of_matrices(inputs, results, write, "solution")[0]
+    return of_matrices(inputs, results, write, "solution")[0]
 
 
 def _exchange(
-    ib: IRBuilder, pivots: _Part, x: _Part, shape: tuple[Expr, Expr], is_reversed: bool = False
+    ib: IRBuilder,
+    pivots: MatrixPart,
+    x: MatrixPart,
+    shape: tuple[Expr, Expr],
+    is_reversed: bool = False,
 ) -> None:
     """Exchange the rows of a square system in the order of the pivots, or back."""
     size, columns = shape
@@ -217,7 +229,9 @@ def _exchange(
         _exchange_row(ib, pivots, x, row, columns)
 
 
-def _exchange_row(ib: IRBuilder, pivots: _Part, x: _Part, row: Expr, columns: Expr) -> None:
+def _exchange_row(
+    ib: IRBuilder, pivots: MatrixPart, x: MatrixPart, row: Expr, columns: Expr
+) -> None:
     pivot = ib.let("pivot", pivots.get(row) - 1)
     is_moved = ops.not_equal(pivot, ops.cast("int32", row))
     with ib.if_scope(is_moved), ib.for_range(0, columns, name="j") as j:
@@ -228,7 +242,7 @@ def permutation(pivots: Tensor, rows: ExprLike) -> Tensor:
     """The matrices of 0 and 1 that put the exchanged rows of factored matrices back."""
     count, extent = pivots.shape[-1], ops.convert(rows)
 
-    def write(ib: IRBuilder, exchanges: _Part, matrix: _Part) -> None:
+    def write(ib: IRBuilder, exchanges: MatrixPart, matrix: MatrixPart) -> None:
         with ib.for_range(0, extent, name="i") as i, ib.for_range(0, extent, name="j") as j:
             matrix.set(ops.cast("int32", ops.equal(i, j)), i, j)
         with ib.for_range(0, count, name="k") as k:
@@ -244,18 +258,18 @@ def triangular_solution(a: Tensor, b: Tensor, is_upper: bool, has_ones: bool) ->
     """
     size, columns = b.shape[-2:]
 
-    def write(ib: IRBuilder, matrix: _Part, source: _Part, x: _Part) -> None:
-        _copy(ib, source, x, size, columns)
+    def write(ib: IRBuilder, matrix: MatrixPart, source: MatrixPart, x: MatrixPart) -> None:
+        copy_matrix(ib, source, x, size, columns)
         _substitute(ib, matrix, x, (size, columns), is_upper, has_ones)
 
     results = [([size, columns], b.dtype)]
-    return _of_matrices([a, b], results, write, "triangular_solution")[0]
+    return of_matrices([a, b], results, write, "triangular_solution")[0]
 
 
 def _substitute(
     ib: IRBuilder,
-    matrix: _Part,
-    x: _Part,
+    matrix: MatrixPart,
+    x: MatrixPart,
     shape: tuple[Expr, Expr],
     is_upper: bool,
     has_ones: bool,
@@ -289,14 +303,14 @@ def cholesky_factor(x: Tensor) -> list[Tensor]:
     """
     size = x.shape[-1]
 
-    def write(ib: IRBuilder, source: _Part, factor: _Part, code: _Part) -> None:
+    def write(ib: IRBuilder, source: MatrixPart, factor: MatrixPart, code: MatrixPart) -> None:
         code.set(code.number(0))
         with ib.for_range(0, size, name="j") as j:
             with ib.for_range(0, j, name="i") as i:
                 factor.set(factor.number(0), i, j)
             with ib.for_range(0, size - j, name="i") as i:
                 row = j + i
-                rest = _accumulator(ib, source.get(row, j))
+                rest = accumulator(ib, source.get(row, j))
                 with ib.for_range(0, j, name="k") as k:
                     rest[0] = rest[0] - factor.get(row, k) * factor.get(j, k)
                 with ib.if_scope(ops.equal(i, 0)):
@@ -310,7 +324,7 @@ def cholesky_factor(x: Tensor) -> list[Tensor]:
                     factor.set(rest[0] / factor.get(j, j), row, j)
 
     results: list[tuple[Extents, str]] = [([size, size], x.dtype), ([], "int32")]
-    return _of_matrices([x], results, write, "cholesky")
+    return of_matrices([x], results, write, "cholesky")
 
 
 def qr_factors(x: Tensor, is_complete: bool) -> list[Tensor]:
@@ -323,8 +337,10 @@ def qr_factors(x: Tensor, is_complete: bool) -> list[Tensor]:
     count = ops.minimum(rows, columns)
     width = rows if is_complete else count
 
-    def write(ib: IRBuilder, source: _Part, q: _Part, r: _Part, scales: _Part) -> None:
-        _copy(ib, source, r, rows, columns)
+    def write(
+        ib: IRBuilder, source: MatrixPart, q: MatrixPart, r: MatrixPart, scales: MatrixPart
+    ) -> None:
+        copy_matrix(ib, source, r, rows, columns)
         with ib.for_range(0, count, name="k") as k:
             _find_reflection(ib, r, scales, k, rows)
             with ib.for_range(0, columns - k - 1, name="j") as j:
@@ -340,14 +356,14 @@ def qr_factors(x: Tensor, is_complete: bool) -> list[Tensor]:
         ([rows, columns], x.dtype),
         ([count], x.dtype),
     ]
-    return _of_matrices([x], results, write, "qr_factors")[:2]
+    return of_matrices([x], results, write, "qr_factors")[:2]
 
 
-def _find_reflection(ib: IRBuilder, r: _Part, scales: _Part, k: Expr, rows: Expr) -> None:
+def _find_reflection(ib: IRBuilder, r: MatrixPart, scales: MatrixPart, k: Expr, rows: Expr) -> None:
     """Write the vector that makes zeros below the diagonal of column k in their place, the element
     on the diagonal, and the scale of the reflection.
     """
-    squares = _accumulator(ib, r.number(0))
+    squares = accumulator(ib, r.number(0))
     with ib.for_range(0, rows - k - 1, name="i") as i:
         squares[0] = squares[0] + r.get(k + 1 + i, k) * r.get(k + 1 + i, k)
     scales.set(scales.number(0), k)
@@ -364,11 +380,16 @@ def _find_reflection(ib: IRBuilder, r: _Part, scales: _Part, k: Expr, rows: Expr
 
 
 def _reflect(
-    ib: IRBuilder, vectors: _Part, scale: Expr, target: _Part, place: tuple[Expr, Expr], rows: Expr
+    ib: IRBuilder,
+    vectors: MatrixPart,
+    scale: Expr,
+    target: MatrixPart,
+    place: tuple[Expr, Expr],
+    rows: Expr,
 ) -> None:
     """Reflect a column by vector k, of which the first element is 1, from row k on."""
     k, column = place
-    total = _accumulator(ib, target.get(k, column))
+    total = accumulator(ib, target.get(k, column))
     with ib.for_range(0, rows - k - 1, name="i") as i:
         total[0] = total[0] + vectors.get(k + 1 + i, k) * target.get(k + 1 + i, column)
     total[0] = total[0] * scale

@@ -7,15 +7,20 @@ know importers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import reduce
 
 from te_sched import te
+from te_sched.ir import builder as loops
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.builder import IRBuilder
+from te_sched.ir.expr import Buffer, Expr
 from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.ir.stmt import Stmt
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.float_functions import emit_elementwise, polynomial, scaled_tail
+from te_sched.te.tensor import Tensor
 
 _PI = math.pi
 # erfinv(x) / x in powers of w - 2.5 and of sqrt(w) - 3, w = -log(1 - x * x), the highest one first:
@@ -175,6 +180,58 @@ def _hurwitz_zeta(s: int, q: Expr) -> Expr:
         term = _number(bernoulli / math.factorial(2 * n) * factor)
         total = total + term * inverse_power(far, s + 2 * n - 1)
     return total
+
+
+def zeta(builder: BlockBuilder, s: GraphExpr, q: GraphExpr) -> GraphVar:
+    """The sum of (n + q) ** -s over n from 0, of tensors of one shape: infinite where s is 1 or a
+    term is, NaN for an s below 1 or infinite, and for a power that is not whole of a q below 0.
+    """
+
+    def tensor(powers: Tensor, numbers: Tensor) -> Tensor:
+        def statement(ins: Sequence[Buffer], outs: Sequence[Buffer]) -> Stmt:
+            ib = loops.create()
+            source, other, target = map(ib.buffer_ptr, (*ins, *outs))
+            with ExitStack() as stack:
+                index = tuple([stack.enter_context(ib.for_range(0, n)) for n in powers.shape])
+                values = (ib.let("v", ops.cast("float64", x[index])) for x in (source, other))
+                target[index] = ops.cast(powers.dtype, _zeta_of(ib, *values))
+            return ib.get()
+
+        made: Tensor = te.extern(
+            [powers.shape], [powers, numbers], statement, name="zeta", dtype=[powers.dtype]
+        )
+        return made
+
+    return builder.emit_te(tensor, s, q)
+
+
+def _zeta_of(ib: IRBuilder, s: Expr, q: Expr) -> Expr:
+    """A sum of terms up to a number of at least `_STEPS`, and its rest (Euler and Maclaurin)."""
+    zero, one, two, infinity = (_number(x) for x in (0, 1, 2, math.inf))
+    is_left, is_whole = q <= zero, s.equal(te.floor(s))
+    is_defined = te.all(s > one, te.any(q > zero, te.all(is_whole, ops.not_equal(q, te.floor(q)))))
+    below = te.select(te.all(is_defined, is_left), zero - te.floor(q), zero)
+    count = ib.let("count", ops.cast("int64", below) + _STEPS)
+    total = ib.allocate("float64", (1,), name="total", scope="local")
+    total[0] = zero
+    is_odd = ops.not_equal(s, te.floor(s / two) * two)
+    with ib.for_range(0, count, name="n") as step:
+        x = ib.let("x", q + ops.cast("float64", step))
+        term = te.power(te.abs(x), zero - s)
+        total[0] = total[0] + te.select(te.all(x < zero, is_odd), zero - term, term)
+    far = ib.let("far", q + ops.cast("float64", count))
+    power = ib.let("power", te.power(far, zero - s))
+    rest = far / (s - one) + _number(0.5)
+    product, inverse = s, one / far
+    for n, bernoulli in enumerate(_BERNOULLI, 1):
+        rest = rest + _number(bernoulli / math.factorial(2 * n)) * product * inverse
+        product = product * (s + _number(2 * n - 1)) * (s + _number(2 * n))
+        inverse = inverse / (far * far)
+    result = total[0] + te.select(power > zero, power * rest, zero)
+    is_small = ops.logical_or(s < one, te.all(s.equal(infinity), q > one))  # NaN in torch
+    is_pole = te.any(s.equal(one), te.all(ops.logical_not(is_small), is_left, q.equal(te.floor(q))))
+    result = te.select(te.all(is_defined, ops.logical_not(is_small)), result, _number(math.nan))
+    return te.select(is_pole, infinity, result)
 
 
 def bessel_i(builder: BlockBuilder, x: GraphExpr, order: int, is_scaled: bool) -> GraphVar:

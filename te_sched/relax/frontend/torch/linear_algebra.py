@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes
 from te_sched.ir.graph import GraphExpr, GraphVar, TupleGetItem
 from te_sched.relax import op as R
-from te_sched.relax.frontend import matrices
+from te_sched.relax.frontend import matrices, matrix_functions
+from te_sched.relax.frontend.tensors import fixed_size
 from te_sched.relax.frontend.torch.importer import Importer, row
 from te_sched.relax.frontend.torch.indexing import common_shape
 from te_sched.relax.frontend.torch.memory import is_node
@@ -310,3 +313,39 @@ def _qr(imp: Importer, A: GraphExpr, mode: str | bool = "reduced") -> Value:
         count = imp.shape(q)[-1]
         r = imp.emit(R.strided_slice(r, [len(shape) - 2], [0], [count], [1], True))
     return (imp.emit(R.zeros([0], imp.dtype(A))), r) if mode == "r" else (q, r)
+
+
+@row("linalg_pinv", "pinverse")
+def _pinv(
+    imp: Importer,
+    A: GraphExpr,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> GraphExpr:
+    """Pseudo-inverses; the lower half of hermitian matrices is read."""
+    sizes = [fixed_size(size, "invert") for size in imp.shape(_matrix(imp, A, hermitian))[-2:]]
+    rtol = rcond if rtol is None else rtol
+    if imp.is_tensor(rtol) or imp.is_tensor(atol):
+        raise GraphError(
+            "the tolerance of a pseudo-inverse is a tensor",
+            "a call computes it",
+            "give numbers: torch.linalg.pinv(A, rtol=1e-5)",
+        )
+    if hermitian:
+        upper = _transposed(imp, imp.emit(R.tril(A, -1)))
+        A = imp.emit(R.add(imp.emit(R.tril(A)), upper))
+    if rtol is None:
+        rtol = 0.0 if atol else max(sizes) * float(np.finfo(imp.dtype(A)).eps)
+    function = partial(matrix_functions.pseudo_inverse, rtol=rtol, atol=atol or 0.0)
+    result = imp.builder.emit_te(function, A, primfunc_name_hint="pseudo_inverse")
+    return imp.cast(result, imp.dtype(A))
+
+
+@row("linalg_matrix_exp", "matrix_exp")
+def _matrix_exp(imp: Importer, A: GraphExpr) -> GraphExpr:
+    return imp.cast(
+        imp.builder.emit_te(matrix_functions.exponential, _matrix(imp, A)), imp.dtype(A)
+    )

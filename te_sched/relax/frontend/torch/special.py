@@ -8,8 +8,9 @@ from te_sched.errors import GraphError, repr_of
 from te_sched.ir.graph import GraphExpr
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend import special_functions
-from te_sched.relax.frontend.torch.elementwise import dtype_kind
+from te_sched.relax.frontend.torch.elementwise import dtype_kind, promoted
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, row
+from te_sched.relax.frontend.torch.indexing import common_shape
 from te_sched.relax.frontend.torch.values import Value
 
 
@@ -54,3 +55,13 @@ def _polygamma(imp: Importer, n: int | GraphExpr, x: GraphExpr | int) -> Value:
     if not order:
         return ROWS["digamma"].rule(imp, numbers)
     return _of_floats(special_functions.polygamma, order).rule(imp, numbers)
+
+
+@row("special_zeta", "zeta")
+def _zeta(imp: Importer, x: GraphExpr | float, other: GraphExpr | float) -> GraphExpr:
+    powers, numbers = promoted(imp, x, other)
+    if dtype_kind(imp.dtype(powers)) < 2:
+        powers, numbers = (imp.cast(value, "float32") for value in (powers, numbers))
+    shape = common_shape([imp.shape(powers), imp.shape(numbers)])
+    parts = [imp.broadcast(value, shape) for value in (powers, numbers)]
+    return special_functions.zeta(imp.builder, *parts)

@@ -152,3 +152,23 @@ def test_factors_without_exchanges_of_rows_are_rejected() -> None:
 
     with pytest.raises(GraphError, match="matrices are factored without exchanges of rows"):
         ROWS["linalg_lu_factor_ex"].rule(None, None, pivot=False)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (torch.linalg.pinv(x), torch.linalg.pinv(x.mT), torch.pinverse(x)),
+        lambda x: (torch.linalg.pinv(x, rtol=0.4), torch.linalg.pinv(x, atol=0.5)),
+        lambda x: torch.linalg.pinv(x @ x.mT, hermitian=True),
+        lambda x: torch.linalg.matrix_exp(x[..., :3, :3] * 3),
+    ],
+)
+def test_pseudo_inverses_and_exponentials(function: Any) -> None:
+    x = torch.rand(2, 3, 5, generator=torch.Generator().manual_seed(0)) - 0.3
+    check(function, x, rtol=1e-4, atol=1e-4)
+    check(function, x.double(), rtol=1e-8, atol=1e-8)
+
+
+def test_pseudo_inverses_reject_tolerances_of_calls() -> None:
+    with pytest.raises(GraphError, match="the tolerance of a pseudo-inverse is a tensor"):
+        imported(lambda x, t: torch.linalg.pinv(x, rtol=t), (torch.rand(2, 3), torch.rand(())))

@@ -61,3 +61,14 @@ def test_other_orders_are_rejected(order: object) -> None:
     rule = ROWS["polygamma"].rule
     with pytest.raises(GraphError, match="the order of a polygamma function is"):
         rule(None, order, None)
+
+
+def test_zeta() -> None:
+    nan, inf = float("nan"), float("inf")
+    s = torch.tensor([1.0, 1.001, 1.5, 2, 3, 7.5, 60, 400, 0.5, -2, nan, inf])[:, None]
+    q = torch.tensor([0.1, 0.5, 1, 2.5, 40, 1e6, 0, -1, -0.5, -3.25, -20.5, nan])
+    check(lambda x, y: torch.special.zeta(x, y), s, q, rtol=1e-5)
+    check(lambda x, y: torch.special.zeta(x, y), s.double()[:-1], q.double(), rtol=1e-10)
+    check(lambda x: (torch.special.zeta(2.0, x), torch.special.zeta(x, 3)), q)
+    check(lambda x: torch.special.zeta(x, x), torch.arange(1, 5))
+    check(lambda x: torch.special.zeta(x, x), torch.rand(0, 3))
