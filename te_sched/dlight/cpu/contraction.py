@@ -35,6 +35,7 @@ from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import (
+    MANY,
     REDUCTION,
     SPATIAL,
     assumed_size,
@@ -145,24 +146,26 @@ def tile_of(
     pads_columns: bool = False,
     pads_rows: bool = False,
     is_of_dots: bool = False,
+    is_plain: bool = True,
 ) -> RegisterTile | None:
     """The tile whose sums fit in registers, with the fewest loads for each multiplication; None if
     the columns have no divisor that fills a vector.
 
     Columns and rows that are None are known at the call only: they are padded. `pads_columns` and
     `pads_rows` tell that others can be, too, and `is_of_dots` that products of bytes are
-    added, whose columns fill vectors.
+    added, whose columns fill vectors. Unless `is_plain`, columns are windows, of which each row of
+    a tile loads its own: where they are padded, they fill one register.
     """
     best: tuple[float, RegisterTile] | None = None
     hidden, in_flight = _HIDDEN_LOADS, _IN_FLIGHT
     if is_of_dots:
         hidden, in_flight = _HIDDEN_LOADS_OF_DOTS, _DOTS_IN_FLIGHT
-    for width in range(1, 4 * vectors.lanes + 1):
-        wasted = _wasted(columns, width)
-        is_whole = is_of_dots or columns is None or wasted > 1
+    for width in range(1, (4 if is_plain or columns else 1) * vectors.lanes + 1):
+        wasted = 1 + width / (2 * MANY) if columns is None else _wasted(columns, width)
+        is_whole = is_of_dots or wasted > 1
         if is_whole and width % vectors.lanes:
             continue
-        if wasted > 1 and not pads_columns:
+        if columns is not None and wasted > 1 and not pads_columns:
             continue
         registers = _registers(width, vectors.lanes)
         waste = wasted * registers * vectors.lanes / width
@@ -200,7 +203,8 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
     rows = 1 if found.row is None else extent_of(axes[found.row])
     columns = extent_of(axes[found.column])
     is_worth = is_einsum and _is_worth(found, axes, constants)
-    tile = tile_of(columns, rows, vectors_of(target), pads_columns=is_worth)
+    vectors = vectors_of(target)
+    tile = tile_of(columns, rows, vectors, pads_columns=is_worth, is_plain=found.is_plain)
     if tile is None or (is_einsum and (columns is None or columns % tile.columns)):
         return {}
     sizes = {found.column: tile.columns}
@@ -235,6 +239,8 @@ def _tile_for(
     rows = 1 if found.row is None else extent_of(axes[found.row])
     if not is_einsum:  # they cannot be padded here
         columns = columns or multiple_of(axes[found.column])
+        if columns == 1:
+            return None
         if rows is None:  # they were padded for a tile of one line
             rows, line = multiple_of(axes[found.row]), None
     return tile_of(
@@ -245,6 +251,7 @@ def _tile_for(
         pads_columns=is_einsum and is_worth,
         pads_rows=is_einsum,
         is_of_dots=is_of_dots,
+        is_plain=found.is_plain,
     )
 
 

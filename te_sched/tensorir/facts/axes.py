@@ -13,7 +13,7 @@ from te_sched.ir.visitor import variables_of
 
 SPATIAL, REDUCTION = "DataPar", "CommReduce"  # the kinds of iterators
 _LETTERS = {SPATIAL: "S", REDUCTION: "R"}
-_MANY = 64  # the guess for extents that are not constant
+MANY = 64  # the guess for extents that are not constant
 
 
 def extent_of(axis: IterVar | For) -> int | None:
@@ -50,7 +50,7 @@ def size_of(axes: Iterable[IterVar | For], unknown: int = 1) -> int:
 
 def assumed_size(axes: Iterable[IterVar | For]) -> int:
     """The product of extents, with a guess for those that are not constant."""
-    return size_of(axes, _MANY)
+    return size_of(axes, MANY)
 
 
 def largest_divisor(extent: int | None, most: int) -> int:
