@@ -354,12 +354,14 @@ def _is_open_window(node: Any) -> bool:
     return extent_of(last) is None and steps <= _MOST_STEPS
 
 
-def _vectorize_open(sch: Schedule, node: Any, loop: Any, lanes: int) -> None:
+def _vectorize_open(sch: Schedule, block: BlockRV, loop: Any, lanes: int) -> None:
     """Run an innermost loop of an open extent in vectors, and the rest one by one. LLVM makes the
-    vectors of plain arithmetic.
+    vectors of plain arithmetic; with masks of rows that tiles read, which are often short.
     """
+    node, readers = node_of(sch, block), sch.get_consumers(block)
     if _chooses_along(node):
-        sch.annotate(loop, PARTITIONED, 1)
+        if not readers or not all(_is_scheduled(sch, reader) for reader in readers):
+            sch.annotate(loop, PARTITIONED, 1)
     elif any(isinstance(part, Call) for part in walk(node.body)):
         outer, inner = sch.split(loop, [None, lanes])
         sch.vectorize(inner)
@@ -384,7 +386,7 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None)
         return
     kind = kind_of_loop(sch, sch.block_key(block, "dlight"), loop.key)
     if kind == SPATIAL and extent_of(statement) is None and statement.kind == "serial":
-        _vectorize_open(sch, node, loop, lanes)
+        _vectorize_open(sch, block, loop, lanes)
         return
     extent = extent_of(statement) or 0
     if kind != SPATIAL or extent < 2 or statement.kind != "serial":
