@@ -52,7 +52,14 @@ class Cutter(StatementMapper):
 
     def visit_For(self, node: For) -> Stmt:
         node, cut = self.settled(node)
-        return self.uncut(node) if cut is None else self.split(node, cut)
+        if cut is None or (node.kind == "vectorized" and not self.has_constant_parts(node, cut)):
+            return self.uncut(node)
+        return self.split(node, cut)
+
+    def has_constant_parts(self, node: For, cut: Cut) -> bool:
+        """Whether the parts of a loop have constant extents, as vectors need."""
+        parts = [part for part in self.parts(node, cut) if type(part) is For]
+        return all(type(part.extent) is IntImm for part in parts)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _without_nothing(node, self.generic(node))

@@ -133,6 +133,7 @@ def test_tiles_of_windows_have_no_guards() -> None:
     assert "T.where" not in update
 
 
+@pytest.mark.not_read_back
 @pytest.mark.parametrize("padding", [1, 2])
 def test_tiles_of_single_channels_are_stored_with_masks(padding: int) -> None:
     """Their columns are the last loop; with windows of 5, tiles are three vectors wide."""
@@ -159,3 +160,10 @@ def test_rows_beyond_the_last_one_read_it_again() -> None:
     func = convolution(2, (40, 32), kernel=1, index_dtype="int64")
     check(func, [(1, 40, 3, size) for size in (1, 2, 3, 4, 5, 30)])
     assert "x[v_nn, v_rc, v_yy, T.min(v_xx, w_1 - T.int64(1))]" in str(scheduled(func).mod)
+
+
+@pytest.mark.parametrize("groups", [1, 16])
+def test_lower_takes_what_build_takes(groups: int) -> None:
+    """A hint on a vectorized loop must not cut it into loops of open extents."""
+    func = convolution(2, (16, 16), padding=1, groups=groups, index_dtype="int64")
+    assert "T.int64(16)" in str(te_sched.lower(scheduled(func).mod))
