@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 
 from te_sched.locks import once
@@ -45,6 +46,7 @@ class CallSequence:
         else:
             self._table = (ctypes.c_int64 * len(words))(*words)
             self._starts = [0, *accumulate(len(row or ()) for row in rows)]
+            self._native = partial(_runner(), ctypes.addressof(self._table), len(words))
 
     def run(self, bases: Sequence[int]) -> None:
         """Run all calls; the last base must be 0."""
@@ -54,10 +56,10 @@ class CallSequence:
             for call, places in self._calls:
                 call(*[bases[base] + offset for base, offset in places])
             return
-        place = ctypes.c_int64(0)
-        code = _runner()(self._table, self._starts[-1], self._bases(*bases), ctypes.byref(place))
-        if code:
-            self._functions[self._starts.index(place.value)].fail(code)
+        memory = self._bases(*bases)
+        code = self._native(memory)
+        if code:  # it says where, in place of the first base
+            self._functions[self._starts.index(memory[0])].fail(code)
 
 
 def _row(step: Step, zero: int) -> list[int] | None:
@@ -77,9 +79,11 @@ def _row(step: Step, zero: int) -> list[int] | None:
 
 @once
 def _runner() -> Callable[..., int]:
-    """int32 (table, its words, bases, where to store the word at which a call that failed is)."""
+    """int32 (table, its words, bases); the number of the word at which a call that failed begins
+    replaces the first base.
+    """
     linked = jit.link_text(_text(), ("run_calls",), {})
-    types = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
+    types = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
     run = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(linked.address("run_calls"))
     _linked.append(linked)
     return run
@@ -105,7 +109,7 @@ def _text() -> str:
     codes = ", ".join(f"[ %code.{count}, %call.{count} ]" for count in counts)
     places = "\n".join(values)
     return f"""
-define i32 @run_calls(ptr %table, i64 %words, ptr %bases, ptr %place) {{
+define i32 @run_calls(ptr %table, i64 %words, ptr %bases) {{
 entry:
   %args = alloca [{MOST_ARGUMENTS} x i64]
 {places}
@@ -148,7 +152,7 @@ ready:
   %failed = icmp ne i32 %code, 0
   br i1 %failed, label %bad, label %next
 bad:
-  store i64 %word, ptr %place
+  store i64 %word, ptr %bases
   ret i32 %code
 good:
   ret i32 0

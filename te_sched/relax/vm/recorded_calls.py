@@ -48,20 +48,15 @@ class RecordedResult:
 class RecordedCall:
     """What a call with some sizes does.
 
-    Storages that hold no result are parts of an arena of `arena` bytes. All addresses are
-    multiples of 64.
+    Storages that hold no result are parts of an arena of `arena` bytes. The bases of the kernels
+    are the addresses of parameters, of memory for the results in their order, of the arena, and 0.
+    All are multiples of 64.
     """
 
     results: list[RecordedResult]
     arena: int
     is_tuple: bool  # the results, which are one array otherwise
     kernels: CallSequence
-
-    def run(self, params: Sequence[int], results: Sequence[int], arena: int) -> None:
-        """Call the kernels with the addresses of parameters, of memory for the results in their
-        order, and of the arena.
-        """
-        self.kernels.run([*params, *results, arena, 0])
 
 
 def record(

@@ -64,11 +64,15 @@ class RepeatedFunction:
         """What repeats a recorded call with other arrays of the same sizes."""
         makers = [_result_maker(result) for result in recorded.results]
         arenas, size, is_tuple = self._arenas, recorded.arena, recorded.is_tuple
-        new_arena = array_maker((size,), "uint8")
+        new_arena, call = array_maker((size,), "uint8"), recorded.kernels.run
 
         def run(args: Sequence[object]) -> object:
-            addresses = [value.address if isinstance(value, NDArray) else 0 for value in args]
-            if any(address & _MISALIGNED for address in addresses):
+            bases, bits = [], 0
+            for value in args:
+                address = value.address if type(value) is NDArray else 0
+                bits |= address
+                bases.append(address)
+            if bits & _MISALIGNED:
                 return self._interpreted(args)
             try:  # other threads may run it, too
                 arena = arenas.pop()
@@ -76,10 +80,14 @@ class RepeatedFunction:
                 arena = new_arena()
             if arena.size < size:
                 arena = new_arena()
-            memory, results = zip(*[make() for make in makers], strict=True) if makers else ((), ())
-            recorded.run(addresses, [array.address for array in memory], arena.address)
+            results = []
+            for make in makers:
+                memory, result = make()
+                bases.append(memory.address)
+                results.append(result)
+            call([*bases, arena.address, 0])
             arenas.append(arena)
-            return results if is_tuple else results[0]
+            return tuple(results) if is_tuple else results[0]
 
         return run
 

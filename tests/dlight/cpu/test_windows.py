@@ -133,7 +133,7 @@ def test_tiles_of_windows_have_no_guards() -> None:
     assert "T.where" not in update
 
 
-@pytest.mark.not_read_back
+@pytest.mark.not_read_back("its sizes are those of calls")
 @pytest.mark.parametrize("padding", [1, 2])
 def test_tiles_of_single_channels_are_stored_with_masks(padding: int) -> None:
     """Their columns are the last loop; with windows of 5, tiles are three vectors wide."""

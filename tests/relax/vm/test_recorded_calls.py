@@ -32,7 +32,7 @@ def repeat(call: RecordedCall, *args: nd.NDArray) -> list[np.ndarray]:
     results = [nd.empty((result.size,), "uint8") for result in call.results]
     arena = nd.empty((call.arena,), "uint8")
     addresses = [array.address for array in results]
-    call.run([array.address for array in args], addresses, arena.address)
+    call.kernels.run([*[array.address for array in args], *addresses, arena.address, 0])
     return [
         array.numpy()[: np.prod(result.shape, dtype=int) * np.dtype(result.dtype).itemsize]
         .view(result.dtype)
