@@ -291,10 +291,10 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
         return
     reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != SPATIAL]
     is_across = bool(reduced) and kinds[-1] != SPATIAL and _reads_across(node)
-    if is_across and _is_open_window(node):
+    is_window = is_across and _is_open_window(node)
+    if is_window:
         for loop in reduced:
             sch.unroll(loop)
-        attempt(lambda: sch.decompose_reduction(block, reduced[0]))
     elif is_across:
         attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
     if not tile_transposed(sch, block):
@@ -307,6 +307,8 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
         kept = _enough(sch, outer)
         fused = sch.fuse(*kept) if len(kept) > 1 else kept[0]
         attempt(lambda: share_among_processors(sch, fused, node.iter_vars, _WORTH // 2))
+    if is_window:  # only whole reductions are shared
+        attempt(lambda: sch.decompose_reduction(block, reduced[0]))
 
 
 def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:

@@ -213,3 +213,13 @@ def test_windows_over_rows_of_open_sizes_are_unrolled():
         result = np.zeros(windows.shape[:4], "float32")
         module(numbers, result)
         np.testing.assert_array_equal(result, windows.max((4, 5)))
+
+
+def test_windows_over_rows_of_open_sizes_run_on_all_cores():
+    """Only whole reductions are shared, so that they are decomposed later."""
+    n = te.var("n", "int64")
+    x = te.placeholder((1, 64, n, n), name="x")
+    y = topi.nn.pool2d(x, (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), "max")
+    sch = dlight.cpu.Default().apply(te.create_prim_func([x, y]), LLVM, False)
+    after = str(sch.mod).split('with T.block("pad_temp")')[1]
+    assert "T.parallel" in after.split('with T.block("pool_max')[0]
