@@ -227,7 +227,8 @@ def _repeating(recorded: RecordedCall) -> Callable[..., list[TorchTensor]]:
         arena = empty(size, dtype=byte)
         results = [make() for make in makers]
         params = [value if isinstance(value, int) else value.data_ptr() for value in values]
-        recorded.run(params, [tensor.data_ptr() for tensor in results], arena.data_ptr())
+        outputs = [tensor.data_ptr() for tensor in results]
+        recorded.kernels.run([*params, *outputs, arena.data_ptr(), 0])
         return results
 
     return run
