@@ -14,6 +14,7 @@ from te_sched.relax.frontend.torch import grouped_products as _grouped_products 
 from te_sched.relax.frontend.torch import indexing as _indexing  # noqa: F401
 from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
 from te_sched.relax.frontend.torch import linear_algebra as _linear_algebra  # noqa: F401
+from te_sched.relax.frontend.torch import losses as _losses  # noqa: F401
 from te_sched.relax.frontend.torch import ordering as _ordering  # noqa: F401
 from te_sched.relax.frontend.torch import reductions as _reductions  # noqa: F401
 from te_sched.relax.frontend.torch import resampling as _resampling  # noqa: F401

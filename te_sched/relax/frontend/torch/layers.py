@@ -862,7 +862,7 @@ def _normalize(
     return imp.emit(R.divide(x, imp.emit(R.maximum(size, const(eps, imp.dtype(x))))))
 
 
-# Attention, images, losses
+# Attention, images
 
 
 @row("scaled_dot_product_attention")
@@ -985,36 +985,3 @@ def _cropped(imp: Importer, x: GraphExpr, widths: Sequence[tuple[int, ...]]) -> 
 @row("pixel_shuffle", PixelShuffle=lambda imp, m: {"upscale_factor": m.upscale_factor})
 def _pixel_shuffle(imp: Importer, x: GraphExpr, upscale_factor: int) -> GraphExpr:
     return depth_to_space(imp.builder, x, upscale_factor, is_depth_first=False)
-
-
-@row(
-    "cross_entropy",
-    CrossEntropyLoss=lambda imp, m: {
-        "weight": imp.param(m.weight),
-        "ignore_index": m.ignore_index,
-        "reduction": m.reduction,
-        "label_smoothing": m.label_smoothing,
-    },
-)
-def _cross_entropy(
-    imp: Importer,
-    x: GraphExpr,
-    target: GraphExpr,
-    weight: GraphExpr | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> GraphExpr:
-    """torch has `reduction` in place of `size_average` and `reduce`, which it still takes."""
-    if label_smoothing:
-        raise GraphError(
-            f"label_smoothing of a cross entropy is {label_smoothing}",
-            "the loss is imported without smoothing of labels",
-            "export the model: from_exported_program(torch.export.export(model, inputs))",
-        )
-    if size_average is not None or reduce is not None:
-        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    logits = imp.emit(R.nn.log_softmax(x, 1 if imp.info(x).ndim > 2 else -1))
-    return imp.emit(R.nn.nll_loss(logits, target, weight, reduction, ignore_index))

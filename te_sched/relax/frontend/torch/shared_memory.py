@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -21,18 +20,14 @@ from te_sched.ir.graph import GraphExpr
 from te_sched.relax.frontend.torch.importer import ROWS, Importer
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_in_place, is_node, is_view
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.torch.values import FxNode
+from te_sched.relax.frontend.torch.values import FxNode, Value
 
 # The new value of a tensor, of its value, that of a view of it, and the arguments of the view.
-Write = Callable[..., GraphExpr]
+Write = Callable[..., Value]
 
 
 def _by_row(name: str) -> Write:
-    def write(imp: Importer, x: GraphExpr, new: GraphExpr, *args: Any) -> GraphExpr:
-        result: Any = ROWS[name].rule(imp, x, new, *args)
-        return result  # type: ignore[no-any-return]
-
-    return write
+    return lambda imp, x, new, *args: ROWS[name].rule(imp, x, new, *args)
 
 
 def _reshaped(imp: Importer, x: GraphExpr, new: GraphExpr, *_: object) -> GraphExpr:
@@ -44,12 +39,12 @@ def _itself(imp: Importer, x: GraphExpr, new: GraphExpr, *_: object) -> GraphExp
     return new
 
 
-def _transposed(imp: Importer, x: GraphExpr, new: GraphExpr, *axes: int) -> Any:
+def _transposed(imp: Importer, x: GraphExpr, new: GraphExpr, *axes: int) -> Value:
     del x
     return ROWS["transpose" if axes else "t"].rule(imp, new, *axes)
 
 
-def _permuted(imp: Importer, x: GraphExpr, new: GraphExpr, axes: Sequence[int]) -> Any:
+def _permuted(imp: Importer, x: GraphExpr, new: GraphExpr, axes: Sequence[int]) -> Value:
     del x
     inverse = np.argsort([axis % len(axes) for axis in axes])
     return ROWS["permute"].rule(imp, new, [int(axis) for axis in inverse])
@@ -161,8 +156,7 @@ def is_known(memory: SharedMemory, inputs: Collection[str]) -> bool:
     owner = memory.owner
     if owner.op == "get_attr" or (owner.op == "placeholder" and owner.name not in inputs):
         return False
-    value: Any = owner.meta.get("val")
-    dtype = getattr(value, "dtype", None)
+    dtype = getattr(owner.meta.get("val"), "dtype", None)
     if dtype is None or dtype.is_complex or not all(map(is_in_place, memory.writers)):
         return False
     return all(map(_is_known, memory.sources))
