@@ -92,7 +92,10 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
         if name == "mul":
             multiple = min(a.multiple * b.multiple, MOST_MULTIPLE)
         text = out.emit(f"{name} {flags}{kind} {a.text}, {b.text}")
-        return Value(text, a.dtype, lo, hi, data, multiple)
+        value = Value(text, a.dtype, lo, hi, data, multiple)
+        if name == "add" and flags == "nsw " and a.lo >= 0 and 0 < b.lo == b.hi:
+            value.base, value.offset = a.base or a, a.offset + b.lo
+        return value
 
     return emit
 

@@ -29,13 +29,17 @@ _LEAST_GATHERED = 32  # bits of an element; smaller ones are faster one by one
 def address(
     out: FunctionText, pointer: Value, dtype: str, index: Value, inside: bool = True
 ) -> str:
-    """The address of element `index` of an array of `dtype`; `inside` says that it exists."""
+    """The address of element `index` of an array of `dtype`; `inside` says that it exists.
+
+    A constant is added to the address of the other term, as LLVM does it: its analyses of sums of
+    32 bits take their time.
+    """
     if index.text == "0":
         return pointer.text
-    bounds = "inbounds " if inside else ""
-    return out.emit(
-        f"getelementptr {bounds}{slot_type(dtype)}, ptr {pointer.text}, i64 {_as_i64(out, index)}"
-    )
+    element = f"getelementptr {'inbounds ' if inside else ''}{slot_type(dtype)}, ptr"
+    base = index if index.base is None else index.base
+    place = out.emit(f"{element} {pointer.text}, i64 {_as_i64(out, base)}")
+    return place if base is index else out.emit(f"{element} {place}, i64 {index.offset}")
 
 
 def _as_i64(out: FunctionText, index: Value) -> str:

@@ -33,10 +33,11 @@ class Value:
     """A computed operand: its LLVM text, its dtype and, for integers, bounds.
 
     `data` says that it depends on memory or on calls, and not only on loop variables and sizes;
-    `multiple` is a power of two that divides a scalar integer.
+    `multiple` is a power of two that divides a scalar integer. `base` and `offset` are those of a
+    scalar integer that is the sum of a base of at least 0 and a positive constant.
     """
 
-    __slots__ = ("data", "dtype", "hi", "lo", "multiple", "text")
+    __slots__ = ("base", "data", "dtype", "hi", "lo", "multiple", "offset", "text")
 
     def __init__(
         self,
@@ -48,6 +49,8 @@ class Value:
         multiple: int = 1,
     ) -> None:
         self.text, self.dtype, self.lo, self.hi, self.data = text, dtype, lo, hi, data
+        self.base: Value | None = None
+        self.offset = 0
         self.multiple = multiple if lo != hi or text.startswith("%") else power_of_two_in(lo)
 
     def __repr__(self) -> str:

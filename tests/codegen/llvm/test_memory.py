@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched.codegen.llvm import memory
+from te_sched.codegen.llvm import arithmetic, memory
 from te_sched.codegen.llvm.types import Value, integer
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -183,3 +183,32 @@ def test_masks_leave_lanes_alone(dtype: str, lanes: int) -> None:
         expected[8 : 8 + lanes // 2] = stored
         built(a, c)
         np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.parametrize(
+    ("least", "constant", "places"),
+    [
+        (0, 3, ["ptr %p, i64 %v2", "ptr %v3, i64 3"]),
+        (-1, 3, ["ptr %p, i64 %v2"]),  # the address without the constant may be before the array
+        (5, -3, ["ptr %p, i64 %v2"]),
+    ],
+)
+def test_constants_are_added_to_addresses(least: int, constant: int, places: list[str]) -> None:
+    out = new_function()
+    index = Value("%i", "int32", least, 100, False)
+    total = arithmetic.binary(out, "add", index, integer(constant, "int32"))
+    pointer = Value("%p", "handle")
+    assert memory.address(out, pointer, "float32", total) == f"%v{2 + len(places)}"
+    first, extended, *addresses = text_of(out).splitlines()
+    assert first.endswith(f"add nsw i32 %i, {constant}")
+    assert extended.endswith(f"sext i32 {'%i' if len(places) == 2 else '%v1'} to i64")
+    assert [line.partition("float, ")[2] for line in addresses] == places
+
+
+def test_constants_of_indices_are_added_once() -> None:
+    out = new_function()
+    index = Value("%i", "int64", 0, 100, False)
+    for constant in (1, 2):
+        index = arithmetic.binary(out, "add", index, integer(constant, "int64"))
+    assert (index.base and index.base.text, index.offset) == ("%i", 3)
+    assert arithmetic.binary(out, "mul", index, integer(2, "int64")).base is None
