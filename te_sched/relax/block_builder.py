@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from operator import is_, is_not
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -75,7 +75,7 @@ from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import statements, walk
 from te_sched.public_members import PublicClass, PublicObject
 from te_sched.relax.core.sizes import own_variables, tensor_sizes, variables_in
-from te_sched.relax.emit_te import call_te
+from te_sched.relax.emit_te import EqualCalls, call_te
 from te_sched.relax.operators.registry import OPERATORS, operator_of
 from te_sched.relax.size_relations import Kind, SizeRelations
 from te_sched.relax.struct_info import derive_call, struct_info_lca
@@ -136,7 +136,7 @@ class BlockBuilder(PublicClass, PublicObject):
     """
 
     _internal_members = (
-        *("analyzer", "begin_inner_scope", "call_te", "normalize_argument", "relations"),
+        *("analyzer", "begin_inner_scope", "call_te", "calls", "normalize_argument", "relations"),
         *("require", "settings", "subroutine_scope", "undone_by_errors"),
     )
 
@@ -160,6 +160,7 @@ class BlockBuilder(PublicClass, PublicObject):
         self._scopes: list[set[Var] | None] = []
         self._function: _OpenFunction | None = None
         self.relations: SizeRelations | None = None  # collects those that are not proved
+        self.calls: EqualCalls | None = None  # of functions of tensor expressions, in a pass
         # Of the user's model, where the bindings that are emitted come from it.
         self.location = SourceLocation()
 
@@ -348,7 +349,13 @@ class BlockBuilder(PublicClass, PublicObject):
         `primfunc_name_hint` names the function, `primfunc_attrs` are added to it; other arguments
         are those of `func`, with graph values in place of tensors and sizes.
         """
-        return call_te(self.add_func, self.settings, self.analyzer, func, *args, **kwargs)
+        make = partial(call_te, self.add_func, self.settings, self.analyzer)
+        calls = self.calls
+        return (
+            make(func, *args, **kwargs)
+            if calls is None
+            else calls.call(make, func, *args, **kwargs)
+        )
 
     def emit_te(
         self, func: Callable[..., object], *args: object, name_hint: str = "", **kwargs: object

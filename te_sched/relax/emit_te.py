@@ -7,7 +7,7 @@ know the builder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, IntImm, Operand, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, Operand, Var
 from te_sched.ir.graph import (
     DataTypeImm,
     GraphCall,
@@ -41,6 +41,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     VDevice,
 )
+from te_sched.ir.term_keys import term_key
 from te_sched.ir.visitor import variables_of
 from te_sched.lowering.prim_func import function_of_tensors
 from te_sched.signatures import raise_unbound
@@ -121,6 +122,87 @@ def _function_and_inputs(
 def _info_of(tensor: te.Tensor, vdevice: VDevice | None) -> TensorStructInfo:
     shape = [ops.cast("int64", one) for one in tensor.shape]
     return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype, vdevice)
+
+
+class EqualCalls:
+    """Calls of functions of tensor expressions of te_sched in one pass: equal arguments, but for
+    the values of tensors, make equal functions, so that each is made once.
+
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> y, key = relax.const([1.0] * 4), EqualCalls.key
+    >>> key(topi.exp, [x], {}, []) == key(topi.exp, [y], {}, [])
+    True
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, GraphCall] = {}
+
+    def call(
+        self,
+        make: Callable[..., GraphCall],
+        func: Callable[..., object],
+        *args: object,
+        **kwargs: object,
+    ) -> GraphCall:
+        """The call that `make` makes, or one of the function that it has made before."""
+        inputs: list[GraphExpr] = []
+        key = self.key(func, args, kwargs, inputs)
+        known = self._made.get(key) if key is not None else None
+        if known is not None:
+            given = (known.args[0], Tuple(tuple(inputs)))
+            return GraphCall(known.op, given, known.attrs, known.sinfo_args)
+        made = make(func, *args, **kwargs)
+        if key is not None:
+            self._made[key] = made
+        return made
+
+    @staticmethod
+    def key(
+        func: Callable[..., object],
+        args: Sequence[object],
+        named: Mapping[str, object],
+        inputs: list[GraphExpr],
+    ) -> Hashable | None:
+        """A value for what the function is made of; `inputs` gets the tensors. None for functions
+        of programs, and for arguments with symbolic sizes or of other kinds.
+        """
+        if not str(getattr(func, "__module__", "")).startswith("te_sched."):
+            return None
+        try:
+            return func, _key([*args], inputs), _key(dict(named), inputs)
+        except _Unkeyed:
+            return None
+
+
+class _Unkeyed(Exception):
+    """A value may change what a function of tensor expressions makes, and has no key."""
+
+
+def _key(given: object, inputs: list[GraphExpr]) -> Hashable:
+    """A hashable value for an argument; of tensors, their shapes, dtypes and devices."""
+    kind = type(given)
+    if given is None or kind in (bool, int, str):
+        return kind, given
+    if isinstance(given, float):
+        return kind, given.hex()
+    if isinstance(given, IntImm | FloatImm):
+        return term_key(given)
+    if isinstance(given, list | tuple):
+        return kind, tuple([_key(item, inputs) for item in given])
+    if isinstance(given, dict):
+        return kind, tuple([(name, _key(item, inputs)) for name, item in given.items()])
+    if isinstance(given, PrimValue | GraphString | DataTypeImm):
+        return kind, _key(given.value, inputs)
+    if isinstance(given, ShapeExpr):
+        return kind, _key(given.values, inputs)
+    if isinstance(given, Tuple):
+        return kind, _key(given.fields, inputs)
+    info = given.struct_info_ if isinstance(given, GraphExpr) else None
+    if not isinstance(given, GraphExpr) or not isinstance(info, TensorStructInfo):
+        raise _Unkeyed
+    inputs.append(given)
+    return TensorStructInfo, info.dtype, _key(info.shape, inputs), info.vdevice
 
 
 class _Translation:

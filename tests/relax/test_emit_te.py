@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from te_sched import nd, relax, te, tir, topi
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM
 from te_sched.errors import GraphError, ParameterError
+from te_sched.ir import structural
 from te_sched.ir.stmt import GlobalVar, PrimFunc
 from te_sched.ir.struct_info import VDevice
-from te_sched.relax.emit_te import call_te, gen_call_tir_inputs
+from te_sched.relax.emit_te import EqualCalls, call_te, gen_call_tir_inputs
 
 N, M = tir.Var("n", "int64"), tir.Var("m", "int64")
 
@@ -179,3 +181,56 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
 def test_calls_are_refused(call: Callable[[], object], kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         call()
+
+
+X, Y = tensor("x", 4, 3), tensor("y", 4, 3)
+WEIGHT = relax.const(np.ones((4, 3), "float32"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ([X, Y], [Y, WEIGHT], 1),  # values of tensors do not matter
+        ([X, tir.const(0.0, "float32")], [X, tir.const(-0.0, "float32")], 2),
+        ([X, tir.const(1, "int32")], [X, tir.const(1, "int64")], 2),
+        ([X, 1], [X, True], 2),
+        ([X, 1.0], [X, 1.0], 1),
+        ([X, Y], [X, tensor("z", 4, 1)], 2),
+        ([X, Y], [X, relax.Var("z", relax.TensorStructInfo((4, 3), "int32"))], 2),
+        ([tensor("s", N), tensor("t", N)], [tensor("s", N), tensor("t", N)], 2),  # symbolic sizes
+    ],
+)
+def test_equal_calls_of_a_pass_make_one_function(
+    first: list[Any], second: list[Any], count: int
+) -> None:
+    functions: list[PrimFunc] = []
+
+    def add(func: PrimFunc, name: str) -> GlobalVar:
+        functions.append(func)
+        return GlobalVar(f"{name}{len(functions)}")
+
+    calls, make = EqualCalls(), partial(call_te, add, AS_TVM, Analyzer())
+    made = [calls.call(make, topi.add, *args) for args in (first, second)]
+    assert len(functions) == count
+    alone = [make(topi.add, *args) for args in (first, second)]
+    for call, expected, args in zip(made, alone, (first, second), strict=True):
+        assert list(call.args[1].fields) == [one for one in args if isinstance(one, relax.Expr)]
+        structural.assert_structural_equal(call.sinfo_args[0], expected.sinfo_args[0])
+
+
+def test_functions_of_programs_are_called_each_time() -> None:
+    counted: list[te.Tensor] = []
+
+    def counting(a: te.Tensor) -> te.Tensor:
+        counted.append(a)
+        return topi.multiply(a, len(counted))
+
+    def rule(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+        return builder.call_te(counting, call.args[0])
+
+    builder = relax.BlockBuilder()
+    with builder.function("main", [X]):
+        builder.emit_func_output(builder.emit(relax.op.exp(relax.op.exp(X))))
+    module = relax.transform.LegalizeOps({"relax.exp": rule})(builder.get())
+    assert len(counted) == 2
+    assert list(module.functions) == ["main", "counting", "counting1"]

@@ -80,11 +80,9 @@ def _legalize_matmul(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
             "match it first: builder.match_cast(value, struct_info), or give out_dtype",
             in_tvm="To legalize R.matmul, the dtype of its result must be known",
         )
-
-    def te_matmul(a: te.Tensor, b: te.Tensor) -> te.Tensor:
-        return product_of_matrices(a, b, dtype)
-
-    return builder.call_te(te_matmul, *call.args, primfunc_name_hint="matmul")
+    return builder.call_te(
+        product_of_matrices, *call.args, dtype=dtype, primfunc_name_hint="matmul"
+    )
 
 
 def product_of_matrices(a: te.Tensor, b: te.Tensor, dtype: str) -> te.Tensor:

@@ -23,6 +23,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.passes import ModulePass
+from te_sched.relax.emit_te import EqualCalls
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.operators.calls import call_packed, call_pure_packed
 from te_sched.relax.operators.registry import Rewrite, legalization_of, operator_of
@@ -118,6 +119,7 @@ class _Legalizer(PyExprMutator):
         super().__init__(mod)
         self._rules, self._warns, self._operators = rules, warns, operators
         self._is_exact = is_exact
+        self.builder_.calls = EqualCalls()
         if is_exact:
             self.builder_.settings = TO_RUN
 
