@@ -26,6 +26,7 @@ from te_sched.dlight.structure import (
     Contraction,
     attempt,
     contraction_of,
+    is_along,
     loop_of,
     node_of,
     share_among_processors,
@@ -60,6 +61,7 @@ _HIDDEN_LOADS_OF_DOTS = 0.5  # the same of instructions that multiply bytes
 _IN_FLIGHT, _DOTS_IN_FLIGHT = 8, 12  # sums that hide the latency of additions
 _MOST_ROWS = 14  # of a tile
 _MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
+_LOW = 4  # rows of a tile below which it can pay to pad them
 _PADDED = 1.1  # what rows cost that are padded
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
@@ -192,7 +194,8 @@ def tile_of(
 
 def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()) -> dict[int, int]:
     """The rows and columns of a tile of windows, by their iterators, as far as calls give their
-    number: `pad_einsum` cannot pad those. Of a product they are its rows, which need no copy.
+    number, or it pays to pad them: `pad_einsum` cannot pad those. Of a product they are its rows,
+    which need no copy.
     """
     found = contraction_of(node, constants)
     if found is None:
@@ -202,15 +205,32 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
         return {}
     rows = 1 if found.row is None else extent_of(axes[found.row])
     columns = extent_of(axes[found.column])
-    is_worth = is_einsum and _is_worth(found, axes, constants)
-    vectors = vectors_of(target)
-    tile = tile_of(columns, rows, vectors, pads_columns=is_worth, is_plain=found.is_plain)
+    vectors, is_window = vectors_of(target), found.is_plain and not is_einsum
+    given = tile_of(columns, rows, vectors) if is_window else None
+    is_narrow = is_window and (given is None or given.columns < vectors.lanes)
+    is_low = is_narrow or (given is not None and given.rows < _LOW)
+    tile = tile_of(
+        columns,
+        rows,
+        vectors,
+        pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants),
+        pads_rows=is_window and is_low and not _has_neighbors(found, axes),
+        is_plain=found.is_plain,
+    )
     if tile is None or (is_einsum and (columns is None or columns % tile.columns)):
         return {}
     sizes = {found.column: tile.columns}
     if found.row is not None:
         sizes[found.row] = tile.rows
-    return {at: size for at, size in sizes.items() if size > 1 and extent_of(axes[at]) is None}
+    open_axes = {at for at in sizes if extent_of(axes[at]) is None}
+    if is_window:
+        open_axes |= {at for at, size in sizes.items() if multiple_of(axes[at]) % size}
+    return {at: size for at, size in sizes.items() if size > 1 and at in open_axes}
+
+
+def _has_neighbors(found: Contraction, axes: Any) -> bool:
+    """Whether rows of windows lie side by side in memory."""
+    return found.row is not None and is_along(found.operands[1 - found.wide], axes[found.row].var)
 
 
 def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer]) -> bool:

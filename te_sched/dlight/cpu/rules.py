@@ -112,12 +112,14 @@ def constants_of(sch: Schedule) -> list[Buffer]:
 def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
     func: PrimFunc = sch.mod["main"]
-    padded = with_padded_windows(func, partial(open_tile_of, target=target, constants=constants))
+    multiples = partial(open_tile_of, target=target, constants=constants)
+    padded = with_padded_windows(func, multiples)
     padded = with_padded_reductions(padded, vectors_of(target).lanes)
     if padded is not func:
         sch = Schedule(padded)
     inline_injective(sch, constants)
-    sch = with_groups(sch)
+    if (grouped := with_groups(sch)) is not sch:
+        sch = Schedule(with_padded_windows(grouped.mod["main"], multiples))
     lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
+from te_sched.dlight.structure import is_along
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
@@ -39,7 +40,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
+from te_sched.ir.visitor import ReferenceMapper, replace, substitute, variables_of
 from te_sched.tensorir.copies import copy_nest
 from te_sched.tensorir.facts.axes import SPATIAL, extent_of
 from te_sched.tensorir.facts.computations import factors_of, is_injective, stored
@@ -71,8 +72,8 @@ class LoopsOfBlock(NamedTuple):
 class _Windows(NamedTuple):
     """What changes: the extents of loops and iterators by their variables, the buffers, the block
     that writes what windows read with the conditions of its old elements, the outermost loop around
-    the sums, and a nest that copies the results back, if they are a parameter. If no block writes
-    it, `clamped` is what is read, up to the `last` values of its indices.
+    the sums, and a nest that copies the results back, if they are a parameter. What is read that no
+    block writes is `clamped`: with iterators up to their `last` values.
     """
 
     extents: dict[Var, Expr]
@@ -81,7 +82,7 @@ class _Windows(NamedTuple):
     conditions: list[Expr]
     outermost: Var
     back: Stmt | None
-    clamped: Buffer | None
+    clamped: set[Buffer]
     last: dict[Var, Expr]
 
 
@@ -119,27 +120,27 @@ def _windows_of(
         assert axis.dom is not None
         number = IntImm(size, axis.dtype)
         padded[axis.var] = ops.floordiv(axis.dom.extent + (size - 1), number) * number
-    sources = [load for load in factors if padded.keys() & variables_of(*load.indices)]
-    if len(sources) != 1:
-        return None
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    last = {var: domains[var].extent - 1 for var in padded}
     extents = padded | _with_loops(nest, padded)
-    buffers, last, written = dict[Buffer, Buffer](), dict[Var, Expr](), None
+    buffers, clamped, written = dict[Buffer, Buffer](), set[Buffer](), None
     conditions: list[Expr] = []
-    read = sources[0].buffer
-    if all(isinstance(index, Var | IntImm) for load in factors for index in load.indices):
-        domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
-        last = {var: domains[var].extent - 1 for var in padded}
-    else:
-        shape = _shape_of(sources[0], block, padded)
-        writer = _writer_of(func, nests, read)
-        if shape is None or writer is None:
-            return None
-        changes = _changes(writer, shape)
-        extents |= changes | _with_loops(writer, changes)
-        buffers[read] = _like(read, shape)
-        written = stored(writer.block)
-        assert written is not None  # of an injective block
-        conditions = _conditions(written, writer, changes)
+    for load in factors:
+        own = padded.keys() & variables_of(*load.indices)
+        is_plain = all(isinstance(index, Var | IntImm) for index in load.indices)
+        writer = None if is_plain or not own else _writer_of(func, nests, load.buffer)
+        shape = None if writer is None else _shape_of(load, block, padded)
+        if writer is not None and shape is not None and written is None:
+            changes = _changes(writer, shape)
+            extents |= changes | _with_loops(writer, changes)
+            buffers[load.buffer] = _like(load.buffer, shape)
+            written = stored(writer.block)
+            assert written is not None  # of an injective block
+            conditions = _conditions(written, writer, changes)
+        elif not is_plain and any(is_along(load, var) for var in own):
+            return None  # vectors would be read one by one
+        elif own:
+            clamped.add(load.buffer)
     sums = [
         padded.get(index, size) if isinstance(index, Var) else size
         for index, size in zip(store.indices, store.buffer.shape, strict=True)
@@ -149,7 +150,6 @@ def _windows_of(
     if store.buffer in {*func.buffer_map.values()}:
         back = _copy_back(store.buffer, result)
     outermost = nest.loops[0].loop_var
-    clamped = read if last else None
     return _Windows(extents, buffers, written, conditions, outermost, back, clamped, last)
 
 
@@ -157,14 +157,13 @@ def _shape_of(load: BufferLoad, block: Block, padded: Mapping[Var, Expr]) -> lis
     """The shape of what windows read, by the extents of the results."""
     analyzer = Analyzer()
     axes = {axis.var: axis for axis in block.iter_vars}
+    sized = {axis.var for axis in block.iter_vars if extent_of(axis) is None} | padded.keys()
     for axis in block.iter_vars:
-        if axis.dom is not None and extent_of(axis) is not None:
+        if axis.dom is not None and axis.var not in sized:
             analyzer.bind(axis.var, axis.dom)
     shape: list[Expr] = []
     for index, size in zip(load.indices, load.buffer.shape, strict=True):
-        outer = [
-            axes[var] for var in variables_of(index) if var in axes and extent_of(axes[var]) is None
-        ]
+        outer = [axes[var] for var in variables_of(index) if var in sized]
         if not outer:
             shape.append(size)
             continue
@@ -286,20 +285,20 @@ class _WindowPadder(ReferenceMapper):
 
     def visit_BufferLoad(self, node: BufferLoad) -> BufferLoad:
         new: BufferLoad = self.generic(node)
-        if node.buffer is not self.windows.clamped:
+        if node.buffer not in self.windows.clamped:
             return new
         return replace(new, indices=tuple(map(self._clamped, new.indices)))
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         new: BufferRegion = self.generic(node)
-        if node.buffer is not self.windows.clamped:
+        if node.buffer not in self.windows.clamped:
             return new
         region = [replace(bound, min=self._clamped(bound.min)) for bound in new.region]
         return replace(new, region=tuple(region))
 
     def _clamped(self, index: Expr) -> Expr:
-        last = self.windows.last.get(index) if isinstance(index, Var) else None
-        return index if last is None else ops.minimum(index, last)
+        least = {var: ops.minimum(var, last) for var, last in self.windows.last.items()}
+        return substitute(index, least)
 
     def visit_Block(self, node: Block) -> Block:
         new: Block = self.generic(node)

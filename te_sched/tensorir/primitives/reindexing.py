@@ -78,7 +78,7 @@ class ReindexPrimitives(CopyPrimitives):
         indices, axes = point_of(self, key, whole, writes or updates, refused, _simplified)
         inside = tuple([axis.var for axis in axes])
         if updates:
-            _check_order(refused, axes, indices, inside, has_init=True)
+            _check_order(refused, axes, indices, inside, is_updated=True)
         copy = copy_of(whole, f"{whole.name}_reindex", whole.scope())
         copy = _with_shape(copy, [_end(axis) for axis in axes])
         point = _Point(key, copy, whole, axes, indices, is_own=writes or updates)
@@ -189,7 +189,8 @@ class ReindexPrimitives(CopyPrimitives):
         except DeclarationError as error:
             raise refused(f"{error.fault}: {error.why}", error.help) from None
         inside = maps.map_indices(mapping, [axis.var for axis in own.iter_vars])
-        _check_order(refused, axes, indices, inside, has_init=own.init is not None)
+        is_updated = writes and own.init is not None
+        _check_order(refused, axes, indices, inside, is_updated)
         copy = copy_of(buffer, f"{buffer.name}_{memory}", check_scope(memory))
         copy = _with_shape(copy, shape)
         source, target = (buffer, indices), (copy, inside)
@@ -234,12 +235,12 @@ def _check_order(
     axes: Sequence[IterVar],
     indices: tuple[Expr, ...],
     inside: tuple[Expr, ...],
-    has_init: bool,
+    is_updated: bool,
 ) -> None:
     """Refuse a copy at the indices `inside` that does not have each element at a place of its own.
 
-    A block with T.init() must also access each element of the copy where it accesses one of the
-    buffer, or updates of an element would be apart.
+    If the block updates elements, it must also access each element of the copy where it accesses
+    one of the buffer, or updates of an element would be apart.
     """
     used = {axis.var for axis in axes}
     for one in variables_of(*inside) ^ used:
@@ -248,7 +249,7 @@ def _check_order(
             f"iterator {one.name} is in {_listed(there)} and not in {_listed(missing)}",
             "use the iterators of the buffer's indices in the map",
         )
-    pairs = [(inside, indices), (indices, inside)][: 1 + has_init]
+    pairs = [(inside, indices), (indices, inside)][: 1 + is_updated]
     if not all(_determine(one, other, axes) for one, other in pairs):
         raise refused(
             f"the indices {_listed(inside)} are not proven to have an element of "

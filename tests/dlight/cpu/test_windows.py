@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,11 @@ def convolution(
     dilation: int = 1,
     has_rest: bool = True,
     index_dtype: str | None = None,
+    sizes: Sequence[Any] | None = None,
 ) -> PrimFunc:
-    """A convolution of open sizes, with a bias and a ReLU after it."""
-    sizes = [te.var(name, "int64") for name in "nhw"[: rank + 1]]
+    """A convolution of open or given `sizes`, with a bias and a ReLU after it."""
+    if sizes is None:
+        sizes = [te.var(name, "int64") for name in "nhw"[: rank + 1]]
     x = te.placeholder((sizes[0], channels[0], *sizes[1:]), name="x")
     w = te.placeholder((channels[1], channels[0] // groups, *[kernel] * rank), name="w")
     pads = [padding] * (2 * rank)
@@ -154,6 +156,46 @@ def test_few_channels_are_added_along_rows_without_copies() -> None:
     text = str(scheduled(func).mod)
     assert "_pad = T.alloc_buffer" not in text.replace("conv2d_nchw_pad", "")
     assert "T.if_then_else(v_xx < w_1, x[v_nn, v_rc, v_yy, v_xx], T.float32(0))" in text
+
+
+@pytest.mark.parametrize("has_rest", [True, False])
+@pytest.mark.parametrize(
+    ("channels", "groups", "kernel", "stride", "padding", "sizes"),
+    [
+        ((1, 402), 1, 40, 16, 0, (1, 640)),
+        ((2, 67), 1, 7, 3, 0, (2, 100)),
+        ((4, 19), 1, 3, 1, 1, (1, 31)),
+        ((5, 37), 1, 3, 2, 1, (1, 13, 23)),
+        ((48, 48), 2, 3, 1, 1, (1, 7, 11)),
+        ((3, 2), 1, 3, 2, 0, (1, 3, 5)),
+        ((17, 33), 1, 1, 2, 0, (2, 9, 13)),
+    ],
+)
+def test_columns_that_no_tile_divides(
+    channels: tuple[int, int],
+    groups: int,
+    kernel: int,
+    stride: int,
+    padding: int,
+    sizes: tuple[int, ...],
+    has_rest: bool,
+) -> None:
+    func = convolution(
+        len(sizes) - 1,
+        *(channels, stride, padding, kernel),
+        groups=groups,
+        has_rest=has_rest,
+        sizes=sizes,
+    )
+    shape = sizes[0], channels[0], *sizes[1:]
+    check(func, [shape], stride=stride, padding=padding, groups=groups)
+
+
+def test_columns_are_padded_where_their_divisors_do_not_fill_vectors() -> None:
+    narrow = convolution(1, (1, 402), 160, 0, 400, sizes=(1, 16000))
+    wide = convolution(1, (1, 400), 160, 0, 400, sizes=(1, 16000))
+    assert "T.alloc_buffer((13, 1, 400, 32)" in str(scheduled(narrow).mod)
+    assert "T.alloc_buffer((25, 1, 400, 16)" in str(scheduled(wide).mod)
 
 
 def test_rows_beyond_the_last_one_read_it_again() -> None:

@@ -163,3 +163,23 @@ def test_copies_have_the_scope_of_the_buffer() -> None:
     sch.cache_read("C", 0, "shared")
     copy = sch.get(sch.reindex("C", ("read", 0)))
     assert copy.writes[0].buffer.scope() == "shared"
+
+
+def test_a_copy_that_sums_read_may_have_elements_several_times() -> None:
+    """Only a copy that is updated must have one place for each element."""
+    text = GIVEN + function(
+        "A:4,3 C:8",
+        """
+for i, k in T.grid(8, 3):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0.0
+        C[vi] = C[vi] + A[T.min(vi, 3), vk]
+""",
+    )
+    sch = tir.Schedule(from_source(text))
+    sch.reindex_cache_read("C", 0, "global", lambda i, k: (i // 2, k, i % 2))
+    a, c = np.arange(12, dtype="float32").reshape(4, 3), np.zeros(8, "float32")
+    te_sched.build(sch.mod, target="llvm")(a, c)
+    np.testing.assert_array_equal(c, a.sum(1)[[0, 1, 2, 3, 3, 3, 3, 3]])
