@@ -13,6 +13,7 @@ from te_sched.codegen.llvm.types import (
     Value,
     intrinsic_suffix,
     llvm_type,
+    mask_type,
     memory_type,
     power_of_two_in,
     slot_type,
@@ -23,6 +24,7 @@ from te_sched.ir.expr import Buffer, IntImm
 
 STREAM_ALIGNMENT = 16  # of vectors that are stored past the caches
 _MOST_SHUFFLED = 4  # strides up to this one are picked from contiguous vectors
+_LEAST_MASKED = 4  # lanes of vectors with masks, and more
 _LEAST_GATHERED = 32  # bits of an element; smaller ones are faster one by one
 
 
@@ -70,17 +72,9 @@ def load_masked(out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: V
         and place.base.hi + place.lanes <= size.value
     ):
         return load(out, buffer, place)
-    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
-    kind, bits, align = llvm_type(dtype), llvm_type(mask.dtype), dtypes.storage_bytes(buffer.dtype)
-    function = out.module.declare(
-        f"llvm.masked.load.{intrinsic_suffix(dtype)}.p0", kind, ("ptr", "i32", bits, kind)
-    )
     start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
-    text = out.emit(
-        f"call {kind} {function}(ptr {start}, i32 {align}, {bits} {mask.text}, "
-        f"{kind} zeroinitializer){out.scopes.suffix(buffer.data)}"
-    )
-    return unknown(text, dtype)
+    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
+    return _load_some(out, buffer, start, dtype, mask.text, "zeroinitializer")
 
 
 def store_masked(
@@ -273,6 +267,10 @@ def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:
 
 def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str, align: int = 0) -> Value:
     align = max(align, dtypes.storage_bytes(dtypes.element(dtype)))
+    if _is_uneven(out, buffer, dtype):
+        wide, mask = _widened(dtype)
+        value = _load_some(out, buffer, place, wide, mask, "poison")
+        return permute(out, value, value, list(range(dtypes.lanes(dtype))))
     scope = out.scopes.suffix(buffer.data)
     text = out.emit(f"load {memory_type(dtype)}, ptr {place}, align {align}{scope}")
     if dtypes.is_bool(dtype):
@@ -291,6 +289,41 @@ def _store_at(
     if buffer is not None and buffer.data in out.streamed and _fills_registers(value.dtype, align):
         suffix += f", !nontemporal !{out.module.shared_metadata('!{i32 1}')}"
     out.do(f"store {kind} {text}, ptr {place}, align {align}{suffix}")
+
+
+def _is_uneven(out: FunctionText, buffer: Buffer, dtype: str) -> bool:
+    """Whether a vector is loaded in one part with a mask, in several without. What lies on the
+    stack stays in registers only without.
+    """
+    lanes = dtypes.lanes(dtype)
+    return (
+        lanes > _LEAST_MASKED
+        and lanes % 8 > 0
+        and lanes.bit_count() > 1
+        and dtypes.bits(dtype) >= _LEAST_GATHERED
+        and buffer.scope() == "global"
+        and out.module.has_masks()
+    )
+
+
+def _widened(dtype: str) -> tuple[str, str]:
+    """A vector of a power of two of lanes, and the mask of those that another one has."""
+    lanes = dtypes.lanes(dtype)
+    count = 1 << lanes.bit_length()
+    bits = ", ".join(f"i1 {str(number < lanes).lower()}" for number in range(count))
+    return dtypes.with_lanes(dtype, count), f"<{bits}>"
+
+
+def _load_some(
+    out: FunctionText, buffer: Buffer, place: str, dtype: str, mask: str, rest: str
+) -> Value:
+    """The lanes of a vector that have a bit of a mask, and those of `rest`."""
+    kind, bits, align = llvm_type(dtype), mask_type(dtype), dtypes.storage_bytes(buffer.dtype)
+    name = f"llvm.masked.load.{intrinsic_suffix(dtype)}.p0"
+    function = out.module.declare(name, kind, ("ptr", "i32", bits, kind))
+    scope = out.scopes.suffix(buffer.data)
+    text = f"call {kind} {function}(ptr {place}, i32 {align}, {bits} {mask}, {kind} {rest}){scope}"
+    return unknown(out.emit(text), dtype)
 
 
 def _fills_registers(dtype: str, align: int) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from te_sched.codegen.llvm import arithmetic, memory
+from te_sched.codegen.llvm import arithmetic, machine, memory
 from te_sched.codegen.llvm.types import Value, integer
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -23,7 +25,7 @@ def ramp(base: object, stride: object, lanes: int) -> E.Ramp:
     return E.Ramp(ops.convert(base), ops.convert(stride), lanes)
 
 
-@pytest.mark.parametrize("lanes", [2, 3, 8, 16])
+@pytest.mark.parametrize("lanes", [2, 3, 8, 14, 16, 21])
 @pytest.mark.parametrize("stride", [-3, -1, 0, 1, 2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "float64"])
 def test_strided_load_reads_its_elements_alone(lanes: int, stride: int, dtype: str) -> None:
@@ -35,6 +37,29 @@ def test_strided_load_reads_its_elements_alone(lanes: int, stride: int, dtype: s
     c = np.zeros(lanes, dtype)
     build(function([A, C], S.BufferStore(C, load, (ramp(0, 1, lanes),))))(a, c)
     np.testing.assert_array_equal(c, a[first + stride * np.arange(lanes)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("lanes", [5, 7, 14])
+def test_vectors_of_uneven_lanes_are_loaded_with_a_mask(lanes: int, dtype: str) -> None:
+    """Nothing is read behind them: there is no memory."""
+    A, C = buffer("A", [lanes], dtype), buffer("C", [lanes], dtype)
+    load = E.BufferLoad(A, (ramp(0, 1, lanes),))
+    copy = build(function([A, C], S.BufferStore(C, load, (ramp(0, 1, lanes),))))
+    assert ("masked.load" in copy.get_source("ll")) == machine.has_masks(machine.host_machine())
+    page = mmap.PAGESIZE
+    with mmap.mmap(-1, 2 * page) as memory_map:
+        pages = np.frombuffer(memory_map, "uint8")
+        start = pages.ctypes.data
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.mprotect(ctypes.c_void_p(start + page), page, 0) == 0
+        a = pages[page - lanes * np.dtype(dtype).itemsize : page].view(dtype)
+        a[:] = np.arange(lanes)
+        c = np.zeros(lanes, dtype)
+        copy(a, c)
+        np.testing.assert_array_equal(c, np.arange(lanes))
+        assert libc.mprotect(ctypes.c_void_p(start + page), page, 3) == 0
+        del a, pages
 
 
 @pytest.mark.parametrize("stride", [-2, -1, 1, 2, 3])
