@@ -17,6 +17,9 @@ from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import axis_of
 
 
+_INDICES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+
+
 def sort(x: Value, axis: int = -1, descending: bool = False) -> GraphCall:
     """The elements in ascending or descending order, along an axis."""
     return make_call(
@@ -47,7 +50,7 @@ def argsort(
         [data],
         axis=as_int(axis, "axis"),
         descending=_flag(descending, "descending"),
-        dtype=dtypes.spelled(dtype),
+        dtype=_of_indices(dtype, "argsort"),
     )
 
 
@@ -96,7 +99,7 @@ def topk(
         axis=as_int(axis, "axis"),
         ret_type=ret_type,
         largest=_flag(largest, "largest"),
-        dtype=dtypes.spelled(dtype),
+        dtype=_of_indices(dtype, "topk"),
     )
 
 
@@ -134,6 +137,18 @@ def _legalize_topk(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
 
 
 declare("relax.topk", _infer_topk, legalize=_legalize_topk)
+
+
+def _of_indices(dtype: str, operator: str) -> str:
+    """The dtype of indices; GraphError for one that is not of integers."""
+    name = dtypes.spelled(dtype)
+    if name not in _INDICES:
+        raise GraphError(
+            f"{operator} has indices of dtype {name}",
+            "indices are integers",
+            f"use {', '.join(_INDICES[:-1])} or {_INDICES[-1]}",
+        )
+    return name
 
 
 def _flag(value: Any, name: str) -> bool:

@@ -97,6 +97,16 @@ def test_inference(build: Build, text: str) -> None:
 
 REFUSED: list[tuple[Build, type[Exception], str]] = [
     (lambda: op.topk(tensor(2, 3), ret_type="all"), GraphError, "ret_type of topk is 'all'"),
+    (
+        lambda: op.topk(tensor(2, 3), dtype="float32"),
+        GraphError,
+        r"(?s)topk has indices of dtype float32.*use int8, int16, int32, int64, uint8",
+    ),
+    (
+        lambda: op.argsort(tensor(2, 3), dtype="bool"),
+        GraphError,
+        "argsort has indices of dtype bool",
+    ),
     (lambda: op.sort(tensor(2, 3), 2), GraphError, "axis 2 of relax.sort is out of range"),
     (lambda: op.topk(tensor(), 1), GraphError, "the tensor has no axis"),
 ]
