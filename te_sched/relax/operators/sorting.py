@@ -16,7 +16,6 @@ from te_sched.relax.operators.legalization import topi
 from te_sched.relax.operators.registry import declare, make_call
 from te_sched.relax.operators.sizes import axis_of
 
-
 _INDICES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 
 

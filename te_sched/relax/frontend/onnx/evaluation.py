@@ -49,6 +49,11 @@ def evaluate(builder: BlockBuilder, var: GraphVar) -> Numbers | None:
     return array
 
 
+def is_of_constants(builder: BlockBuilder, var: GraphVar) -> bool:
+    """Whether a variable depends on constants alone."""
+    return _bindings_of(builder, var) is not None
+
+
 def _bindings_of(builder: BlockBuilder, var: GraphVar) -> list[Binding] | None:
     """The bindings that compute a variable, in their order; None if some have no value yet."""
     order: dict[GraphVar, Binding] = {}

@@ -6,23 +6,22 @@ call themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import GraphExpr, GraphVar
+from te_sched.ir.graph import Constant, GraphExpr, GraphVar
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.control_flow import conditional
 from te_sched.relax.frontend.loops import LoopStep, empty_list, loop, moved_axis, stacked
-from te_sched.relax.frontend.onnx.evaluation import evaluate
+from te_sched.relax.frontend.onnx.evaluation import evaluate, is_of_constants
 from te_sched.relax.frontend.onnx.importer import OnnxImporter
-from te_sched.relax.frontend.onnx.nodes import translate_graph
+from te_sched.relax.frontend.onnx.nodes import all_nodes, translate_graph
 from te_sched.relax.frontend.onnx.operators.sequences import joined_info, list_of
 from te_sched.relax.frontend.onnx.protobufs import OnnxGraph
 from te_sched.relax.frontend.onnx.registry import Ints, Result, row
@@ -119,6 +118,10 @@ def _loop(
     numbers = None if most is None else imp.known_numbers(most, 0)
     steps = _ONLY_BY_CONDITION if most is None else _fixed(numbers)
     has_sequences = any(isinstance(value, OnnxSequence | OnnxAbsent) for value in initial)
+    is_decided = _is_decided(imp, condition, initial, body)
+    has_steps = condition is None or not is_decided or _known_truth(imp, condition)
+    if steps == 0 or not has_steps:
+        is_decided = len(body.output) == 1 + len(initial)  # a step has the shapes of results
 
     def write() -> Result:
         return _computed_loop(imp, most, condition, initial, body)
@@ -126,7 +129,7 @@ def _loop(
     def unroll() -> Result:
         return _unrolled_loop(imp, steps or 0, condition, initial, body)
 
-    return _written(imp, steps, has_sequences, write, unroll)
+    return _written(steps if is_decided else None, has_sequences, imp, write, unroll)
 
 
 _ONLY_BY_CONDITION = 1 << 62  # the greatest number of steps of a loop without one
@@ -134,8 +137,52 @@ _MOST_WRITTEN = 16  # steps of a loop that are written one after the other
 _MOST_WRITABLE = 1024  # the same where a step must be translated with its number
 
 
-class _NotWritable(GraphError):
-    """The steps of a loop cannot be written one after the other, though their number is small."""
+def _is_decided(
+    imp: OnnxImporter, condition: Value | None, initial: Sequence[Value], body: OnnxGraph
+) -> bool:
+    """Whether the conditions of all steps are known before a call: they depend on the numbers of
+    steps, and on values that are.
+    """
+    names = [value.name for value in body.input][1:]  # of the condition and the states
+    results = [value.name for value in body.output]
+    pairs = zip(names, [condition, *initial], strict=False)
+    unknown = {name for name, value in pairs if not _is_decided_value(imp, value)}
+    while True:
+        open_names = _computed_names(imp, body, unknown)
+        more = {name for name, result in zip(names, results, strict=False) if result in open_names}
+        if more <= unknown:
+            return names[0] not in unknown and results[0] not in open_names
+        unknown |= more
+
+
+def _computed_names(imp: OnnxImporter, body: OnnxGraph, unknown: Set[str]) -> set[str]:
+    """The names in a step whose values a call computes, as those of some inputs."""
+    own = {value.name for value in (*body.input, *body.initializer)}
+    computed = set(unknown)
+    for node in body.node:
+        used = [name for inner in all_nodes([node]) for name in inner.input if name]
+        outer = [imp.values[name] for name in used if name not in own and name in imp.values]
+        if node.op_type in ("Shape", "Size") and len(outer) == len(used):
+            is_known = not are_open(*imp.shape(outer[0]))
+        else:
+            is_known = computed.isdisjoint(used) and all(
+                _is_decided_value(imp, value) for value in outer
+            )
+        own.update(node.output)
+        if not is_known:
+            computed.update(node.output)
+    return computed
+
+
+def _is_decided_value(imp: OnnxImporter, value: Value | None) -> bool:
+    """Whether a value is known before a call."""
+    if isinstance(value, OnnxSizes):
+        return not are_open(*value)
+    if isinstance(value, OnnxSequence):
+        return all(_is_decided_value(imp, element) for element in value.elements)
+    if isinstance(value, GraphVar):
+        return is_of_constants(imp.builder, value)
+    return value is None or isinstance(value, np.ndarray | np.generic | Constant | OnnxAbsent)
 
 
 def _fixed(numbers: Sequence[Number] | None) -> int | None:
@@ -145,31 +192,26 @@ def _fixed(numbers: Sequence[Number] | None) -> int | None:
 
 
 def _written(
-    imp: OnnxImporter,
     steps: int | None,
     has_sequences: bool,
+    imp: OnnxImporter,
     write: Callable[[], Result],
     unroll: Callable[[], Result],
 ) -> Result:
-    """A loop as a function that calls itself, or all of its steps.
+    """A loop as a function that calls itself, or all of its steps, if their number is known.
 
-    Few steps are written one after the other, as are those of which each one must be translated
-    with its number: whose state has sequences, or that compute sizes.
+    Few steps are written one after the other, as are those whose state has sequences, and those
+    that need their number while they are translated, since they compute sizes.
     """
-    is_writable = steps is not None and steps <= _MOST_WRITABLE
-    is_short = steps is not None and steps <= (_MOST_WRITABLE if has_sequences else _MOST_WRITTEN)
-    if is_short:
-        with suppress(_NotWritable), imp.builder.undone_by_errors():
-            return unroll()
+    if steps is None or steps > _MOST_WRITABLE:
+        return write()
+    if has_sequences or steps <= _MOST_WRITTEN:
+        return unroll()
     try:
         with imp.builder.undone_by_errors():
             return write()
-    except GraphError as error:
-        if is_short or not is_writable:
-            raise
-        with suppress(_NotWritable), imp.builder.undone_by_errors():
-            return unroll()
-        raise error
+    except GraphError:
+        return unroll()
 
 
 def _unrolled_loop(
@@ -180,14 +222,14 @@ def _unrolled_loop(
     body: OnnxGraph,
 ) -> Result:
     """All steps of a loop, one after the other."""
-    goes_on = True if condition is None else _goes_on(imp, condition)
+    goes_on = condition is None or _known_truth(imp, condition)
     states, parts = list(initial), list[list[Value]]()
     for step in range(steps):
         if not goes_on:
             break
         inputs = [np.array(step), np.array(True), *states]
         new_condition, *results = translate_graph(imp, body, inputs)
-        goes_on = _goes_on(imp, new_condition)
+        goes_on = _known_truth(imp, new_condition)
         states = results[: len(states)]
         parts.append(results[len(states) :])
     return (*states, *_stacked(imp, parts, len(body.output) - 1 - len(states)))
@@ -305,9 +347,10 @@ def _scan(
         scan_output_directions or [0] * outputs,
     )
     steps = scan.steps
-    return _written(
-        imp, steps if isinstance(steps, int) else None, False, scan.computed, scan.unrolled
-    )
+    is_decided = isinstance(steps, int) and (steps > 0 or not outputs)
+    known = steps if is_decided else None
+    assert known is None or isinstance(known, int)
+    return _written(known, False, imp, scan.computed, scan.unrolled)
 
 
 @row("Scan")
@@ -434,18 +477,6 @@ def _known_truth(imp: OnnxImporter, condition: Value) -> bool | None:
     return bool(np.asarray(value).item()) if is_known else None
 
 
-def _goes_on(imp: OnnxImporter, condition: Value) -> bool:
-    """Whether a loop has another step; _NotWritable if a call decides it."""
-    is_true = _known_truth(imp, condition)
-    if is_true is None:
-        raise _NotWritable(
-            "a loop ends by a condition that is computed when the model runs",
-            "the steps of a loop are written one after the other",
-            "export the model with a loop of a known number of steps",
-        )
-    return is_true
-
-
 def _stacked(
     imp: OnnxImporter,
     parts: Sequence[Sequence[Value]],
@@ -455,7 +486,7 @@ def _stacked(
 ) -> list[Value]:
     """What the steps of a loop give beside its states, each in one tensor."""
     if count and not parts:
-        raise _NotWritable(
+        raise GraphError(
             "a loop without steps gives a tensor",
             "the shapes of its elements are those of its steps",
             "remove the loop, or give it a step",

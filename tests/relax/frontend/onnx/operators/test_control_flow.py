@@ -178,7 +178,7 @@ def check_beside_onnxruntime(model: Any, *calls: dict[str, Any]) -> Any:
         parts = [results] if len(expected) == 1 else results
         for result, wanted in zip(parts, expected, strict=True):
             assert result.dtype == str(wanted.dtype)
-            if len(wanted):
+            if not wanted.ndim or len(wanted):
                 np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-5, strict=True)
             else:  # without elements onnxruntime has 0 for open sizes of them, too
                 assert result.shape[0] == 0
@@ -449,4 +449,57 @@ def test_scans_of_batches() -> None:
     np.testing.assert_allclose(result, np.cumsum(x, axis=1) * x, rtol=1e-6)
     model.graph.node[0].input[0] = "lengths"
     with pytest.raises(GraphError, match="a Scan of version 8 has lengths of sequences"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_unrolled"),
+    [
+        ("go_out = Identity (go)", True),
+        ("go_out = Less (i, three)", True),
+        ("s = Shape (w) \n n = ReduceSum <keepdims: int = 0> (s) \n go_out = Less (i, n)", True),
+        ("t = Add (i, c) \n go_out = Less (t, five)", True),
+        ("s = Shape (x) \n n = ReduceMin <keepdims: int = 0> (s) \n go_out = Less (i, n)", False),
+        ("s = ReduceSum <keepdims: int = 0> (a) \n go_out = Less (s, limit)", False),
+        ("s = ReduceMax <keepdims: int = 0> (x) \n go_out = Less (s, limit)", False),
+        (
+            """e = Less (i, three)
+            go_out = If (e) <then_branch: graph = g1 () => (bool p) { p = Less (i, five) },
+                else_branch: graph = g2 () => (bool q) {
+                    m = ReduceMax <keepdims: int = 0> (x) \n q = Less (m, limit) }>""",
+            False,
+        ),
+    ],
+)
+def test_loops_whose_conditions_are_known_are_written_step_by_step(
+    condition: str, is_unrolled: bool
+) -> None:
+    """The state c is a number that steps know, a is one that calls compute."""
+    model = parsed(
+        """
+        f (float[rows, 3] x) => (float[d, 3] y, int64 k, float[n, d, 3] all)
+        <int64 five = {5}, int64 three = {3}, int64 most = {6}, float limit = {40},
+         bool keep = {1}, int64 c0 = {0}, float[2, 2] w = {1, 2, 3, 4}>
+        {
+            y, k, all = Loop (most, keep, x, c0) <body: graph = step (
+                int64 i, bool go, float[d, 3] a, int64 c)
+            => (bool go_out, float[d, 3] b, int64 c2, float[d, 3] e2) {
+                b = Add (a, a) \n c2 = Add (c, i) \n e2 = Identity (b)
+                CONDITION
+            }>
+        }
+        """.replace("CONDITION", condition)
+    )
+    module = check_beside_onnxruntime(model, {"x": X}, {"x": np.abs(X) / 9})
+    assert ("loop" in module.functions) != is_unrolled
+
+
+def test_scans_without_batches_are_refused() -> None:
+    body = graph([("Add", ["t", "e"], ["t_out"]), ("Mul", ["t_out", "e"], ["p"])])
+    body.input.extend([typed("t", [3]), typed("e", [3])])
+    body.output.extend([typed("t_out", [3]), typed("p", [3])])
+    nodes = [("Scan", ["", "s", "z"], ["last", "all"], {"body": body, "num_scan_inputs": 1})]
+    shapes = {"s": np.zeros((0, 3), "float32"), "z": np.zeros((0, 2, 3), "float32")}
+    model = model_of([*nodes, ("Identity", ["all"], ["y"], {})], shapes, {}, opset=8)
+    with pytest.raises(GraphError, match="a loop without steps gives a tensor"):
         from_onnx(model)
