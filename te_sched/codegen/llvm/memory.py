@@ -293,11 +293,12 @@ def _store_at(
 
 def _is_uneven(out: FunctionText, buffer: Buffer, dtype: str) -> bool:
     """Whether a vector is loaded in one part with a mask, in several without. What lies on the
-    stack stays in registers only without.
+    stack, as elements that are vectors do, stays in registers only without.
     """
     lanes = dtypes.lanes(dtype)
     return (
-        lanes > _LEAST_MASKED
+        dtypes.lanes(buffer.dtype) == 1
+        and lanes > _LEAST_MASKED
         and lanes % 8 > 0
         and lanes.bit_count() > 1
         and dtypes.bits(dtype) >= _LEAST_GATHERED
@@ -318,7 +319,8 @@ def _load_some(
     out: FunctionText, buffer: Buffer, place: str, dtype: str, mask: str, rest: str
 ) -> Value:
     """The lanes of a vector that have a bit of a mask, and those of `rest`."""
-    kind, bits, align = llvm_type(dtype), mask_type(dtype), dtypes.storage_bytes(buffer.dtype)
+    kind, bits = llvm_type(dtype), mask_type(dtype)
+    align = dtypes.storage_bytes(dtypes.element(dtype))
     name = f"llvm.masked.load.{intrinsic_suffix(dtype)}.p0"
     function = out.module.declare(name, kind, ("ptr", "i32", bits, kind))
     scope = out.scopes.suffix(buffer.data)
