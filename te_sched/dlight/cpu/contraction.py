@@ -115,7 +115,7 @@ def schedule_contraction(
         sch.compute_inline(padding)
     if dot is not None:
         pack_groups(sch, block, found, dot.depth)
-    last = _epilogue(sch, block)
+    last = epilogue_of(sch, block)
     is_part = width is not None and width < columns  # of which a reader asks for the part only
     if last is None or (dot is not None and is_part):
         last = sch.cache_write(block, 0, "local")
@@ -405,8 +405,8 @@ def _packed_place(node: Any, found: Contraction, iterator: int) -> int:
     return _packed_iterators(node, found).index(iterator)
 
 
-def _epilogue(sch: Schedule, block: BlockRV) -> BlockRV | None:
-    """The only reader of a contraction, if it uses each sum once and in place."""
+def epilogue_of(sch: Schedule, block: BlockRV) -> BlockRV | None:
+    """The only reader of a reduction, if it uses each sum once and in place."""
     readers = sch.get_consumers(block)
     if len(readers) != 1:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import groupby, takewhile
@@ -14,6 +15,7 @@ from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import (
     PARTITIONED,
     SCHEDULED,
+    epilogue_of,
     open_tile_of,
     schedule_contraction,
 )
@@ -34,6 +36,7 @@ from te_sched.dlight.structure import (
 )
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
+from te_sched.ir.blocks import Block
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Buffer, Call, Expr
 from te_sched.ir.stmt import PrimFunc
@@ -47,7 +50,12 @@ from te_sched.tensorir.facts.axes import (
     multiple_of,
     size_of,
 )
-from te_sched.tensorir.facts.computations import is_injective, is_reduction, loads_of
+from te_sched.tensorir.facts.computations import (
+    factors_of,
+    is_injective,
+    is_reduction,
+    loads_of,
+)
 from te_sched.tensorir.facts.nests import kind_of_loop, loops_of_kind
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
@@ -112,7 +120,8 @@ def constants_of(sch: Schedule) -> list[Buffer]:
 def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
     func: PrimFunc = sch.mod["main"]
-    multiples = partial(open_tile_of, target=target, constants=constants)
+    lanes = vectors_of(target).lanes
+    multiples = partial(_open_tile_of, target=target, constants=constants)
     padded = with_padded_windows(func, multiples)
     padded = with_padded_reductions(padded, vectors_of(target).lanes)
     if padded is not func:
@@ -120,14 +129,59 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
     inline_injective(sch, constants)
     if (grouped := with_groups(sch)) is not sch:
         sch = Schedule(with_padded_windows(grouped.mod["main"], multiples))
-    lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):
-            sch = _with_contraction(sch, block, target, constants)
+            if factors_of(node_of(sch, block)) is None:
+                sch = _with_window(sch, block, lanes)
+            else:
+                sch = _with_contraction(sch, block, target, constants)
     for is_done, blocks in groupby(blocks_of(sch), partial(_is_scheduled, sch)):
         if not is_done:
             _schedule_rest(sch, list(blocks), lanes)
     return sch
+
+
+def _open_tile_of(node: Block, target: Target, constants: list[Buffer]) -> Mapping[int, int]:
+    """The multiples of iterators of open extents that tiles and vectors of windows have."""
+    tile = open_tile_of(node, target, constants)
+    if tile or not is_reduction(node) or factors_of(node) is not None:
+        return tile
+    places = [place for place, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    is_window = bool(places) and _is_open_window(node) and _reads_across(node)
+    return {places[-1]: vectors_of(target).lanes} if is_window else {}
+
+
+def _with_window(sch: Schedule, block: BlockRV, lanes: int) -> Schedule:
+    """The schedule with a block scheduled, if it reduces windows that were padded; else itself."""
+    node, trial = node_of(sch, block), sch.copy()
+    columns = [axis for axis in node.iter_vars if axis.kind == SPATIAL][-1:]
+    is_padded = bool(columns) and not multiple_of(columns[0]) % lanes and _is_open_window(node)
+    last = epilogue_of(trial, block) if is_padded else None
+    if last is None or not attempt(lambda: _schedule_window(trial, block, last, lanes)):
+        return sch
+    return trial
+
+
+def _schedule_window(sch: Schedule, block: BlockRV, last: BlockRV, lanes: int) -> None:
+    """Reduce windows over a row of an open size in vectors, in the loops of the last block."""
+    *outer, row = sch.get_loops(last)
+    vectors, inner = sch.split(row, [None, lanes])
+    sch.compute_at(block, vectors)
+    sch.set_scope(block, 0, "local")
+    own = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
+    mine = sch.get_loops(block)[len(outer) + 1 :]
+    reduced = [loop for loop in mine if loop.key in own]
+    (lane,) = [loop for loop in mine if loop.key not in own]
+    sch.reorder(*reduced, lane)
+    for loop in reduced:
+        sch.unroll(loop)
+    sch.vectorize(lane)
+    sch.vectorize(inner)
+    kept = _enough(sch, outer)
+    shared = sch.fuse(*kept) if len(kept) > 1 else kept[0]
+    sch.annotate(shared, SCHEDULED, 1)
+    share_among_processors(sch, shared, node_of(sch, block).iter_vars, _WORTH // 2)
+    sch.decompose_reduction(block, reduced[0])
 
 
 def _with_contraction(

@@ -43,15 +43,15 @@ from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, substitute, variables_of
 from te_sched.tensorir.copies import copy_nest
 from te_sched.tensorir.facts.axes import SPATIAL, extent_of
-from te_sched.tensorir.facts.computations import factors_of, is_injective, stored
+from te_sched.tensorir.facts.computations import factors_of, is_injective, loads_of, stored
 
 # The numbers of which the extents of iterators of a block shall be multiples, by their places.
 Multiples = Callable[[Block], Mapping[int, int]]
 
 
 def with_padded_windows(func: PrimFunc, multiples: Multiples) -> PrimFunc:
-    """The function whose sums over windows have extents that are multiples; a function in which
-    each block has plain loops of its own.
+    """The function whose reductions over windows have extents that are multiples; a function in
+    which each block has plain loops of its own.
     """
     for number in range(len(nests_of(func))):
         nests = nests_of(func)
@@ -112,7 +112,8 @@ def _windows_of(
     """How the windows of a sum of products are padded; None if they are not plain."""
     block, store = nest.block, stored(nest.block)
     factors = factors_of(block)
-    if store is None or factors is None or not nest.loops:
+    loads = loads_of(block) if factors is None else factors
+    if store is None or not nest.loops:
         return None
     padded: dict[Var, Expr] = {}
     for place, size in sizes.items():
@@ -125,7 +126,7 @@ def _windows_of(
     extents = padded | _with_loops(nest, padded)
     buffers, clamped, written = dict[Buffer, Buffer](), set[Buffer](), None
     conditions: list[Expr] = []
-    for load in factors:
+    for load in loads:
         own = padded.keys() & variables_of(*load.indices)
         is_plain = all(isinstance(index, Var | IntImm) for index in load.indices)
         writer = None if is_plain or not own else _writer_of(func, nests, load.buffer)
@@ -141,6 +142,8 @@ def _windows_of(
             return None  # vectors would be read one by one
         elif own:
             clamped.add(load.buffer)
+    if factors is None and (clamped or written is None):
+        return None
     sums = [
         padded.get(index, size) if isinstance(index, Var) else size
         for index, size in zip(store.indices, store.buffer.shape, strict=True)
@@ -220,7 +223,7 @@ def _conditions(
 ) -> list[Expr]:
     """What holds for the elements that a writer had before and may have others than now."""
     choice = choice_of(store.value)
-    known = [*conjuncts(choice[0])] if choice is not None and _is_zero(choice[2]) else []
+    known = [*conjuncts(choice[0])] if choice is not None and _is_constant(choice[2]) else []
     analyzer = Analyzer()
     found: list[Expr] = []
     for axis in writer.block.iter_vars:
@@ -239,8 +242,8 @@ def _conditions(
     return found
 
 
-def _is_zero(value: Expr) -> bool:
-    return isinstance(value, IntImm | FloatImm) and value.value == 0
+def _is_constant(value: Expr) -> bool:
+    return isinstance(value, IntImm | FloatImm)
 
 
 def _like(buffer: Buffer, shape: list[Expr]) -> Buffer:
@@ -312,10 +315,10 @@ class _WindowPadder(ReferenceMapper):
         if node is not self.windows.store or not self.windows.conditions:
             return new
         value, conditions = new.value, self.windows.conditions
-        choice = choice_of(value)
-        if choice is not None and _is_zero(choice[2]):
-            conditions, value = [choice[0], *conditions], choice[1]
+        choice, rest = choice_of(value), ops.const(0, value.dtype)
+        if choice is not None and _is_constant(choice[2]):
+            conditions, value, rest = [choice[0], *conditions], choice[1], choice[2]
         holds = conditions[0]
         for condition in conditions[1:]:
             holds = ops.logical_and(holds, condition)
-        return replace(new, value=if_then_else(holds, value, ops.const(0, value.dtype)))
+        return replace(new, value=if_then_else(holds, value, rest))

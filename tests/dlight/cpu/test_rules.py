@@ -201,15 +201,14 @@ def test_borders_of_open_sizes_are_loops_of_their_own():
 def test_windows_over_rows_of_open_sizes_are_unrolled():
     n, m = te.var("n", "int64"), te.var("m", "int64")
     x = te.placeholder((1, 3, n, m), name="x")
-    func = te.create_prim_func([x, topi.nn.pool2d(x, [3, 3], [2, 2], [1, 1], [1] * 4, "max")])
+    func = te.create_prim_func([x, topi.nn.pool2d(x, [3, 3], [2, 2], [1, 1], [0] * 4, "max")])
     sch = dlight.cpu.Default().apply(func, LLVM, False)
     *_, rows, first, second = [sch.get(loop) for loop in sch.get_loops("pool_max_update")]
     assert (rows.kind, first.kind, second.kind) == ("serial", "unrolled", "unrolled")
     module = te_sched.build(sch.mod, "llvm")
     for shape in ((1, 3, 8, 50), (1, 3, 5, 7)):
         numbers = np.random.default_rng(0).random(shape, "float32")
-        padded = np.pad(numbers, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
-        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+        windows = np.lib.stride_tricks.sliding_window_view(numbers, (3, 3), (2, 3))[:, :, ::2, ::2]
         result = np.zeros(windows.shape[:4], "float32")
         module(numbers, result)
         np.testing.assert_array_equal(result, windows.max((4, 5)))
@@ -223,3 +222,28 @@ def test_windows_over_rows_of_open_sizes_run_on_all_cores():
     sch = dlight.cpu.Default().apply(te.create_prim_func([x, y]), LLVM, False)
     after = str(sch.mod).split('with T.block("pad_temp")')[1]
     assert "T.parallel" in after.split('with T.block("pool_max')[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(3, 2, 1), (3, 1, 1), (2, 2, 0)])
+def test_padded_windows_over_rows_of_open_sizes_are_vectors(dtype, kernel, stride, padding):
+    """Sums and maxima of the same windows of the padded input are the expected results."""
+    h, w = te.var("h", "int64"), te.var("w", "int64")
+    x = te.placeholder((2, 3, h, w), dtype, name="x")
+    kind = "avg" if dtype == "float32" or padding == 0 else "max"
+    kind = "max" if dtype == "int8" else kind  # whose means are rounded
+    y = topi.nn.pool2d(x, (kernel,) * 2, (stride,) * 2, (1, 1), (padding,) * 4, kind)
+    sch = dlight.cpu.Default().apply(te.create_prim_func([x, y]), LLVM, False)
+    assert not padding or "T.vectorized" in str(sch.mod)
+    module = te_sched.build(sch.mod, "llvm -opt-level=0")
+    for shape in ((2, 3), (3, 2), (7, 15), (8, 31), (2, 33), (3, 64), (3, 70)):
+        a = np.random.default_rng(0).integers(-9, 9, (2, 3, *shape)).astype(dtype)
+        least = np.iinfo(dtype).min if dtype == "int8" else -np.inf
+        edges = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+        whole = np.pad(a, edges, constant_values=least if kind == "max" else 0)
+        windows = np.lib.stride_tricks.sliding_window_view(whole, (kernel, kernel), (2, 3))
+        windows = windows[:, :, ::stride, ::stride]
+        expected = windows.max((4, 5)) if kind == "max" else windows.mean((4, 5), "float64")
+        result = np.full(expected.shape, 77, dtype)
+        module(a, result)
+        np.testing.assert_allclose(result, expected, rtol=1e-3 if dtype == "float16" else 1e-6)
