@@ -31,7 +31,7 @@ from te_sched.arith.executions import Execution, connected, distinct_rows
 from te_sched.arith.int_set import eval_set, from_range
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
 from te_sched.ir.visitor import variables_of, walk
@@ -206,7 +206,25 @@ class _Instances:
             for one, other in ((loop.min, dom.min), (loop.extent, dom.extent))
         )
 
+    def _are_inside(self, part: _Part) -> bool:
+        """Whether the bounds of loops prove that iterators do not leave their domains."""
+        analyzer = Analyzer()
+        for one in part.loops:
+            loop = self.index.loop(one)
+            analyzer.bind(one, Range(loop.min, loop.extent))
+        for axis, value in part.bindings:
+            assert axis.dom is not None
+            low, extent = _number(axis.dom.min), _number(axis.dom.extent)
+            least, most = analyzer.const_bounds(value)
+            if low is None or extent is None or least is None or most is None:
+                return False
+            if least < low or most >= low + extent:
+                return False
+        return True
+
     def _of_part(self, part: _Part) -> Finding | None:
+        if not self.counts and self._are_inside(part):
+            return None
         try:
             values, begun = self._evaluated(part)
         except Unevaluable:

@@ -12,6 +12,7 @@ import pytest
 import te_sched
 from te_sched import tir
 from te_sched.analysis import check
+from te_sched.analysis.programs import block_instances
 from te_sched.errors import BuildError
 from te_sched.script import from_source
 from te_sched.script import tir as T
@@ -279,3 +280,24 @@ def test_a_unit_loop_that_is_split_repeats_nothing(factors: list[int | None]) ->
     assert sums(sch.mod)
     sch.decompose_reduction("B", loops(sch, "B")[1])
     assert sums(sch.mod)
+
+
+@T.prim_func
+def fused(A: T.Buffer((64, 48), "float32"), B: T.Buffer((64, 48), "float32")):
+    for f in range(3072):
+        with T.block("B"):
+            vi = T.axis.spatial(64, f // 48)
+            vj = T.axis.spatial(48, f % 48)
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+
+
+def test_bounds_of_loops_prove_domains_without_an_execution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(block_instances, "Execution", None)
+    assert block_instances.judge_blocks(fused) == []
+    monkeypatch.undo()
+    values = np.arange(64 * 48, dtype="float32").reshape(64, 48)
+    result = np.zeros_like(values)
+    te_sched.build(fused)(values, result)
+    np.testing.assert_array_equal(result, values + 1)
