@@ -218,8 +218,8 @@ class Analyzer(PublicClass):
         >>> analyzer.may_wrap(i + 1)
         False
         """
-        bounds = self._facts.bounds
-        return any(bounds.wraps(part) and bounds.data.of(part) for part in walk(e))
+        wraps, depends_on_data = self._facts.bounds.wraps, self.data.of
+        return any(depends_on_data(part) and wraps(part) for part in walk(e))
 
     def wraps(self, e: Expr) -> bool:
         """Whether an operation may overflow its type, where overflow wraps around.

@@ -20,7 +20,7 @@ from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.forms import Form, Forms, number_of, plus
 from te_sched.ir.expr import Add, IntImm, Mul, Var
 from te_sched.ir.scopes import Loop
-from te_sched.ir.term_keys import all_same
+from te_sched.ir.term_keys import all_same, term_key
 from te_sched.wording import wording
 
 _Members = list[tuple[Access, list[Form]]]  # accesses of a kind, with the fixed parts of indices
@@ -189,7 +189,7 @@ def _kind(access: Access, forms: Forms) -> tuple[Any, list[Form]]:
         fixed.append({term: scale for term, scale in form.items() if forms.least.keys() >= {*term}})
         terms.append(frozenset(form.items() - fixed[-1].items()))
     sizes = tuple([frozenset(forms.of(e).items()) for e in access.sizes])
-    return (access.loops, tuple(map(id, access.conditions)), sizes, tuple(terms)), fixed
+    return (access.loops, tuple(map(term_key, access.conditions)), sizes, tuple(terms)), fixed
 
 
 def _rolled(members: _Members) -> Access | None:

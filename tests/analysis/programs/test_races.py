@@ -392,3 +392,24 @@ def test_unrolled_stores_are_judged_as_a_loop(
 )
 def test_numbers_of_loops(numbers: list[int], steps: list[tuple[int, int]] | None) -> None:
     assert _steps(numbers) == steps
+
+
+def test_equal_conditions_of_unrolled_stores_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    is_proved = Apart.is_proved
+
+    def spy(self: Apart, a: Any, b: Any) -> bool:
+        asked.append(a)
+        return is_proved(self, a, b)
+
+    monkeypatch.setattr(Apart, "is_proved", spy)
+
+    def body(ib: Any, a: Any, c: Any) -> None:
+        with ib.for_range(0, 4, "i", kind="parallel") as i:
+            for offset in range(0, 48, 4):
+                with ib.if_scope(i < 3):
+                    c[i + offset] = a[i]
+
+    (found,) = races(program(body))
+    assert found.verdict == "proved"
+    assert len(asked) == 1
