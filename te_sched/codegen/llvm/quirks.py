@@ -159,16 +159,19 @@ def tunings(text: str, level: int) -> Iterator[Any]:
     yield llvm.create_pipeline_tuning_options(speed_level=0)
 
 
-_QUOTIENT = re.compile(r"\b[us](?:div|rem) ")
+_QUOTIENT = re.compile(r" [us](?:div|rem) ")
+_BYTES = re.compile(r"\bi8 %| x i8>")  # operands, and vectors
 _QUOTIENT_OF_BYTES = re.compile(r"\b[us](?:div|rem) <\d+ x i8>")
 _REPEATED_BYTES = re.compile(r"shufflevector <(\d+) x i8> .*, <(\d+) x i32>")
 
 
 def has_repeated_remainders(module: Any, sources: Iterable[str]) -> bool:
     """Whether the back end would make zeros of products in an optimized module. It is printed only
-    if its `sources` have quotients.
+    if its `sources` have quotients, and values of bytes.
     """
-    if not REPEATED_REMAINDERS.is_here or not any(map(_QUOTIENT.search, sources)):
+    if not REPEATED_REMAINDERS.is_here or not all(
+        any(map(word.search, sources)) for word in (_QUOTIENT, _BYTES)
+    ):
         return False
     text = str(module)
     if " x i8>" not in text or not _QUOTIENT_OF_BYTES.search(text):

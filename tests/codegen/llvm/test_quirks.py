@@ -107,3 +107,26 @@ def test_products_with_remainders_of_bytes_are_right() -> None:
     te_sched.build(scaled_bytes, target="llvm")(a, b, c, d)
     factor = np.minimum(c, np.repeat(b[:, :4:2], 4, axis=0)) % 3
     np.testing.assert_array_equal(d, (a + np.minimum(a, b[:, 2:])).T * factor)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_printed"),
+    [
+        ("%x = urem i32 %a, 3\n%p = getelementptr i8, ptr %q, i64 1\n", False),
+        ("%x = add i8 %a, 3\n", False),
+        ("%x = urem i8 %a, 3\n", True),
+        ("%x = urem <8 x i32> %a, %b\n%y = trunc <8 x i32> %x to <8 x i8>\n", True),
+        ("%x = udiv i32 %a, 3\n%y = zext i8 %b to i32\n", True),
+    ],
+)
+@pytest.mark.skipif(not quirks.REPEATED_REMAINDERS.is_here, reason="this LLVM does not have it")
+def test_modules_are_printed_where_bytes_may_be_divided(source: str, is_printed: bool) -> None:
+    printed = []
+
+    class Module:
+        def __str__(self) -> str:
+            printed.append(True)
+            return ""
+
+    assert not quirks.has_repeated_remainders(Module(), [source])
+    assert bool(printed) == is_printed
