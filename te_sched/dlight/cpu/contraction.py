@@ -167,8 +167,10 @@ def tile_of(
         is_whole = is_of_dots or wasted > 1
         if is_whole and width % vectors.lanes:
             continue
-        if columns is not None and wasted > 1 and not pads_columns:
-            continue
+        if columns is not None and wasted > 1:
+            is_needless = width >= columns + vectors.lanes  # registers without any column
+            if is_needless or not pads_columns:
+                continue
         registers = _registers(width, vectors.lanes)
         waste = wasted * registers * vectors.lanes / width
         if width > vectors.lanes and width % vectors.lanes:
