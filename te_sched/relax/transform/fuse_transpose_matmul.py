@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from te_sched import te
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.graph import Constant, GraphCall, GraphExpr, GraphFunction, GraphVar
 from te_sched.ir.stmt import BaseFunc, IRModule
 from te_sched.passes import ModulePass
@@ -16,6 +16,9 @@ from te_sched.relax.core.values import is_call_of, shape_of_value, tensor_info
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.rewriting import permutation, swaps_last_axes
 
+# Rows for which matrices of open and of known sizes, which are packed in tiles, are not transposed.
+_FEW_ROWS, _FEW_FIXED_ROWS = 32, 2
+
 
 class FuseTransposeMatmul(ModulePass):
     """The pass that multiplies by a transposed matrix with one function of loops, `NT_matmul`.
@@ -23,8 +26,8 @@ class FuseTransposeMatmul(ModulePass):
     Parameters
     ----------
     only_parameters : whether matrices that are constants, which can be transposed once, and batches
-        of matrices stay, unless one row is multiplied by them, for which no copy pays, whatever the
-        permutation: as in `relax.build` for processors, where calls of functions of the program
+        of matrices stay, unless few rows are multiplied by them, for which no copy pays, whatever
+        the permutation: as in `relax.build` for processors, where calls of functions of the program
         stay, too.
 
     >>> from te_sched import relax
@@ -76,21 +79,29 @@ class _Fusion(PyExprMutator):
         if left is None or shape_of_value(source) is None or rank < 2 or len(left) < 2:
             return call
         axes = permutation(value.attrs["axes"], rank)
-        is_row = self._only_parameters and ops.is_const(left[-2], 1)
+        has_few_rows = self._only_parameters and _are_few(left[-2], shape_of_value(source) or ())
         before = self._values.get(source) if isinstance(source, GraphVar) else None
-        while is_row and is_call_of(before, "relax.permute_dims"):
+        while has_few_rows and is_call_of(before, "relax.permute_dims"):
             first = permutation(before.attrs["axes"], rank)
             source, axes = before.args[0], [first[axis] for axis in axes]
             before = self._values.get(source) if isinstance(source, GraphVar) else None
         weight: GraphExpr = self.visit_expr(source)
-        if self._only_parameters and (isinstance(weight, Constant) or not (rank == 2 or is_row)):
+        if self._only_parameters and (
+            isinstance(weight, Constant) or not (rank == 2 or has_few_rows)
+        ):
             return call
-        if not is_row and not swaps_last_axes(axes, rank):
+        if not has_few_rows and not swaps_last_axes(axes, rank):
             return call
         dtype = tensor_info(call).dtype
         return self.builder_.call_te(
             _product, call.args[0], weight, axes, dtype, primfunc_name_hint="NT_matmul"
         )
+
+
+def _are_few(rows: Expr, sizes: Sequence[Expr]) -> bool:
+    """Whether a copy of matrices of some sizes takes longer than it saves for a number of rows."""
+    is_open = not all(isinstance(size, IntImm) for size in sizes)
+    return isinstance(rows, IntImm) and rows.value <= (_FEW_ROWS if is_open else _FEW_FIXED_ROWS)
 
 
 def _product(a: te.Tensor, b: te.Tensor, axes: Sequence[int], dtype: str) -> te.Tensor:

@@ -1,8 +1,9 @@
 """FuseTransposeMatmul: products with a transposed matrix."""
 
 import numpy as np
+import pytest
 
-from te_sched import nd, relax
+from te_sched import nd, relax, tir
 from te_sched.relax import transform
 from te_sched.script import relax as R
 from tests.relax.described import described_module
@@ -71,3 +72,26 @@ def test_rows_are_multiplied_by_batches_of_matrices_after_a_permutation():
 
     module = module_of(func)
     assert transform.FuseTransposeMatmul(only_parameters=True)(module) is module
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "is_fused"),
+    [(2, 5, True), (3, 5, False), (4, "n", True), (32, "n", True), (33, "n", False)],
+)
+def test_few_rows_are_multiplied_by_matrices_without_a_copy_of_them(rows, size, is_fused):
+    size = tir.Var("n", "int64") if size == "n" else size
+    shapes = [2, 3, rows, 8], [2, size, 3, 8]
+    params = [relax.Var("p", relax.TensorStructInfo(shape, "float32")) for shape in shapes]
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        permuted = builder.emit(relax.op.permute_dims(params[1], [0, 2, 3, 1]))
+        product = builder.emit(relax.op.matmul(params[0], permuted))
+        builder.emit_func_output(product)
+    module = builder.get()
+    fused = transform.FuseTransposeMatmul(only_parameters=True)(module)
+    assert (fused is not module) == is_fused
+    rng = np.random.default_rng(0)
+    x, w = (rng.random(shape).astype("float32") for shape in ((2, 3, rows, 8), (2, 5, 3, 8)))
+    machine = relax.VirtualMachine(relax.build(module, "llvm"))
+    result = machine["main"](nd.array(x), nd.array(w)).numpy()
+    np.testing.assert_allclose(result, x @ w.transpose(0, 2, 3, 1), 1e-5)
