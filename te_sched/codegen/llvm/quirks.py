@@ -217,13 +217,15 @@ def _tuning(level: int, left_out: Set[str]) -> Any:
 
 _QUOTIENTS = (E.FloorDiv, E.FloorMod, E.Div, E.Mod)
 _SHIFTS = ("tir.shift_right", "tir.bitwise_and")  # what quotients become
+# What the loops are found by.
+_OF_LOOPS = {*_QUOTIENTS, S.For, S.LetStmt, S.IfThenElse, E.Let, E.Call}
 
 
 def scalar_loops(body: S.Stmt) -> dict[S.For, bool]:
     """The loops in a statement: whether LLVM would make wrong vectors of one, or look for them for
     long.
     """
-    nodes = list(walk(body))
+    nodes = [node for node in walk(body) if type(node) in _OF_LOOPS]
     divided = _divided(nodes) if QUOTIENTS.is_here else set()
     branches: dict[S.For, int] = {}
     if MANY_CONDITIONS.is_here and any(map(_is_branch, nodes)):
