@@ -52,14 +52,7 @@ class Cutter(StatementMapper):
 
     def visit_For(self, node: For) -> Stmt:
         node, cut = self.settled(node)
-        if cut is None or (node.kind == "vectorized" and not self.has_constant_parts(node, cut)):
-            return self.uncut(node)
-        return self.split(node, cut)
-
-    def has_constant_parts(self, node: For, cut: Cut) -> bool:
-        """Whether the parts of a loop have constant extents, as vectors need."""
-        parts = [part for part in self.parts(node, cut) if type(part) is For]
-        return all(type(part.extent) is IntImm for part in parts)
+        return self.uncut(node) if cut is None else self.split(node, cut)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
         return _without_nothing(node, self.generic(node))
@@ -101,8 +94,12 @@ class Cutter(StatementMapper):
         return replace(new, kind="unrolled") if is_unrolled else new
 
     def split(self, node: For, cut: Cut) -> Stmt:
-        """The loops before, in and after the cut, one after the other."""
-        before, inside, after = self.parts(node, cut)
+        """The loops before, in and after the cut, one after the other; vectors need constant
+        extents.
+        """
+        before, inside, after = parts = self.parts(node, cut)
+        if node.kind == "vectorized" and any(map(_is_open, parts)):
+            return self.uncut(node)
         if type(inside) is For:
             self.partitioned.add(inside.loop_var)
         inside = None if inside is None else self.visit(inside)
@@ -139,6 +136,11 @@ class Cutter(StatementMapper):
         body = fresh_copy(body, {node.loop_var: build.add(var, begin)})
         zero = build.imm(0, var.dtype)
         return replace(node, loop_var=var, min=zero, extent=extent, body=body)
+
+
+def _is_open(part: Stmt | None) -> bool:
+    """Whether a part is a loop without a constant extent."""
+    return type(part) is For and type(part.extent) is not IntImm
 
 
 class _BlockChooser(StatementMapper):

@@ -209,3 +209,12 @@ def test_lower_takes_what_build_takes(groups: int) -> None:
     """A hint on a vectorized loop must not cut it into loops of open extents."""
     func = convolution(2, (16, 16), padding=1, groups=groups, index_dtype="int64")
     assert "T.int64(16)" in str(te_sched.lower(scheduled(func).mod))
+
+
+@pytest.mark.not_read_back("its sizes are those of calls")
+def test_whole_tiles_of_rows_are_stored_in_vectors() -> None:
+    """Each row of a tile has several results of one channel: only the last ones have guards."""
+    func = convolution(2, (16, 32), padding=1, index_dtype="int64")
+    (lowered,) = functions_for_processor(scheduled(func).mod, None, LLVM).values()
+    stores = [line.split(" = ")[0] for line in str(lowered).splitlines() if " = T.max(" in line]
+    assert [":" in store for store in stores] == [*[True] * 32, False]
