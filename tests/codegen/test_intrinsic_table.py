@@ -30,7 +30,7 @@ IMPLEMENTED = {
 # Those whose programs te_sched does not run, and what else a back end refuses.
 NOWHERE = (
     "q_multiply_shift_per_axis type_annotation tvm_check_return vectorcombine vscale "
-    "get_active_lane_mask start_profile_intrinsic end_profile_intrinsic ptx_ldg32 tvm_struct_get "
+    "start_profile_intrinsic end_profile_intrinsic ptx_ldg32 tvm_struct_get "
     "tvm_context_id tvm_static_handle tvm_tuple tvm_thread_allreduce mma_store mma_fill "
     "ptx_mma_sp ptx_cp_async ptx_cp_async_bulk"
 )
@@ -39,10 +39,10 @@ REFUSED = {
     "tvm_load_matrix_sync tvm_mma_sync tvm_storage_sync tvm_store_matrix_sync "
     "tvm_thread_invariant tvm_warp_activemask tvm_warp_shuffle tvm_warp_shuffle_down "
     "tvm_warp_shuffle_up vectorhigh vectorlow",
-    "cuda": "call_llvm_intrin call_llvm_pure_intrin call_packed tvm_call_packed vectorhigh "
-    "vectorlow",
+    "cuda": "call_llvm_intrin call_llvm_pure_intrin call_packed get_active_lane_mask "
+    "tvm_call_packed vectorhigh vectorlow",
     "checker": "address_of call_extern call_llvm_intrin call_llvm_pure_intrin call_packed "
-    "call_pure_extern isnullptr ret tvm_access_ptr",
+    "call_pure_extern get_active_lane_mask isnullptr ret tvm_access_ptr",
 }
 
 
