@@ -10,7 +10,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, Buffer, BufferLoad, IterVar, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, IntImm, IterVar, Mul, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of, size_of
@@ -24,6 +24,7 @@ from te_sched.tensorir.facts.computations import (
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
+_NEAR = 4  # elements, up to which the lanes of vectors may be apart
 _ROWS = 8  # enough for a tile
 _SHALLOW = 32  # products that are added for a result
 _FIT = 0.9  # the least part of columns in whole vectors for which they run along rows of results
@@ -165,7 +166,7 @@ class Contraction:
     column : the iterator of the block that counts columns.
     row : the iterator that counts rows, for which the columns are read once; None without one.
     is_plain : whether the columns are an index of the wide operand, so that it can be packed.
-    is_contiguous : whether columns lie side by side in memory.
+    is_contiguous : whether columns lie side by side in memory, or near each other, for windows.
     is_shallow : whether so few products are added that copies and transpositions would take longer.
     """
 
@@ -202,23 +203,24 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
                 or extent_of(node.iter_vars[place]) in (0, 1)
             ):
                 continue
-            is_contiguous = is_along(load, var)
+            step = step_along(load, var)
             beside = variables_of(*[one for one in load.indices if var in variables_of(one)])
             is_plain = not beside & reduced
+            is_contiguous = _is_contiguous(step, is_plain)
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue
             extent = extent_of(node.iter_vars[place])
             is_free = is_contiguous or load.buffer in constants
             fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
-            is_along_rows = is_shallow and is_contiguous and place == last
+            is_along_rows = is_shallow and step == 1 and place == last
             is_along_rows &= extent is None or fit > _FIT
             rank = is_along_rows, extent is not None, is_plain, is_free, fit, not is_contiguous
             candidates.append((*rank, place, wide))
     if not candidates:
         return None
     *_, is_plain, _, _, _, column, wide = max(candidates)
-    is_contiguous = is_along(found[wide], node.iter_vars[column].var)
+    is_contiguous = _is_contiguous(step_along(found[wide], node.iter_vars[column].var), is_plain)
     rows = [
         place
         for var, place in spatial.items()
@@ -235,6 +237,13 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     return Contraction(wide, column, row, is_plain, is_contiguous, is_shallow, found)
 
 
+def _is_contiguous(step: int | None, is_plain: bool) -> bool:
+    """Whether vectors are read in place along an iterator: in one part, or those of windows, which
+    cannot be packed, in a few.
+    """
+    return step is not None and 1 <= step <= (1 if is_plain else _NEAR)
+
+
 def _rank(axis: IterVar, is_last: bool) -> int:
     """The worth of an iterator as rows: many before unknown ones, which may be one, but for those
     whose results lie side by side.
@@ -245,16 +254,24 @@ def _rank(axis: IterVar, is_last: bool) -> int:
 
 def is_along(load: BufferLoad, var: Var) -> bool:
     """Whether neighbors along a variable are neighbors in memory."""
+    return step_along(load, var) == 1
+
+
+def step_along(load: BufferLoad, var: Var) -> int | None:
+    """How far neighbors along a variable are apart in a row of memory, if it is known; None if they
+    are in different rows.
+    """
     if not load.indices:
-        return False
+        return None
     *before, last = load.indices
     if var in variables_of(*before):
-        return False
-    return last is var or (
-        isinstance(last, Add) and (last.a is var or last.b is var) and not _occurs_again(last, var)
-    )
-
-
-def _occurs_again(last: Add, var: Var) -> bool:
-    other = last.b if last.a is var else last.a
-    return var in variables_of(other)
+        return None
+    terms = ((last.a, last.b), (last.b, last.a)) if isinstance(last, Add) else ((last, None),)
+    for term, rest in terms:
+        if rest is not None and var in variables_of(rest):
+            continue
+        if term is var:
+            return 1
+        if isinstance(term, Mul) and term.a is var and isinstance(term.b, IntImm):
+            return int(term.b.value)
+    return None

@@ -6,6 +6,7 @@ import pytest
 import te_sched
 from te_sched import te, tir, topi
 from te_sched.dlight import structure
+from te_sched.ir.expr import BufferLoad
 from te_sched.ir.visitor import walk
 from tests.dlight.functions import applied, product, tensor
 
@@ -88,3 +89,12 @@ def test_how_a_block_is_a_product(declared, expected):
             *(contraction.is_plain, contraction.is_contiguous),
         )
     )
+
+
+def test_steps_of_neighbors_in_memory() -> None:
+    i, k = te.var("i"), te.var("k")
+    buffer = te_sched.tir.decl_buffer((8, 8))
+    steps = {(k, i): 1, (k, i + k): 1, (k, k + i * 2): 2, (k, i * 3): 3, (i, k): None, (i, i): None}
+    for indices, step in steps.items():
+        assert structure.step_along(BufferLoad(buffer, indices), i) == step
+        assert structure.is_along(BufferLoad(buffer, indices), i) == (step == 1)

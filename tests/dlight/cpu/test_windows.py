@@ -191,6 +191,20 @@ def test_columns_that_no_tile_divides(
     check(func, [shape], stride=stride, padding=padding, groups=groups)
 
 
+@pytest.mark.parametrize("has_rest", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "sizes"),
+    [(3, 2, 1, (1, 14, 14)), (5, 3, 2, (2, 9, 17)), (7, 4, 0, (1, 15, 40)), (3, 5, 1, (1, 16, 9))],
+)
+def test_windows_of_single_channels_that_skip_elements(
+    kernel: int, stride: int, padding: int, sizes: tuple[int, ...], has_rest: bool
+) -> None:
+    func = convolution(2, (8, 8), stride, padding, kernel, groups=8, has_rest=has_rest, sizes=sizes)
+    check(func, [(sizes[0], 8, *sizes[1:])], stride=stride, padding=padding, groups=8)
+    if stride <= 4:
+        assert "_local" in str(scheduled(func).mod)  # tiles of sums in registers
+
+
 def test_columns_are_padded_where_their_divisors_do_not_fill_vectors() -> None:
     narrow = convolution(1, (1, 402), 160, 0, 400, sizes=(1, 16000))
     wide = convolution(1, (1, 400), 160, 0, 400, sizes=(1, 16000))
