@@ -26,7 +26,7 @@ from te_sched.relax.frontend.torch.importer import (
     Importer,
     refuse_unknown,
 )
-from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state
+from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_in_place
 from te_sched.relax.frontend.torch.nodes import base_name, display_name
 from te_sched.relax.frontend.torch.shared_memory import (
     MemoryWriter,
@@ -409,7 +409,7 @@ def _updates(program: ExportedProgram, memory: Sequence[SharedMemory]) -> dict[s
     }
     for node in program.graph.nodes:
         changed = [one.name for one in changed_arguments(node, {}) if one.name in specs]
-        if len(changed) > 1:
+        if changed and not is_in_place(node):
             names = [specs[name] or name for name in changed]
             raise changed_state(names, node, "call model.eval() before the export")
     written = [node.name for node in _written_inputs(memory)]
