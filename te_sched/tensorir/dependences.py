@@ -187,6 +187,7 @@ def dependences(blocks: tuple[BlockRealize, ...]) -> Dependences:
     return found
 
 
+_NESTS = (Block, BlockRealize, For)
 _REFERENCES = fields_with(Role.BUFFER, Role.DEFINITION, Role.USE, Role.ANNOTATION)
 
 
@@ -200,7 +201,7 @@ def mentioned(statement: Stmt) -> frozenset[Buffer | Var]:
         kind = type(one)
         if kind is Var:
             found.add(one)
-        elif kind is Block and one is not statement:  # primitives often change what is around it
+        elif kind in _NESTS and one is not statement:  # primitives often change what is around it
             found |= mentioned(one)
         else:
             for name in _REFERENCES[kind]:
