@@ -93,6 +93,8 @@ class FunctionText:
         # Pointers through which aligned vectors are stored past the caches.
         self.team_wishes: dict[str, Expr] = {}  # pragmas about the parallel loops to come
         self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
+        self.stacked: set[Var] = set()  # buffers on the stack
+        self.updated: Var | None = None  # the buffer of a store whose value is written
         self.line: int = parent.line if parent is not None else 0
         self.location = ""
         self._subprogram = 0

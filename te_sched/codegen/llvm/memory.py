@@ -293,16 +293,16 @@ def _store_at(
 
 def _is_uneven(out: FunctionText, buffer: Buffer, dtype: str) -> bool:
     """Whether a vector is loaded in one part with a mask, in several without. What lies on the
-    stack, as elements that are vectors do, stays in registers only without.
+    stack, or is updated by each step of a loop, stays in registers only without.
     """
     lanes = dtypes.lanes(dtype)
     return (
-        dtypes.lanes(buffer.dtype) == 1
+        buffer.data not in out.stacked
+        and buffer.data is not out.updated
         and lanes > _LEAST_MASKED
         and lanes % 8 > 0
         and lanes.bit_count() > 1
         and dtypes.bits(dtype) >= _LEAST_GATHERED
-        and buffer.scope() == "global"
         and out.module.has_masks()
     )
 

@@ -201,7 +201,9 @@ def _store(out: FunctionText, node: S.BufferStore) -> None:
 def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
     buffer = node.buffer
     (index,) = node.indices
+    out.updated = buffer.data
     value = evaluate(out, node.value)
+    out.updated = None
     lanes = dtypes.lanes(index.dtype)
     if lanes > 1 and dtypes.lanes(value.dtype) == 1:
         value = memory.broadcast(out, value, lanes)
@@ -231,6 +233,7 @@ def _allocate(out: FunctionText, node: S.Allocate) -> None:
     if constant and out.take_stack(max(count, 1) * item):
         room = f"[{max(count, 1)} x {slot_type(node.dtype)}]"
         out.environment[data] = Value(out.allocate_static(room, ALIGNMENT), "handle")
+        out.stacked.add(data)
         execute(out, node.body)
         return
     pointer = _heap_block(out, node, item)
