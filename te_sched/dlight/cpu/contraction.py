@@ -500,6 +500,10 @@ def _tile(
         sch.vectorize(loops.inner[-1])
         if extent_of(node.iter_vars[found.row]) is None:  # store vectors where a tile is full
             sch.annotate(loops.inner[-1], PARTITIONED, 1)
+    else:
+        sch.reorder(loops.column, *loops.inner)
+        for loop in (loops.column, *loops.inner):
+            sch.unroll(loop)
     sch.annotate(fused, SCHEDULED, 1)
     if dot is not None:
         tensorized(sch, block, list(sums.values()), dot.intrinsic)

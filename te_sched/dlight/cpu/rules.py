@@ -19,7 +19,7 @@ from te_sched.dlight.cpu.contraction import (
     open_tile_of,
     schedule_contraction,
 )
-from te_sched.dlight.cpu.groups import with_groups
+from te_sched.dlight.cpu.divisions import with_divisions
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
@@ -127,8 +127,8 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
     if padded is not func:
         sch = Schedule(padded)
     inline_injective(sch, constants)
-    if (grouped := with_groups(sch)) is not sch:
-        sch = Schedule(with_padded_windows(grouped.mod["main"], multiples))
+    if (divided := with_divisions(sch)) is not sch:
+        sch = Schedule(with_padded_windows(divided.mod["main"], multiples))
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):
             if factors_of(node_of(sch, block)) is None:
@@ -154,6 +154,8 @@ def _open_tile_of(node: Block, target: Target, constants: list[Buffer]) -> Mappi
 def _with_window(sch: Schedule, block: BlockRV, lanes: int) -> Schedule:
     """The schedule with a block scheduled, if it reduces windows that were padded; else itself."""
     node, trial = node_of(sch, block), sch.copy()
+    if factors_of(node) is not None:
+        return sch
     columns = [axis for axis in node.iter_vars if axis.kind == SPATIAL][-1:]
     is_padded = bool(columns) and not multiple_of(columns[0]) % lanes and _is_open_window(node)
     last = epilogue_of(trial, block) if is_padded else None
@@ -181,7 +183,8 @@ def _schedule_window(sch: Schedule, block: BlockRV, last: BlockRV, lanes: int) -
     shared = sch.fuse(*kept) if len(kept) > 1 else kept[0]
     sch.annotate(shared, SCHEDULED, 1)
     share_among_processors(sch, shared, node_of(sch, block).iter_vars, _WORTH // 2)
-    sch.decompose_reduction(block, reduced[0])
+    if reduced:  # windows of more than one element
+        sch.decompose_reduction(block, reduced[0])
 
 
 def _with_contraction(

@@ -249,7 +249,8 @@ def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvoluti
     declare(
         f"relax.nn.{name}",
         lambda call, builder: _infer_transposed(call, builder, rank),
-        legalize=_transposed_rule(rank),
+        legalize=_transposed_rule(rank, in_phases=False),
+        exact=_transposed_rule(rank, in_phases=True),
         layout=layout,
     )
 
@@ -305,7 +306,7 @@ def _infer_transposed(call: GraphCall, builder: BlockBuilder, count: int) -> Str
     return given.sized(found)
 
 
-def _transposed_rule(rank: int) -> Rewrite:
+def _transposed_rule(rank: int, in_phases: bool) -> Rewrite:
     """The rule of a transposed convolution of the layouts that topi has."""
     name, letters = f"conv{rank}d_transpose", _SPATIAL[rank]
     layouts = (f"NC{letters}", f"IO{letters}")
@@ -323,9 +324,13 @@ def _transposed_rule(rank: int) -> Rewrite:
         te_name = f"{name}_nc{letters.lower()}"
 
         def te_transposed(data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-            if any(step != 1 for step in dilation):  # of elements and zeros between them
+            is_grouped, is_spread = attrs.groups != 1, any(step != 1 for step in dilation)
+            if in_phases and not is_spread and any(step != 1 for step in sizes[0]):
+                return topi.nn.conv_transpose.conv_transpose_in_phases(
+                    data, weight, *sizes, dtype, extra, rank, attrs.groups
+                )
+            if is_spread:  # of elements and zeros between them
                 weight = topi.nn.dilate(weight, [1, 1, *dilation])
-            is_grouped = attrs.groups != 1
             function = getattr(topi.nn, f"group_{te_name}" if is_grouped else te_name)
             groups = [attrs.groups] if is_grouped else []
             result: te.Tensor = function(data, weight, *sizes, dtype, extra, *groups)

@@ -42,7 +42,7 @@ class Operator(NamedTuple):
     is_pure : calls have no effects.
     mixed_precision : ALWAYS, FOLLOWS, or None.
     legalize : the rule of `LegalizeOps`, with TVM's text; must not load topi before it is called.
-    exact : the rule of builds, where the one of TVM's text loses special values.
+    exact : the rule of builds, where the one of TVM's text loses special values or is slow.
     calls_program : calls run functions of the program, which pure calls promise to be without
         effects; `relax.build` keeps them even if nothing uses their results.
     packed : the registered function that calls become if there is no rule.

@@ -185,3 +185,92 @@ def _transposed(
         tag=kind,
         varargs_names=letters,
     )
+
+
+def conv_transpose_in_phases(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Sizes,
+    padding: Padding,
+    out_dtype: str,
+    output_padding: Sizes,
+    count: int,
+    groups: Count = 1,
+) -> Tensor:
+    """A transposed convolution of some spatial dimensions, as one of convolutions, each for the
+    results at one place (phase) of a stride: no product is with a zero between elements.
+
+    It has the values of `conv2d_transpose_nchw` and its kin, and other stages.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 6, 3, 3), name="W")
+    >>> topi.nn.conv_transpose.conv_transpose_in_phases(X, W, 2, 1, "float32", 1, 2).shape
+    [1, 6, 16, 16]
+    """
+    kind = f"conv{count}d_transpose_in_phases"
+    check_same(
+        kernel.shape[0],
+        data.shape[1],
+        f"nn.{kind}",
+        f"number of input channels of kernel {kernel.name}",
+    )
+    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
+    steps = as_pair(strides, count, f"nn.{kind} strides")
+    extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
+    window, inputs = list(kernel.shape[2:]), list(data.shape[2:])
+    low, high = get_pad_tuple_generic(padding, window)
+    sizes = [
+        simplify((n - 1) * s + k - p - q + e)
+        for n, s, k, p, q, e in zip(inputs, steps, window, low, high, extra, strict=True)
+    ]
+    taps = [simplify(ops.floordiv(k + s - 1, s)) for k, s in zip(window, steps, strict=True)]
+    turns = [simplify(ops.floordiv(n + s - 1, s)) for n, s in zip(sizes, steps, strict=True)]
+    rest = [simplify(t * s - k) for t, s, k in zip(taps, steps, window, strict=True)]
+    last = [
+        simplify(ops.maximum(turn - n + ops.floordiv(s - 1 + p, s), 0))
+        for turn, n, s, p in zip(turns, inputs, steps, low, strict=True)
+    ]
+    bordered = pad(data, [0, 0, *[simplify(t - 1) for t in taps]], [0, 0, *last], name="data_pad")
+    whole = pad(kernel, [0] * (count + 2), [0, 0, *rest], name="kernel_pad")
+    per_group, outputs = simplify(ops.floordiv(data.shape[1], groups)), kernel.shape[1]
+    letters = ["d", "h", "w"][-count:]
+    dtype = data.dtype if out_dtype is None else out_dtype
+    dc = te.reduce_axis((0, per_group), "dc")
+    over = [te.reduce_axis((0, t), f"d{x}") for t, x in zip(taps, letters, strict=True)]
+
+    def phase(b: Any, c: Any, *w: Any) -> Any:
+        places, parts = [], []
+        for at, (tap, step, p) in enumerate(zip(over, steps, low, strict=True)):
+            turn, place = w[2 * at], w[2 * at + 1] + p
+            places.append(turn + ops.floordiv(place, step) + (taps[at] - 1 - tap))
+            parts.append(tap * step + ops.floormod(place, step))
+        channel, output = dc.var, c
+        if groups > 1:
+            channel = ops.floordiv(c, outputs) * per_group + dc
+            output = ops.floormod(c, outputs)
+        weight = whole(channel, output, *parts).astype(dtype)
+        return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
+
+    channels = simplify(outputs * groups)
+    phases = te.compute(
+        (
+            data.shape[0],
+            channels,
+            *[one for pair in zip(turns, steps, strict=True) for one in pair],
+        ),
+        phase,
+        name="phases",
+    )
+    return compute(
+        (data.shape[0], channels, *sizes),
+        lambda b, c, *w: phases(
+            b,
+            c,
+            *[
+                part(one, s)
+                for one, s in zip(w, steps, strict=True)
+                for part in (ops.floordiv, ops.floormod)
+            ],
+        ),
+        tag=kind,
+        varargs_names=letters,
+    )

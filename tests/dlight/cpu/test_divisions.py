@@ -1,4 +1,4 @@
-"""Grouped convolutions: the channels of a group are columns of tiles, with the results of numpy."""
+"""Divided iterators: channels of groups are columns of tiles, phases are read in place."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, topi
-from te_sched.dlight.cpu.groups import groups_of, with_groups
+from te_sched.dlight.cpu.divisions import groups_of, with_divisions
 from te_sched.dlight.structure import blocks_of, node_of
 from te_sched.ir.stmt import PrimFunc
 from te_sched.tir.schedule import Schedule
+from te_sched.topi.nn.conv_transpose import conv_transpose_in_phases
+from tests.topi.reference import transposed
 
 LLVM = te_sched.target.Target("llvm")
 
@@ -97,4 +99,28 @@ def test_groups_of_blocks() -> None:
 
 def test_functions_without_groups_stay() -> None:
     sch = Schedule(grouped((8, 8), 1, 3, 1, "float32"))
-    assert with_groups(sch) is sch
+    assert with_divisions(sch) is sch
+
+
+@pytest.mark.parametrize(("kernel", "size"), [(2, 8), (4, 8), (3, 7)])
+def test_phases_are_read_in_place(kernel: int, size: int) -> None:
+    """Those of 15 results are not: two do not divide them."""
+    data = te.placeholder((1, 8, size, size), name="data")
+    weight = te.placeholder((8, 32, kernel, kernel), name="weight")
+    extra = int(kernel == 3 and size == 8)
+    result = conv_transpose_in_phases(
+        data, weight, 2, kernel // 2 - (kernel == 2), "float32", extra, 2
+    )
+    func = te.create_prim_func([data, weight, topi.nn.relu(result)])
+    schedule: Any = dlight.cpu.Default().apply(func, LLVM, False)
+    is_even = int(result.shape[2]) % 2 == 0
+    assert ("v_i2 // 2" not in str(schedule.mod)) == is_even
+    rng = np.random.default_rng(0)
+    x, w = [
+        rng.standard_normal(one).astype("float32")
+        for one in ((1, 8, size, size), (8, 32, kernel, kernel))
+    ]
+    found = np.zeros([int(one) for one in result.shape], "float32")
+    te_sched.build(schedule.mod, "llvm")(x, w, found)
+    wanted = transposed(x, w, 2, kernel // 2 - (kernel == 2), extra)
+    np.testing.assert_allclose(found, np.maximum(wanted, 0), rtol=1e-4, atol=1e-4)

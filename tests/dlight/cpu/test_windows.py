@@ -232,3 +232,16 @@ def test_whole_tiles_of_rows_are_stored_in_vectors() -> None:
     (lowered,) = functions_for_processor(scheduled(func).mod, None, LLVM).values()
     stores = [line.split(" = ")[0] for line in str(lowered).splitlines() if " = T.max(" in line]
     assert [":" in store for store in stores] == [*[True] * 32, False]
+
+
+def test_poolings_over_one_element_of_open_rows() -> None:
+    sizes = [te.var(name, "int64") for name in "hw"]
+    x = te.placeholder((1, 3, *sizes), name="x")
+    pooled = topi.nn.pool2d(x, [1, 1], [2, 2], [1, 1], [0, 0, 0, 0], "max")
+    module = te_sched.build(scheduled(te.create_prim_func([x, topi.nn.relu(pooled)])).mod)
+    for shape in ((1, 3, 4, 9), (1, 3, 1, 1), (1, 3, 3, 40)):
+        data = np.random.default_rng(0).standard_normal(shape).astype("float32")
+        expected = np.maximum(data[:, :, ::2, ::2], 0)
+        result = np.zeros(expected.shape, "float32")
+        module(data, result)
+        np.testing.assert_array_equal(result, expected)

@@ -9,6 +9,7 @@ import pytest
 
 from te_sched import topi
 from te_sched.topi import nn
+from te_sched.topi.nn.conv_transpose import conv_transpose_in_phases
 from tests.topi import reference
 from tests.topi.layers import SIGNAL
 from tests.topi.reference import transposed
@@ -42,7 +43,31 @@ def grouped_transposed(x: Any, k: Any) -> Any:
     return np.concatenate([transposed(a, b, 2, 1, 1) for a, b in parts], 1).astype("float32")
 
 
+IN_PHASES = [
+    case(
+        f"in_phases-{kernel}-{stride}-{padding}-{extra}",
+        lambda x, k, a=(stride, padding, extra): conv_transpose_in_phases(
+            x, k, a[0], a[1], "float32", a[2], 2
+        ),
+        lambda x, k, a=(stride, padding, extra): reference.transposed(x, k, *a).astype("float32"),
+        floats(2, 4, 5, 3),
+        floats(4, 3, kernel, kernel),
+    )
+    for kernel, stride, padding, extra in [
+        *((2, 2, 0, 0), (3, 2, 1, 1), (3, 2, 0, 0), (4, 2, 1, 0)),
+        *((1, 3, 0, 2), (5, 3, 2, 1), (2, 3, 0, 0), (7, 4, 3, 3), (3, 1, 1, 0)),
+    ]
+]
+
 LAYERS = [
+    *IN_PHASES,
+    case(
+        "in_phases-groups",
+        lambda x, k: conv_transpose_in_phases(x, k, 2, 1, "float32", 1, 2, 2),
+        grouped_transposed,
+        floats(1, 4, 4, 4),
+        floats(4, 3, 3, 3),
+    ),
     case(
         "conv3d_transpose",
         lambda x, k: topi.nn.conv3d_transpose_ncdhw(x, k, 2, 1, "float32", 1),
