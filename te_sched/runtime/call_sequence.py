@@ -59,7 +59,7 @@ class CallSequence:
         memory = self._bases(*bases)
         code = self._native(memory)
         if code:  # it says where, in place of the first base
-            self._functions[self._starts.index(memory[0])].fail(code)
+            self._functions[self._starts.index(memory[0])]._fail(code, ())
 
 
 def _row(step: Step, zero: int) -> list[int] | None:

@@ -165,10 +165,6 @@ class Function(Unpicklable, PublicMembers):
         is_plain = {*types} <= {ctypes.c_void_p, ctypes.c_int64} and not self.signature.result
         return (jit.address_of(self._native) if is_plain else 0), extra
 
-    def fail(self, code: int) -> NoReturn:
-        """Raise the error of a call whose code is not 0."""
-        self._fail(code, ())
-
     @property
     def misaligned(self) -> int:
         """The bits that the address of an argument may not have."""
