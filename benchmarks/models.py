@@ -35,6 +35,7 @@ import numpy as np
 from benchmarks import peer_environment
 from benchmarks.graphs import setting
 from benchmarks.lowering import markdown
+from te_sched import config
 from te_sched.tools.table import table
 
 ROUNDS = 5
@@ -349,7 +350,8 @@ def measure(torch: Any, name: str) -> dict[str, Any]:
         program = torch.export.export(model, (), inputs, strict=False)
         module, _ = timed(lambda: frontend.from_exported_program(program))
         module, importing = timed(lambda: frontend.from_exported_program(program))
-        executable, building = timed(lambda: relax.build(module, target="llvm"))
+        with config.scoped(cache=False):
+            executable, building = timed(lambda: relax.build(module, target="llvm"))
         machine = relax.VirtualMachine(executable, te_sched.cpu())
         arrays = [te_sched.nd.array(value.numpy()) for value in inputs.values()]
         results = arrays_of(machine["main"](*arrays))
