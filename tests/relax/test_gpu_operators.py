@@ -72,6 +72,7 @@ def operators_of(module: te_sched.IRModule) -> set[str]:
 
 
 def test_every_operator_with_a_rule_computes_on_a_gpu() -> None:
+    pytest.importorskip("torch")  # without it, some files of operators have no table
     have_rules = {
         name
         for name, columns in OPERATORS.items()

@@ -36,11 +36,7 @@ from te_sched.relax.frontend.tensors import (
 
 
 def dtype_of(number: int) -> str:
-    """The name of one of ONNX's dtypes.
-
-    >>> dtype_of(1), dtype_of(16)
-    ('float32', 'bfloat16')
-    """
+    """The name of one of ONNX's dtypes, by its number in `onnx.TensorProto`: "float32" for 1."""
     import onnx
 
     return str(onnx.helper.tensor_dtype_to_np_dtype(number))
