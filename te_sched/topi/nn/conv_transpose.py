@@ -142,12 +142,7 @@ def _transposed(
     kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
     kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
-    check_same(
-        kernel.shape[0],
-        data.shape[1],
-        f"nn.{kind}",
-        f"number of input channels of kernel {kernel.name}",
-    )
+    _check_channels(data, kernel, groups, kind)
     steps = as_pair(strides, count, f"nn.{kind} strides")
     extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window = list(kernel.shape[2:])
@@ -158,7 +153,6 @@ def _transposed(
     bordered = pad(spread, [0, 0, *before], [0, 0, *after], name="data_pad")
     letters = ["d", "h", "w"][-count:]
     per_group, outputs = simplify(ops.floordiv(data.shape[1], groups)), kernel.shape[1]
-    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
     flipped = te.compute(
         (kernel.shape[1], kernel.shape[0], *window),
         lambda o, i, *w: kernel(i, o, *[k - 1 - x for k, x in zip(window, w, strict=True)]),
@@ -172,10 +166,7 @@ def _transposed(
 
     def element(b: Any, c: Any, *w: Any) -> Any:
         places = [x + d for x, d in zip(w, over, strict=True)]
-        channel, output = dc.var, c
-        if groups > 1:
-            channel = ops.floordiv(c, outputs) * per_group + dc
-            output = ops.floormod(c, outputs)
+        channel, output = _channels(c, dc.var, per_group, outputs, groups)
         weight = flipped(output, channel, *over).astype(dtype)
         return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
 
@@ -185,6 +176,23 @@ def _transposed(
         tag=kind,
         varargs_names=letters,
     )
+
+
+def _check_channels(data: Tensor, kernel: Tensor, groups: Count, kind: str) -> None:
+    check_same(
+        kernel.shape[0],
+        data.shape[1],
+        f"nn.{kind}",
+        f"number of input channels of kernel {kernel.name}",
+    )
+    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
+
+
+def _channels(c: Any, dc: Any, per_group: Any, outputs: Any, groups: Count) -> tuple[Any, Any]:
+    """The input channel and the kernel's output channel of output channel c of all groups."""
+    if groups <= 1:
+        return dc, c
+    return ops.floordiv(c, outputs) * per_group + dc, ops.floormod(c, outputs)
 
 
 def conv_transpose_in_phases(
@@ -207,13 +215,7 @@ def conv_transpose_in_phases(
     [1, 6, 16, 16]
     """
     kind = f"conv{count}d_transpose_in_phases"
-    check_same(
-        kernel.shape[0],
-        data.shape[1],
-        f"nn.{kind}",
-        f"number of input channels of kernel {kernel.name}",
-    )
-    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
+    _check_channels(data, kernel, groups, kind)
     steps = as_pair(strides, count, f"nn.{kind} strides")
     extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window, inputs = list(kernel.shape[2:]), list(data.shape[2:])
@@ -243,33 +245,18 @@ def conv_transpose_in_phases(
             turn, place = w[2 * at], w[2 * at + 1] + p
             places.append(turn + ops.floordiv(place, step) + (taps[at] - 1 - tap))
             parts.append(tap * step + ops.floormod(place, step))
-        channel, output = dc.var, c
-        if groups > 1:
-            channel = ops.floordiv(c, outputs) * per_group + dc
-            output = ops.floormod(c, outputs)
+        channel, output = _channels(c, dc.var, per_group, outputs, groups)
         weight = whole(channel, output, *parts).astype(dtype)
         return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
 
     channels = simplify(outputs * groups)
-    phases = te.compute(
-        (
-            data.shape[0],
-            channels,
-            *[one for pair in zip(turns, steps, strict=True) for one in pair],
-        ),
-        phase,
-        name="phases",
-    )
+    pairs = [size for pair in zip(turns, steps, strict=True) for size in pair]
+    phases = te.compute((data.shape[0], channels, *pairs), phase, name="phases")
+    parts = (ops.floordiv, ops.floormod)
     return compute(
         (data.shape[0], channels, *sizes),
         lambda b, c, *w: phases(
-            b,
-            c,
-            *[
-                part(one, s)
-                for one, s in zip(w, steps, strict=True)
-                for part in (ops.floordiv, ops.floormod)
-            ],
+            b, c, *[part(one, s) for one, s in zip(w, steps, strict=True) for part in parts]
         ),
         tag=kind,
         varargs_names=letters,

@@ -348,6 +348,20 @@ def test_rows_at_distances_of_a_size_need_one_proof_each(
     assert len(asked) <= 2 * rows
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The accesses that are asked to be proved apart from others."""
+    accesses: list[Any] = []
+    is_proved = Apart.is_proved
+
+    def spy(self: Apart, a: Any, b: Any) -> bool:
+        accesses.append(a)
+        return is_proved(self, a, b)
+
+    monkeypatch.setattr(Apart, "is_proved", spy)
+    return accesses
+
+
 @pytest.mark.parametrize(
     ("offsets", "stride", "verdict", "most"),
     [
@@ -357,17 +371,9 @@ def test_rows_at_distances_of_a_size_need_one_proof_each(
     ],
 )
 def test_unrolled_stores_are_judged_as_a_loop(
-    offsets: list[int], stride: int, verdict: str, most: int, monkeypatch: pytest.MonkeyPatch
+    offsets: list[int], stride: int, verdict: str, most: int, asked: list[Any]
 ) -> None:
     """C[offset + i * stride] for i below 4, in which stores of other offsets may be between."""
-    asked: list[Any] = []
-    is_proved = Apart.is_proved
-
-    def spy(self: Apart, a: Any, b: Any) -> bool:
-        asked.append(a)
-        return is_proved(self, a, b)
-
-    monkeypatch.setattr(Apart, "is_proved", spy)
 
     def body(ib: Any, a: Any, c: Any) -> None:
         with ib.for_range(0, 4, "i", kind="parallel") as i:
@@ -394,16 +400,7 @@ def test_numbers_of_loops(numbers: list[int], steps: list[tuple[int, int]] | Non
     assert _steps(numbers) == steps
 
 
-def test_equal_conditions_of_unrolled_stores_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    is_proved = Apart.is_proved
-
-    def spy(self: Apart, a: Any, b: Any) -> bool:
-        asked.append(a)
-        return is_proved(self, a, b)
-
-    monkeypatch.setattr(Apart, "is_proved", spy)
-
+def test_equal_conditions_of_unrolled_stores_are_one(asked: list[Any]) -> None:
     def body(ib: Any, a: Any, c: Any) -> None:
         with ib.for_range(0, 4, "i", kind="parallel") as i:
             for offset in range(0, 48, 4):
