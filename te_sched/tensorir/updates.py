@@ -39,15 +39,15 @@ class Update(NamedTuple):
         }
         values = [substitute(one, pairs) for one in self.reducer.result]
         if len(values) == 1:
-            return stored(results, values)
+            return stores_to(results, values)
         names = [Var(f"v_{one.buffer.name}", one.dtype) for one in results]
-        body = stored(results, names)
+        body = stores_to(results, names)
         for name, value in zip(reversed(names), reversed(values), strict=True):
             body = LetStmt(name, value, body)
         return body
 
 
-def stored(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
+def stores_to(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
     """Stores of values to the places of elements."""
     pairs = zip(places, values, strict=True)
     return sequence(*[BufferStore(one.buffer, value, one.indices) for one, value in pairs])
@@ -70,6 +70,14 @@ def update_of(block: Block, refused: Refusal) -> Update:
     return update
 
 
+def known_update_of(block: Block) -> Update | None:
+    """The update of a block; None where `update_of` refuses it."""
+    try:
+        return update_of(block, _UnknownStepError)
+    except _UnknownStepError:
+        return None
+
+
 def any_update_of(block: Block, refused: Refusal) -> Update:
     """The update of a block with `T.init()`, which may begin with any value."""
     stores, starts, values = _parts(block, refused)
@@ -89,11 +97,8 @@ def step_of(block: Block) -> CommReducer | None:
     reads, whether or not the two commute. None if its body is not a store for each result.
     """
 
-    def unknown(*why: str) -> Exception:
-        return _UnknownStepError(*why)
-
     try:
-        stores, starts, values = _parts(block, unknown)
+        stores, starts, values = _parts(block, _UnknownStepError)
     except _UnknownStepError:
         return None
     results = [BufferLoad(one.buffer, one.indices) for one in stores]

@@ -21,7 +21,7 @@ from te_sched.ir.stmt import For, PrimFunc
 from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 from te_sched.tensorir.facts.axes import REDUCTION, extent_of
 from te_sched.tensorir.facts.computations import factors_of, is_reduction, loads_of
-from te_sched.tensorir.updates import Update, update_of
+from te_sched.tensorir.updates import Update, known_update_of
 
 _MANY = 4  # vectors, beside which the last one costs little
 
@@ -47,9 +47,8 @@ def _update_along_rows(block: Block, lanes: int) -> Update | None:
     loads = loads_of(block)
     if not loads or not all(is_row(load, last.var) for load in loads):
         return None
-    try:
-        update = update_of(block, _unknown)
-    except _UnknownUpdateError:
+    update = known_update_of(block)
+    if update is None:
         return None
     reducer = update.reducer
     is_plain = all(isinstance(one, Add | Mul | Max | Min) for one in reducer.result)
@@ -65,14 +64,6 @@ def _is_uneven(steps: int | None, lanes: int) -> bool:
         return True
     part = lanes if steps >= _MANY * lanes else max(1, lanes // 4)
     return steps >= 2 * lanes and steps % part > 0
-
-
-class _UnknownUpdateError(Exception):
-    pass
-
-
-def _unknown(*why: str) -> Exception:
-    return _UnknownUpdateError(*why)
 
 
 def is_row(load: BufferLoad, var: Var) -> bool:

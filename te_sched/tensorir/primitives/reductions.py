@@ -30,7 +30,7 @@ from te_sched.tensorir.relaxation import WITHIN, bound_loops, why_outside
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, sequence, with_block
-from te_sched.tensorir.updates import Refusal, Update, stored, update_of
+from te_sched.tensorir.updates import Refusal, Update, stores_to, update_of
 
 _T = TypeVar("_T")
 
@@ -322,8 +322,8 @@ class Factoring:
             tuple([substitute(r, inside) for r in self.own.reads if r.buffer not in written]),
             tuple(map(BufferRegion, buffers, regions)),
             f"{self.own.name_hint}_rf",
-            stored(results, start) if is_reduction else None,
-            self.update.combined(results, sources) if is_reduction else stored(results, sources),
+            stores_to(results, start) if is_reduction else None,
+            self.update.combined(results, sources) if is_reduction else stores_to(results, sources),
             annotations=self.own.annotations,
         )
         predicate = substitute(self.realize.predicate, renewed)
@@ -369,7 +369,7 @@ class Factoring:
             iter_vars=tuple(axes),
             reads=tuple([_point(one, indices) for one in buffers]),
             writes=tuple([_point(one.buffer, tuple(place)) for one in stores]),
-            init=stored(results, start),
+            init=stores_to(results, start),
             body=self.update.combined(results, [BufferLoad(one, indices) for one in buffers]),
         )
         return replace(block, iter_values=tuple(values), predicate=predicate)
