@@ -21,6 +21,7 @@ from te_sched.dlight.cpu.dot_products import (
     pack_groups,
     tensorized,
 )
+from te_sched.dlight.cpu.epilogues import epilogue_of, has_calls_across
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
     Contraction,
@@ -45,7 +46,7 @@ from te_sched.tensorir.facts.axes import (
     multiple_of,
     size_of,
 )
-from te_sched.tensorir.facts.computations import factors_of, is_injective
+from te_sched.tensorir.facts.computations import factors_of
 from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
@@ -121,8 +122,11 @@ def schedule_contraction(
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
+    elements = None
+    if has_calls_across(node_of(sch, block), found.column, node_of(sch, last)):
+        elements, last = last, sch.cache_write(last, 0, "local")
     sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
-    _tile(sch, block, last, found, sizes, vectors.lanes, dot)
+    _tile(sch, block, elements, last, found, sizes, vectors.lanes, dot)
     if packed is not None:
         if is_constant and None not in map(extent_of, node_of(sch, packed).iter_vars):
             sch.annotate(packed, PACKED, True)  # known in advance
@@ -407,30 +411,6 @@ def _packed_place(node: Any, found: Contraction, iterator: int) -> int:
     return _packed_iterators(node, found).index(iterator)
 
 
-def epilogue_of(sch: Schedule, block: BlockRV) -> BlockRV | None:
-    """The only reader of a reduction, if it uses each sum once and in place."""
-    readers = sch.get_consumers(block)
-    if len(readers) != 1:
-        return None
-    node, own = node_of(sch, readers[0]), node_of(sch, block)
-    if not is_injective(node) or len(node.writes) != 1 or sch.get_consumers(readers[0]):
-        return None
-    buffer = own.writes[0].buffer
-    sums = [one for one in node.reads if one.buffer is buffer]
-    if len(sums) != 1 or len(node.iter_vars) != len(buffer.shape):
-        return None
-    indices = [bound.min for bound in sums[0].region]
-    is_in_place = all(
-        (isinstance(index, Var) and index is axis.var) or _is_unit(index, axis)
-        for index, axis in zip(indices, node.iter_vars, strict=True)
-    )
-    return readers[0] if is_in_place else None
-
-
-def _is_unit(index: Any, axis: Any) -> bool:
-    return extent_of(axis) == 1 and not variables_of(index)
-
-
 class _TileLoops(NamedTuple):
     """The loops of the block of results: over tiles, and over a tile.
 
@@ -451,13 +431,15 @@ class _TileLoops(NamedTuple):
 def _tile(
     sch: Schedule,
     block: BlockRV,
+    elements: BlockRV | None,
     last: BlockRV,
     found: Contraction,
     sizes: dict[int | None, int],
     lanes: int,
     dot: DotProduct | None = None,
 ) -> None:
-    """Tile the loops of the last block, and compute the sums of a tile in it.
+    """Tile the loops of the last block, and compute the sums of a tile in it, and what of them the
+    last block copies, if it copies `elements`.
 
     `sizes` are those of a tile by the iterators of the block: lines, rows, and columns.
     """
@@ -467,6 +449,8 @@ def _tile(
     loops = _split_into_tiles(sch, last, node, found, sizes)
     rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
     outer, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
+    if elements is not None:
+        sch.compute_at(elements, innermost)
     sch.compute_at(block, innermost)  # before loops are fused: their extents bound its iterators
     while len(outer) > 1 and loop_extent(sch, outer[0].key) == 1:
         outer = outer[1:]  # no index of the others is a remainder then
@@ -482,6 +466,8 @@ def _tile(
     column = axes.index(node.iter_vars[found.column].var)
     if column != len(axes) - 1:
         _put_columns_last(sch, block, column, columns)
+    if elements is not None:
+        _schedule_elements(sch, elements, node, found, sizes, lanes)
     if dot is None:
         _in_vectors(sch, tile[found.column], columns, lanes)
     else:
@@ -562,6 +548,27 @@ def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) ->
 
     transform_layout: Any = sch.transform_layout
     transform_layout(block, ("write", 0), panel)
+
+
+def _schedule_elements(
+    sch: Schedule,
+    elements: BlockRV,
+    node: Block,
+    found: Contraction,
+    sizes: dict[int | None, int],
+    lanes: int,
+) -> None:
+    """Compute elements of a tile in vectors of columns, before they are copied."""
+    places = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    column, columns = places.index(found.column), sizes[found.column]
+    inner = [places.index(at) for at, size in sizes.items() if at is not None and size > 1]
+    tile = _loops_of(sch, elements, inner)
+    across = tile.pop(column)
+    _put_columns_last(sch, elements, column, columns)
+    sch.reorder(*tile.values(), across)
+    for loop in tile.values():
+        sch.unroll(loop)
+    _in_vectors(sch, across, columns, lanes)
 
 
 def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:

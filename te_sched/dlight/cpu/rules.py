@@ -15,11 +15,11 @@ from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import (
     PARTITIONED,
     SCHEDULED,
-    epilogue_of,
     open_tile_of,
     schedule_contraction,
 )
 from te_sched.dlight.cpu.divisions import with_divisions
+from te_sched.dlight.cpu.epilogues import epilogue_of
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
