@@ -9,6 +9,7 @@ one of some bases, which a run gets, and an offset from it. Must not know what t
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
@@ -23,6 +24,8 @@ MOST_ARGUMENTS = 24  # of functions that are called from the table
 Place = tuple[int, float]
 # A function, arguments like those of each run, and where these are.
 Step = tuple[Function, Sequence[object], Sequence[Place]]
+# Memory for the bases of one call, and what runs the table with them.
+_Frame = tuple[bytearray, Callable[[], int]]
 
 
 class CallSequence:
@@ -34,7 +37,9 @@ class CallSequence:
 
     def __init__(self, steps: Sequence[Step], bases: int) -> None:
         """Each of `steps` is checked here once; runs get a number of `bases`."""
-        self._bases = ctypes.c_int64 * bases
+        self._set_bases = struct.Struct(f"{bases}q").pack_into
+        self._size = 8 * bases
+        self._frames: list[_Frame] = []  # that no call is using
         self._is_parallel = any(function.signature.parallel for function, *_ in steps)
         self._functions = [function for function, *_ in steps]
         self._table: ctypes.Array[ctypes.c_int64] | None = None
@@ -46,20 +51,33 @@ class CallSequence:
         else:
             self._table = (ctypes.c_int64 * len(words))(*words)
             self._starts = [0, *accumulate(len(row or ()) for row in rows)]
-            self._native = partial(_runner(), ctypes.addressof(self._table), len(words))
+            self._words = len(words)
 
     def run(self, bases: Sequence[int]) -> None:
         """Run all calls; the last base must be 0."""
         if self._is_parallel and not threads.is_ready:
             threads.prepare()
         if self._table is None:
-            for call, places in self._calls:
-                call(*[bases[base] + offset for base, offset in places])
+            for function, places in self._calls:
+                function(*[bases[base] + offset for base, offset in places])
             return
-        memory = self._bases(*bases)
-        code = self._native(memory)
+        frames = self._frames
+        try:  # other threads may run it, too
+            frame = frames.pop()
+        except IndexError:
+            frame = self._new_frame(self._table)
+        memory, call = frame
+        self._set_bases(memory, 0, *bases)
+        code = call()
         if code:  # it says where, in place of the first base
-            self._functions[self._starts.index(memory[0])]._fail(code, ())
+            (word,) = struct.unpack_from("q", memory)
+            self._functions[self._starts.index(word)]._fail(code, ())
+        frames.append(frame)
+
+    def _new_frame(self, table: ctypes.Array[ctypes.c_int64]) -> _Frame:
+        memory = bytearray(self._size)
+        start = ctypes.addressof((ctypes.c_char * 0).from_buffer(memory))
+        return memory, partial(_runner(), ctypes.addressof(table), self._words, start)
 
 
 def _row(step: Step, zero: int) -> list[int] | None:

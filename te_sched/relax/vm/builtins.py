@@ -56,9 +56,12 @@ class TupleOfList(tuple[object, ...]):
     __slots__ = ()
 
 
+_PLAIN = (NDArray, ShapeTuple, int, float, str)  # a union made for each value takes longer
+
+
 def as_value(given: object) -> object:
     """An argument as functions take it: arrays as NDArray, lists as tuples."""
-    if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
+    if isinstance(given, _PLAIN) or given is None:
         return given
     if isinstance(given, np.ndarray | np.generic):
         return array(given)

@@ -97,10 +97,11 @@ def _key(args: Sequence[object]) -> tuple[object, ...] | None:
     key: list[object] = []
     for value in args:
         kind = type(value)
-        if isinstance(value, NDArray):
-            if value.key[2] is not None:  # it has strides
+        if kind is NDArray:
+            own = value.key  # type: ignore[attr-defined]
+            if own[2] is not None:  # it has strides
                 return None
-            key.append(value.key)
+            key.append(own)
         elif kind is int or kind is float or kind is ShapeTuple:
             key.append((kind, value))
         else:
