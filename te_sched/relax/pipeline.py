@@ -8,8 +8,8 @@
     gpu                  the same for GPUs
 
 A pipeline is a function that returns a pass. Those here are sequences of the public passes, with
-the options `to_run`, `only_constants` and `only_parameters` where graphs that are built need them:
-who applies `relax.get_pipeline("processor").passes` one by one does what `relax.build` does.
+the options `to_run` and `only_constants` where graphs that are built need them: who applies
+`relax.get_pipeline("processor").passes` one by one does what `relax.build` does.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def processor() -> Pipeline:
             # A normalization that is left becomes a tuple, whose parts are used directly.
             transform.DecomposeOpsForInference(to_run=True),
             transform.CanonicalizeBindings(),
-            transform.FuseTransposeMatmul(only_parameters=True),
+            transform.FuseTransposeMatmul(to_run=True),
             *_fusing(True),
             NameKernelSizes(),
             WidenHalves(),

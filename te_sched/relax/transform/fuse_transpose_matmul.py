@@ -25,10 +25,10 @@ class FuseTransposeMatmul(ModulePass):
 
     Parameters
     ----------
-    only_parameters : whether matrices that are constants, which can be transposed once, and batches
-        of matrices stay, unless few rows are multiplied by them, for which no copy pays, whatever
-        the permutation: as in `relax.build` for processors, where calls of functions of the program
-        stay, too.
+    to_run : whether the graph will be built, as in `relax.build` for processors: batches of
+        matrices stay, unless they are parameters by which few rows are multiplied, for which no
+        copy pays, whatever the permutation. Calls of functions of the program stay, too. A matrix
+        that is a constant is packed as it is: a transposed copy would need its memory once more.
 
     >>> from te_sched import relax
     >>> x, w = (relax.Var(name, relax.TensorStructInfo([4, 8], "float32")) for name in "xw")
@@ -40,25 +40,25 @@ class FuseTransposeMatmul(ModulePass):
     ['main', 'NT_matmul']
     """
 
-    def __init__(self, *, only_parameters: bool = False) -> None:
-        self.only_parameters = only_parameters
+    def __init__(self, *, to_run: bool = False) -> None:
+        self.to_run = to_run
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with functions for products by transposed matrices."""
-        fusion = _Fusion(mod, self.only_parameters)
+        fusion = _Fusion(mod, self.to_run)
         changed: dict[str, BaseFunc] = {}
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction) and func.body is not None:
                 new = fusion.of(func)
                 if new is not func:
-                    changed[name] = remove_all_unused(new, self.only_parameters)
+                    changed[name] = remove_all_unused(new, self.to_run)
         return fusion.builder_.get().with_functions(changed) if changed else mod
 
 
 class _Fusion(PyExprMutator):
-    def __init__(self, mod: IRModule, only_parameters: bool) -> None:
+    def __init__(self, mod: IRModule, to_run: bool) -> None:
         super().__init__(mod)
-        self._only_parameters = only_parameters
+        self._to_run = to_run
 
     def of(self, func: GraphFunction) -> GraphFunction:
         """The function with products by transposed matrices."""
@@ -79,16 +79,15 @@ class _Fusion(PyExprMutator):
         if left is None or shape_of_value(source) is None or rank < 2 or len(left) < 2:
             return call
         axes = permutation(value.attrs["axes"], rank)
-        has_few_rows = self._only_parameters and _are_few(left[-2], shape_of_value(source) or ())
+        has_few_rows = self._to_run and _are_few(left[-2], shape_of_value(source) or ())
         before = self._values.get(source) if isinstance(source, GraphVar) else None
         while has_few_rows and is_call_of(before, "relax.permute_dims"):
             first = permutation(before.attrs["axes"], rank)
             source, axes = before.args[0], [first[axis] for axis in axes]
             before = self._values.get(source) if isinstance(source, GraphVar) else None
         weight: GraphExpr = self.visit_expr(source)
-        if self._only_parameters and (
-            isinstance(weight, Constant) or not (rank == 2 or has_few_rows)
-        ):
+        stays = isinstance(weight, Constant) or not has_few_rows
+        if self._to_run and rank > 2 and stays:
             return call
         if not has_few_rows and not swaps_last_axes(axes, rank):
             return call

@@ -55,7 +55,7 @@ def test_a_row_is_multiplied_by_matrices_in_any_order_of_their_axes():
         return out
 
     module = module_of(func)
-    found = transform.FuseTransposeMatmul(only_parameters=True)(module)
+    found = transform.FuseTransposeMatmul(to_run=True)(module)
     assert described_module(found) == {"main": "(x, w) out* = NT_matmul(x, w); out"}
     x, w = np.random.default_rng(0).random((2, 5, 2, 3, 8)).astype("float32")
     x = x[0][None].transpose(1, 2, 0, 3)
@@ -71,7 +71,7 @@ def test_rows_are_multiplied_by_batches_of_matrices_after_a_permutation():
         return out
 
     module = module_of(func)
-    assert transform.FuseTransposeMatmul(only_parameters=True)(module) is module
+    assert transform.FuseTransposeMatmul(to_run=True)(module) is module
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,43 @@ def test_few_rows_are_multiplied_by_matrices_without_a_copy_of_them(rows, size, 
         product = builder.emit(relax.op.matmul(params[0], permuted))
         builder.emit_func_output(product)
     module = builder.get()
-    fused = transform.FuseTransposeMatmul(only_parameters=True)(module)
+    fused = transform.FuseTransposeMatmul(to_run=True)(module)
     assert (fused is not module) == is_fused
     rng = np.random.default_rng(0)
     x, w = (rng.random(shape).astype("float32") for shape in ((2, 3, rows, 8), (2, 5, 3, 8)))
     machine = relax.VirtualMachine(relax.build(module, "llvm"))
     result = machine["main"](nd.array(x), nd.array(w)).numpy()
     np.testing.assert_allclose(result, x @ w.transpose(0, 2, 3, 1), 1e-5)
+
+
+@pytest.mark.parametrize(("shape", "is_fused"), [((48, 64), True), ((2, 48, 64), False)])
+def test_a_matrix_that_is_constant_is_multiplied_as_it_is(shape, is_fused):
+    """A batch of constant matrices is transposed once; a matrix is not, whose packing copies it."""
+    w = np.random.default_rng(0).random(shape).astype("float32")
+    x = relax.Var("x", relax.TensorStructInfo([2, 40, 64], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        axes = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        transposed = builder.emit(relax.op.permute_dims(relax.const(w), axes))
+        builder.emit_func_output(builder.emit(relax.op.matmul(x, transposed)))
+    module = builder.get()
+    fused = transform.FuseTransposeMatmul(to_run=True)(module)
+    assert (fused is not module) == is_fused
+    assert_same_results(module, fused)
+
+
+def test_a_weight_is_copied_once_by_a_build(monkeypatch):
+    """Of a transposed weight, the packed one alone is made: no copy of it is transposed before."""
+    sizes = []
+    original = nd.empty
+    monkeypatch.setattr(
+        nd, "empty", lambda shape, *rest: (sizes.append(np.prod(shape)), original(shape, *rest))[1]
+    )
+    x = relax.Var("x", relax.TensorStructInfo([64, 128], "float32"))
+    w = np.random.default_rng(0).random((256, 128)).astype("float32")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        product = relax.op.matmul(x, builder.emit(relax.op.permute_dims(relax.const(w))))
+        builder.emit_func_output(builder.emit(product))
+    relax.build(builder.get(), "llvm")
+    assert sizes == [w.size]

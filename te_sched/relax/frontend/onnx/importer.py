@@ -147,7 +147,7 @@ class OnnxImporter:
             return self._tensor_of_sizes(value)
         if isinstance(value, np.ndarray | np.generic):
             dtype = stored_dtype(str(value.dtype))
-            return const(np.asarray(value).astype(dtype), dtype)
+            return const(np.asarray(value).astype(dtype, copy=False), dtype)
         if isinstance(value, OnnxSequence | OnnxList | OnnxAbsent):
             raise GraphError(
                 f"a node is given {value}",
