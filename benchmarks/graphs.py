@@ -516,7 +516,7 @@ def _compiled(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tu
     return _torch(torch, torch.compile(model), inputs, threads)
 
 
-def _onnx_model(torch: Any, model: Any, inputs: Sequence[Any]) -> bytes:
+def onnx_model(torch: Any, model: Any, inputs: Sequence[Any]) -> bytes:
     file = io.BytesIO()
     names = [f"input{place}" for place in range(len(inputs))]
     torch.onnx.export(model, tuple(inputs), file, input_names=names, dynamo=False)
@@ -528,7 +528,7 @@ def _onnx(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     session = runtime.InferenceSession(
-        _onnx_model(torch, model, inputs), options, providers=["CPUExecutionProvider"]
+        onnx_model(torch, model, inputs), options, providers=["CPUExecutionProvider"]
     )
     given = {f"input{place}": one.numpy() for place, one in enumerate(inputs)}
     return lambda: session.run(None, given), lambda: session.run(None, given)[0]
@@ -539,7 +539,7 @@ def _openvino(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tu
     core = openvino.Core()
     settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
     settings["INFERENCE_PRECISION_HINT"] = "f32"
-    read = core.read_model(_onnx_model(torch, model, inputs))
+    read = core.read_model(onnx_model(torch, model, inputs))
     compiled = core.compile_model(read, "CPU", settings)
     request = compiled.create_infer_request()
     arrays = [one.numpy() for one in inputs]
