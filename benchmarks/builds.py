@@ -62,7 +62,7 @@ def product() -> Build:
 
 
 def model(name: str) -> Build:
-    """A model of `benchmarks.graphs`."""
+    """A network of `benchmarks.networks`."""
     torch = importlib.import_module("torch")
     network, inputs, _ = graphs._made(torch, name)
     module = graphs._imported("te_sched", torch, network, inputs)

@@ -25,7 +25,6 @@ import functools
 import importlib
 import io
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -40,6 +39,7 @@ import numpy as np
 
 from benchmarks import peer_environment
 from benchmarks.lowering import PEER, load_peer, markdown
+from benchmarks.networks import NETWORKS
 from benchmarks.processor.contest import processor
 from te_sched import config
 from te_sched.tools.table import table
@@ -50,264 +50,10 @@ ROUNDS = 7
 Call = Callable[[], Any]
 
 
-def mlp(nn: Any, batch: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """The course's classifier."""
-    model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
-    return model, [(batch, 784)]
-
-
-def cnn(nn: Any, batch: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """The course's small convolutional network."""
-    model = nn.Sequential(
-        *(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten()),
-        *(nn.Linear(5408, 100), nn.ReLU(), nn.Linear(100, 10)),
-    )
-    return model, [(batch, 1, 28, 28)]
-
-
-def residual(nn: Any, blocks: Sequence[tuple[int, int]], side: int) -> Any:
-    """A residual network: (channels, stride) of each block."""
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, before: int, after: int, stride: int) -> None:
-            super().__init__()
-            self.first = nn.Conv2d(before, after, 3, stride, 1, bias=False)
-            self.norm1 = nn.BatchNorm2d(after)
-            self.second = nn.Conv2d(after, after, 3, 1, 1, bias=False)
-            self.norm2 = nn.BatchNorm2d(after)
-            self.relu = nn.ReLU()
-            is_same = before == after and stride == 1
-            self.shortcut = None
-            if not is_same:
-                self.shortcut = nn.Sequential(
-                    nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
-                )
-
-        def forward(self, x: Any) -> Any:
-            y = self.relu(self.norm1(self.first(x)))
-            y = self.norm2(self.second(y))
-            return self.relu(y + (x if self.shortcut is None else self.shortcut(x)))
-
-    first = blocks[0][0]
-    layers = [nn.Conv2d(3, first, 7, 2, 3, bias=False), nn.BatchNorm2d(first), nn.ReLU()]
-    layers.append(nn.MaxPool2d(3, 2, 1))
-    before = first
-    for channels, stride in blocks:
-        layers.append(Block(before, channels, stride))
-        before = channels
-    layers += [nn.AdaptiveAvgPool2d((1, 1)), nn.Flatten(), nn.Linear(before, 1000)]
-    return nn.Sequential(*layers), [(1, 3, side, side)]
-
-
-def _block(nn: Any, length: int, width: int, heads: int, attend: Callable[..., Any]) -> Any:
-    """A block of a transformer: attention, a function of three tensors, and two products, with
-    norms before them.
-    """
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in "qkvo")
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def split(self, x: Any) -> Any:
-            return x.reshape(1, length, heads, width // heads).permute(0, 2, 1, 3)
-
-        def forward(self, x: Any) -> Any:
-            y = self.norm1(x)
-            q, k, v = (self.split(one(y)) for one in (self.query, self.key, self.value))
-            y = attend(q, k, v).permute(0, 2, 1, 3).reshape(1, length, width)
-            x = x + self.out(y)
-            return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
-
-    return Block()
-
-
-def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """A block of a transformer whose attention is written as products and a softmax."""
-    torch = importlib.import_module("torch")
-
-    def attend(q: Any, k: Any, v: Any) -> Any:
-        weights = torch.softmax(
-            torch.matmul(q, k.permute(0, 1, 3, 2)) * (1 / math.sqrt(width // heads)), dim=-1
-        )
-        return torch.matmul(weights, v)
-
-    return _block(nn, length, width, heads, attend), [(1, length, width)]
-
-
-def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
-    """Two blocks of a vision transformer: patches and a token for their class, an odd number."""
-    torch = importlib.import_module("torch")
-    count = (side // 16) ** 2 + 1
-
-    class VisionTransformer(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.patches = nn.Conv2d(3, width, 16, 16)
-            self.token = nn.Parameter(torch.randn(1, 1, width))
-            self.places = nn.Parameter(torch.randn(1, count, width))
-            attend = nn.functional.scaled_dot_product_attention
-            self.blocks = nn.Sequential(*[_block(nn, count, width, heads, attend) for _ in "ab"])
-            self.head = nn.Linear(width, 1000)
-
-        def forward(self, x: Any) -> Any:
-            y = self.patches(x).reshape(1, width, count - 1).permute(0, 2, 1)
-            y = self.blocks(torch.cat([self.token, y], 1) + self.places)
-            return self.head(torch.mean(y, 1))
-
-    return VisionTransformer(), [(1, 3, side, side)]
-
-
-def decoder(nn: Any, layers: int, width: int, heads: int, length: int) -> Any:
-    """A step of a Llama: one token, with the keys and values of the tokens before it."""
-    torch = importlib.import_module("torch")
-    size, inner = width // heads, 1376
-
-    class Norm(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(width))
-
-        def forward(self, x: Any) -> Any:
-            return x * torch.rsqrt(torch.mean(x * x, -1, keepdim=True) + 1e-6) * self.weight
-
-    class Layer(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = Norm(), Norm()
-            self.q, self.k, self.v, self.out = (
-                nn.Linear(width, width, bias=False) for _ in range(4)
-            )
-            self.gate, self.up = (nn.Linear(width, inner, bias=False) for _ in range(2))
-            self.down = nn.Linear(inner, width, bias=False)
-
-        def rotate(self, x: Any, cos: Any, sin: Any) -> Any:
-            turned = torch.cat([-x[:, :, :, size // 2 :], x[:, :, :, : size // 2]], -1)
-            return x * cos + turned * sin
-
-        def forward(self, x: Any, keys: Any, values: Any, cos: Any, sin: Any) -> Any:
-            y = self.norm1(x)
-            q, k, v = (part(y).reshape(1, heads, 1, size) for part in (self.q, self.k, self.v))
-            keys = torch.cat([keys, self.rotate(k, cos, sin)], 2)
-            y = nn.functional.scaled_dot_product_attention(
-                self.rotate(q, cos, sin), keys, torch.cat([values, v], 2)
-            )
-            x = x + self.out(y.reshape(1, width))
-            y = self.norm2(x)
-            return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
-
-    class Step(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.layers = nn.ModuleList([Layer() for _ in range(layers)])
-            self.norm, self.head = Norm(), nn.Linear(width, 2048, bias=False)
-            angle = length * 10000.0 ** (-2 * (torch.arange(size) % (size // 2)) / size)
-            self.cos, self.sin = (nn.Parameter(value) for value in (angle.cos(), angle.sin()))
-
-        def forward(self, x: Any, cache: Any) -> Any:
-            for n, layer in enumerate(self.layers):
-                x = layer(x, cache[n, 0], cache[n, 1], self.cos, self.sin)
-            return self.head(self.norm(x))
-
-    return Step(), [(1, width), (layers, 2, 1, heads, length, size)]
-
-
-def efficient(nn: Any, side: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """Inverted residuals with gates, of numbers of channels that are not powers of two."""
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, before: int, after: int, factor: int, stride: int) -> None:
-            super().__init__()
-            wide = before * factor
-            self.is_residual = stride == 1 and before == after
-            self.expand = nn.Sequential(
-                *[nn.Conv2d(before, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.SiLU()],
-                nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False),
-                *[nn.BatchNorm2d(wide), nn.SiLU()],
-            )
-            self.gate = nn.Sequential(
-                *[nn.AdaptiveAvgPool2d((1, 1)), nn.Conv2d(wide, wide // 4, 1), nn.SiLU()],
-                *[nn.Conv2d(wide // 4, wide, 1), nn.Sigmoid()],
-            )
-            self.project = nn.Sequential(
-                nn.Conv2d(wide, after, 1, bias=False), nn.BatchNorm2d(after)
-            )
-
-        def forward(self, x: Any) -> Any:
-            y = self.expand(x)
-            y = self.project(y * self.gate(y))
-            return x + y if self.is_residual else y
-
-    sizes = [(32, 16, 1, 1), (16, 24, 6, 2), (24, 24, 6, 1), (24, 40, 6, 2), (40, 40, 6, 1)]
-    sizes += [(40, 80, 6, 2), (80, 80, 6, 1), (80, 112, 6, 1)]
-    layers = [nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.SiLU()]
-    return nn.Sequential(*layers, *[Block(*one) for one in sizes]), [(1, 3, side, side)]
-
-
-def segmenting(nn: Any, side: int, width: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """A small U-Net with normalized groups and transposed convolutions."""
-    torch = importlib.import_module("torch")
-
-    def pair(before: int, after: int) -> Any:
-        layers = []
-        for one in (before, after):
-            layers += [nn.Conv2d(one, after, 3, padding=1), nn.GroupNorm(4, after), nn.SiLU()]
-        return nn.Sequential(*layers)
-
-    class UNet(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.down1, self.down2 = pair(3, width), pair(width, 2 * width)
-            self.inner, self.pool = pair(2 * width, 4 * width), nn.MaxPool2d(2)
-            self.up2 = nn.ConvTranspose2d(4 * width, 2 * width, 2, 2)
-            self.up1 = nn.ConvTranspose2d(2 * width, width, 2, 2)
-            self.join2, self.join1 = pair(4 * width, 2 * width), pair(2 * width, width)
-            self.out = nn.Conv2d(width, 2, 1)
-
-        def forward(self, x: Any) -> Any:
-            a = self.down1(x)
-            b = self.down2(self.pool(a))
-            y = self.join2(torch.cat([self.up2(self.inner(self.pool(b))), b], 1))
-            return self.out(self.join1(torch.cat([self.up1(y), a], 1)))
-
-    return UNet(), [(1, 3, side, side)]
-
-
-def product(nn: Any, size: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """A matrix product and a ReLU."""
-    torch = importlib.import_module("torch")
-
-    class Product(nn.Module):  # type: ignore[misc, name-defined]
-        def forward(self, a: Any, b: Any) -> Any:
-            return torch.relu(torch.matmul(a, b))
-
-    return Product(), [(size, size), (size, size)]
-
-
-_RESNET18 = [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]
-MODELS: dict[str, Callable[[Any], tuple[Any, list[tuple[int, ...]]]]] = {
-    "mlp-1": lambda nn: mlp(nn, 1),
-    "mlp-64": lambda nn: mlp(nn, 64),
-    "cnn": lambda nn: cnn(nn, 4),
-    "residual-112": lambda nn: residual(nn, [(32, 1), (32, 1), (64, 2), (64, 1)], 112),
-    "resnet18": lambda nn: residual(nn, _RESNET18, 224),
-    "efficient-160": lambda nn: efficient(nn, 160),
-    "u-net-96": lambda nn: segmenting(nn, 96, 16),
-    "transformer": lambda nn: transformer(nn, 128, 256, 4),
-    "vit-224": lambda nn: vision_transformer(nn, 224, 192, 3),
-    "llama-step": lambda nn: decoder(nn, 8, 512, 8, 128),
-    "product-128": lambda nn: product(nn, 128),
-    "product-512": lambda nn: product(nn, 512),
-    "softmax-1024": lambda nn: (nn.Softmax(dim=1), [(1024, 1024)]),
-}
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.graphs", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="MODEL", help=", ".join(MODELS))
+    parser.add_argument("names", nargs="*", metavar="MODEL", help=", ".join(NETWORKS))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--compiled", action="store_true", help="torch.compile too")
     parser.add_argument("--once", action="store_true", help="time to the first result, as JSON")
@@ -318,14 +64,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--without-peer", action="store_true", help="without TVM")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
-    unknown = [one for one in options.names if one not in MODELS]
+    unknown = [one for one in options.names if one not in NETWORKS]
     if unknown:
-        parser.error(f"{', '.join(unknown)}: use some of {', '.join(MODELS)}")
+        parser.error(f"{', '.join(unknown)}: use some of {', '.join(NETWORKS)}")
     names = ("TE_SCHED_NUM_THREADS", "TVM_NUM_THREADS")
     peer_environment.set_own(dict.fromkeys(names, str(options.threads)))
     importlib.import_module("torch").set_num_threads(options.threads)
     if options.once:
-        for name in options.names or MODELS:
+        for name in options.names or NETWORKS:
             print(json.dumps(once(name)))
         return 0
     peer = None if options.without_peer else load_peer()
@@ -337,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         makers[COMPILED] = _compiled
     if peer is not None:
         makers[PEER] = _peer
-    names = options.names or list(MODELS)
+    names = options.names or list(NETWORKS)
     starts = {name: first_results(name) for name in names}  # before threads of libraries wait
     figures = []
     for name in names:
@@ -360,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
 def _made(torch: Any, name: str) -> tuple[Any, list[Any], Any]:
     """A model with random weights, its inputs, and what torch computes."""
     torch.manual_seed(0)
-    model, shapes = MODELS[name](torch.nn)
+    model, shapes = NETWORKS[name](torch.nn)
     model.eval()
     inputs = [torch.rand(shape) for shape in shapes]
     with torch.no_grad():

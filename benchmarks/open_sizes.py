@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import graphs, peer_environment
 from benchmarks.lowering import markdown
+from benchmarks.networks import NETWORKS, mlp
 from te_sched import config, cpu, nd, relax
 from te_sched.tools.table import table
 
@@ -47,9 +48,9 @@ def classifier(nn: Any) -> Any:
 
 
 def _of_graphs(name: str, dimensions: tuple[int, ...]) -> Model:
-    """A model of `benchmarks.graphs`."""
-    (shape,) = graphs.MODELS[name](importlib.import_module("torch.nn"))[1]
-    return Model(lambda nn: graphs.MODELS[name](nn)[0], shape, dimensions)
+    """A model of `benchmarks.networks`."""
+    (shape,) = NETWORKS[name](importlib.import_module("torch.nn"))[1]
+    return Model(lambda nn: NETWORKS[name](nn)[0], shape, dimensions)
 
 
 def models() -> dict[str, Model]:
@@ -57,7 +58,7 @@ def models() -> dict[str, Model]:
     sides = (2, 3)
     return {
         **{
-            f"mlp-{rows}": Model(lambda nn: graphs.mlp(nn, 1)[0], (rows, 784), (0,))
+            f"mlp-{rows}": Model(lambda nn: mlp(nn, 1)[0], (rows, 784), (0,))
             for rows in (1, 7, 33, 64)
         },
         "classifier": Model(classifier, (1, 3, 48, 192), sides),
