@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="networks are made by torch")
-
 from benchmarks.networks import NETWORKS
+
+torch = pytest.importorskip("torch", reason="networks are made by torch")
 
 # The published numbers of parameters.
 PUBLISHED = {
