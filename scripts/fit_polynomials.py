@@ -18,6 +18,7 @@ import mpmath as mp  # type: ignore[import-untyped]
 
 mp.mp.dps = 60
 Real = Any  # an mpf; mpmath has no types
+Function = Callable[[Real], Real]
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")  # rounding to the nearest multiple is not exact
 LOW, HIGH = mp.sqrt(0.5) - 1, mp.sqrt(2) - 1
 
@@ -29,16 +30,18 @@ def rounded(value: Real, single: bool) -> float:
 
 
 def fit(
-    function: Callable[[Real], Real], low: Real, high: Real, degree: int, single: bool, shift: int
+    function: Function, low: Real, high: Real, degree: int, single: bool, weight: Function
 ) -> list[float]:
-    """Coefficients, constant term first, of a polynomial near a function on an interval."""
+    """Coefficients, constant term first, of a polynomial near a function on an interval; `weight`
+    is that of an error.
+    """
     nodes = [
         (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * k + 1) / 80) for k in range(40)
     ]
     values = [function(x) for x in nodes]
     found: list[float] = []
     while len(found) <= degree:
-        weights = [1 / abs(value + shift) for value in values]
+        weights = [weight(x) for x in nodes]
         powers = mp.matrix(len(nodes), degree + 1 - len(found))
         rest = mp.matrix(len(nodes), 1)
         for row, x in enumerate(nodes):
@@ -52,17 +55,14 @@ def fit(
 
 
 def error(
-    coefficients: list[float], function: Callable[[Real], Real], low: Real, high: Real, shift: int
+    coefficients: list[float], function: Function, low: Real, high: Real, weight: Function
 ) -> float:
-    """The largest distance, in bits, relative to the function plus `shift`."""
+    """The largest weighted distance, in bits."""
     worst = mp.mpf(0)
     for k in range(400):
         x = low + (high - low) * (k + mp.mpf("0.37")) / 400
-        exact = function(x)
-        worst = max(
-            worst,
-            abs((sum(c * x**n for n, c in enumerate(coefficients)) - exact) / (exact + shift)),
-        )
+        value = sum(c * x**n for n, c in enumerate(coefficients))
+        worst = max(worst, abs((value - function(x)) * weight(x)))
     return float(mp.log(worst, 2))
 
 
@@ -97,10 +97,12 @@ POLYNOMIALS = [
      -mp.mpf("0.50001"), mp.mpf("0.50001"), 6, True),
     ("LOG_F32", "(log(1 + f) - f + f^2 / 2) / f^3", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3,
      LOW, HIGH, 8, True),
-    ("TANH_F32", "(tanh(sqrt(z)) / sqrt(z) - 1) / z", _tanh_rest, TINY, mp.mpf("0.37"), 5, True),
-    ("ERF_F32", "erf(sqrt(z)) / sqrt(z) - 1", _erf_quotient, TINY, mp.mpf(1), 7, True),
-    ("ERFC_LOG_F32", "log(1 - erf(x)) / x", lambda x: mp.log(mp.erfc(x)) / x,
-     mp.mpf("0.99"), mp.mpf(4), 7, True),
+    ("TANH_F32", "(tanh(sqrt(z)) / sqrt(z) - 1) / z", _tanh_rest, TINY, mp.mpf(1), 6, True),
+    ("ERF_F32", "erf(sqrt(z)) / sqrt(z) - 1", _erf_quotient, TINY, mp.mpf(1), 6, True),
+    ("ERFC_LOG2_F32", "log2(1 - erf(x)), error of erf(x)", lambda x: mp.log(mp.erfc(x), 2),
+     mp.mpf(1), mp.mpf(4), 5, True),
+    ("SHORT_EXP2_F32", "(2^r - 1) / r, error of 2^r", lambda r: mp.expm1(r * mp.log(2)) / r,
+     -mp.mpf("0.50001"), mp.mpf("0.50001"), 4, True),
     ("EXP2_FOR_F32", "(2^r - 1) / r", lambda r: mp.expm1(r * mp.log(2)) / r,
      -mp.mpf("0.50001"), mp.mpf("0.50001"), 6, False),
     ("LOG2_FOR_F32", "log2(1 + f) / f", lambda f: mp.log1p(f) / mp.log(2) / f,
@@ -117,6 +119,18 @@ POLYNOMIALS = [
 ]  # fmt: skip
 
 
+# Weights of errors other than relative ones, by what is fitted.
+WEIGHTS: dict[str, Function] = {
+    "log2(1 - erf(x)), error of erf(x)": lambda x: mp.erfc(x) * mp.log(2),
+    "(2^r - 1) / r, error of 2^r": lambda r: abs(r) / mp.mpf(2) ** r,
+}
+
+
+def relative_to(function: Function, shift: int) -> Function:
+    """The weight of an error relative to a function plus a number."""
+    return lambda x: 1 / abs(function(x) + shift)
+
+
 def two_over_pi() -> int:
     """2/pi * 2^192, truncated to an integer."""
     with mp.workdps(120):
@@ -128,13 +142,13 @@ def main() -> None:
     print('"""Coefficients of polynomials: written by scripts/fit_polynomials.py, not by hand.')
     print(
         "\nEach comment gives the function and the relative error, in bits (of the function\n"
-        "plus 1 where the comment subtracts 1)."
+        "plus 1 where the comment subtracts 1), or the error of what is computed from it."
     )
     print('"""\n\nfrom __future__ import annotations\n')
     for name, what, function, low, high, degree, single in POLYNOMIALS:
-        shift = int(what.endswith(" - 1"))
-        found = fit(function, low, high, degree, single, shift)
-        print(f"# {what}: {error(found, function, low, high, shift):.1f}")
+        weight = WEIGHTS.get(what) or relative_to(function, int(what.endswith(" - 1")))
+        found = fit(function, low, high, degree, single, weight)
+        print(f"# {what}: {error(found, function, low, high, weight):.1f}")
         print(f"{name} = (")
         print("".join(f"    {value!r},\n" for value in found) + ")")
     print(f"# 2/pi * 2^192\nTWO_OVER_PI = 0x{two_over_pi():X}")

@@ -98,7 +98,11 @@ def _write_module(
     lines: Mapping[int, int] | None = None,
 ) -> ModuleText:
     """The text of functions."""
-    module = ModuleText(extern_kinds, lambda: llvm_machine.has_masks(machine))
+    module = ModuleText(
+        extern_kinds,
+        lambda: llvm_machine.has_masks(machine),
+        lambda: llvm_machine.scales_powers(machine),
+    )
     module.is_x86 = machine.triple.startswith("x86_64")
     if target.fast_math:
         module.float_flags = "fast "

@@ -20,8 +20,9 @@ INTEGERS = {"float": "i32", "double": "i64"}  # as wide as the floats
 class LaneBuilder:
     """The body of a function whose values all have `count` lanes."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, scales_powers: bool = False) -> None:
         self.count = count
+        self.scales_powers = scales_powers  # whether the processor multiplies by powers of two
         self.lines: list[str] = []
         self.declarations: dict[str, tuple[str, tuple[str, ...]]] = {}  # result, parameters
 
@@ -159,16 +160,27 @@ class Number:
         operands = (self, self.like(factor), self.like(addend))
         return self.lanes.intrinsic("fmuladd", self.kind, *operands)
 
+    def times_power_of_two(self, exponent: Number) -> Number:
+        """self * 2^exponent, rounded once; fast where `scales_powers` holds."""
+        power = exponent if exponent.kind == "i32" else exponent.to("i32")
+        count = "" if self.lanes.count == 1 else f"v{self.lanes.count}"
+        name = f"llvm.ldexp.{count}{_SUFFIXES[self.kind]}.{count}i32"
+        kind, integers = self.lanes.type(self.kind), self.lanes.type("i32")
+        self.lanes.declarations[name] = (kind, (kind, integers))
+        operands = f"{kind} {self.text}, {integers} {power.text}"
+        return self.lanes.emit(self.kind, f"call {kind} @{name}({operands})")
+
     def polynomial(self, coefficients: Sequence[float]) -> Number:
         """A polynomial in it, constant term first: even and odd powers side by side."""
         if len(coefficients) < 6:
-            return self._horner(self, coefficients)
+            return self.horner(coefficients)
         square = self * self
-        even = self._horner(square, coefficients[::2])
-        return self._horner(square, coefficients[1::2]).times_plus(self, even)
+        even = square.horner(coefficients[::2])
+        return square.horner(coefficients[1::2]).times_plus(self, even)
 
-    def _horner(self, x: Number, coefficients: Sequence[float]) -> Number:
-        result = x.like(coefficients[-1])
+    def horner(self, coefficients: Sequence[float]) -> Number:
+        """A polynomial in it, constant term first: one instruction for each power, in a row."""
+        result = self.like(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
-            result = result.times_plus(x, coefficient)
+            result = result.times_plus(self, coefficient)
         return result

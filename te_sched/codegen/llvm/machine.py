@@ -129,6 +129,15 @@ def has_masks(machine: TargetMachine) -> bool:
 
 
 @cache
+def scales_powers(machine: TargetMachine) -> bool:
+    """Whether the processor has instructions that multiply floats and their vectors by powers of
+    two, rounding once. LLVM 22.1 forgets to convert exponents where AVX-512 has no short vectors.
+    """
+    assembly = _assembly(machine, _SCALE)
+    return "vscalefps" in assembly and "vcvtdq2ps" in assembly
+
+
+@cache
 def converts_halves(machine: TargetMachine) -> bool:
     """Whether the processor has instructions that convert float16 to float32 and back."""
     assembly = _assembly(machine, _HALF)
@@ -159,6 +168,19 @@ define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
   ret void
 }
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
+"""
+
+_SCALE = """
+define float @f(float %x, i32 %n) {
+  %y = call float @llvm.ldexp.f32.i32(float %x, i32 %n)
+  ret float %y
+}
+define <4 x float> @g(<4 x float> %x, <4 x i32> %n) {
+  %y = call <4 x float> @llvm.ldexp.v4f32.v4i32(<4 x float> %x, <4 x i32> %n)
+  ret <4 x float> %y
+}
+declare float @llvm.ldexp.f32.i32(float, i32)
+declare <4 x float> @llvm.ldexp.v4f32.v4i32(<4 x float>, <4 x i32>)
 """
 
 _HALF = """

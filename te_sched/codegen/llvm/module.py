@@ -31,6 +31,7 @@ class ModuleText:
         self,
         extern_kinds: Callable[[str], str | None] = lambda name: None,
         has_masks: Callable[[], bool] = lambda: False,
+        scales_powers: Callable[[], bool] = lambda: False,
     ) -> None:
         self.extern_kinds = extern_kinds  # "pointer" or "callback" for names registered in Python
         self.float_flags = "contract "  # of arithmetic of floats
@@ -38,6 +39,7 @@ class ModuleText:
         self.function_attributes = ""  # of the functions generated
         self.locations: Locations | None = None  # of the statements, where these are asked for
         self.has_masks = has_masks  # whether the processor loads and stores some lanes of vectors
+        self.scales_powers = scales_powers  # whether it multiplies floats by powers of two
         self.functions: list[str] = []
         self.signatures: list[Signature] = []
         self.imports: list[dict[str, Any]] = []

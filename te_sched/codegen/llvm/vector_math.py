@@ -58,10 +58,13 @@ _FORMATS = {
 
 def _round(x: Number) -> tuple[Number, Number]:
     """The nearest integer, as a float and as an integer; for sizes that an exponent can have."""
-    form = _FORMATS[x.kind]
-    shifted = x + form.magic
-    offset = x.like(form.magic)
-    return shifted - offset, shifted.bits() - _bits_of(form.magic, x.kind)
+    return _whole_of(x + _FORMATS[x.kind].magic)
+
+
+def _whole_of(shifted: Number) -> tuple[Number, Number]:
+    """The integer to which the magic number was added, as a float and as an integer."""
+    magic = _FORMATS[shifted.kind].magic
+    return shifted - magic, shifted.bits() - _bits_of(magic, shifted.kind)
 
 
 def _bits_of(value: float, kind: str) -> int:
@@ -79,17 +82,23 @@ def _power_of_two(exponent: Number, kind: str) -> Number:
 
 
 def _scale(x: Number, exponent: Number) -> Number:
-    """x * 2^exponent in two steps, of which only the last one rounds."""
+    """x * 2^exponent, rounded once: the first of the two steps without an instruction is exact."""
+    if x.lanes.scales_powers:
+        return x.times_power_of_two(exponent)
     half = exponent >> 1
     return x * _power_of_two(half, x.kind) * _power_of_two(exponent - half, x.kind)
+
+
+def _short_power_of_two(r: Number, exponent: Number) -> Number:
+    """2^(r + exponent) with 23 bits, for |r| <= 1/2 and exponents of normal numbers."""
+    power = r.horner((1.0, *C.SHORT_EXP2_F32))
+    return (power.bits() + (exponent << _FORMATS[r.kind].mantissa)).from_bits()
 
 
 def _reduce_exp(x: Number) -> tuple[Number, Number]:
     """r and k of x = k ln 2 + r."""
     high, low = _FORMATS[x.kind].ln2
-    shifted = x.times_plus(LOG2_E, _FORMATS[x.kind].magic)
-    multiple = shifted - _FORMATS[x.kind].magic
-    exponent = shifted.bits() - _bits_of(_FORMATS[x.kind].magic, x.kind)
+    multiple, exponent = _whole_of(x.times_plus(LOG2_E, _FORMATS[x.kind].magic))
     return multiple.times_plus(-low, multiple.times_plus(-high, x)), exponent
 
 
@@ -100,8 +109,12 @@ def _exp_minus_one_near_zero(r: Number) -> Number:
 
 
 def _exp(x: Number) -> Number:
-    form = _FORMATS[x.kind]
-    r, exponent = _reduce_exp(x.at_most(form.largest).at_least(form.smallest))
+    return _exp_up_to(_FORMATS[x.kind].largest, x)
+
+
+def _exp_up_to(limit: float, x: Number) -> Number:
+    """e^x, or e^limit for larger x."""
+    r, exponent = _reduce_exp(x.at_most(limit).at_least(_FORMATS[x.kind].smallest))
     return _scale(_exp_minus_one_near_zero(r) + 1.0, exponent)
 
 
@@ -131,14 +144,15 @@ def _expm1_f32(x: Number) -> Number:
 
 
 def _tanh_f32(x: Number) -> Number:
-    """An odd polynomial near zero, else 1 - 2 e / (1 + e) of e = e^(-2|x|)."""
+    """An odd polynomial near zero, else 1 - 2 / (1 + e^(2|x|)), from a power of two."""
     size = x.magnitude()
-    r, exponent = _reduce_exp((size * -2.0).at_least(-40.0))
-    power = (_exp_minus_one_near_zero(r) + 1.0) * _power_of_two(exponent, "float")
-    far = 1.0 - (power + power) / (power + 1.0)
+    bounded = size.at_most(10.0)
+    whole, exponent = _whole_of(bounded.times_plus(2 * LOG2_E, _FORMATS[x.kind].magic))
+    power = _short_power_of_two(bounded.times_plus(2 * LOG2_E, -whole), exponent)
+    far = 1.0 - 2.0 / (power + 1.0)
     square = x * x
-    near = (size * square).times_plus(square.polynomial(C.TANH_F32), size)
-    return (size < 0.6).choose(near, far).with_sign_of(x)
+    near = (x * square).times_plus(square.horner(C.TANH_F32), x)
+    return (size > 1.0).choose(far, near).with_sign_of(x)
 
 
 def _tanh_f64(x: Number) -> Number:
@@ -150,9 +164,9 @@ def _tanh_f64(x: Number) -> Number:
 
 
 def _sigmoid(x: Number) -> Number:
-    """1 / (1 + e^-x) for x > 0, and e^x / (1 + e^x) below, neither of which overflows."""
-    power = _exp(-x.magnitude())
-    return (x < 0.0).choose(power, 1.0) / (power + 1.0)
+    """e^x / (1 + e^x); that of large x is 1 long before e^x overflows."""
+    power = _exp_up_to(_FORMATS[x.kind].largest - 1, x)
+    return power / (power + 1.0)
 
 
 def _sinh_f32(x: Number) -> Number:
@@ -306,12 +320,13 @@ def _pow_f32(x: Number, y: Number) -> Number:
 
 
 def _erf_f32(x: Number) -> Number:
+    """An odd polynomial near zero, else 1 - erfc(|x|), from the logarithm of erfc."""
     size = x.magnitude()
-    near = x.times_plus((x * x).polynomial(C.ERF_F32), x)
-    beyond = size.at_most(4.0).at_least(0.5)
-    r, exponent = _reduce_exp(beyond * beyond.polynomial(C.ERFC_LOG_F32))
-    rest = (_exp_minus_one_near_zero(r) + 1.0) * _power_of_two(exponent, "float")
-    return (size < 1.0).choose(near, (1.0 - rest).with_sign_of(x))
+    near = x.times_plus((x * x).horner(C.ERF_F32), x)
+    logarithm = size.at_most(4.0).horner(C.ERFC_LOG2_F32)
+    whole, exponent = _round(logarithm)
+    far = 1.0 - _short_power_of_two(logarithm - whole, exponent)
+    return (size > 1.0).choose(far.with_sign_of(x), near)
 
 
 _TABLE = "te_sched.two_over_pi"
@@ -433,7 +448,8 @@ def _call(out: FunctionText, name: str, values: list[Value]) -> Value:
     dtype = values[0].dtype
     lanes, kind = dtypes.lanes(dtype), llvm_type(dtype)
     symbol = f"te_sched.{name}.{dtypes.element(dtype)}x{lanes}"
-    text, declarations = _helper(name, dtypes.element(dtype), lanes, symbol)
+    scales_powers = out.module.scales_powers()
+    text, declarations = _helper(name, dtypes.element(dtype), lanes, symbol, scales_powers)
     for function, (result, parameters) in declarations.items():
         out.module.declare(function, result, parameters)
     if name in _USING_TABLE:
@@ -445,11 +461,11 @@ def _call(out: FunctionText, name: str, values: list[Value]) -> Value:
 
 @cache
 def _helper(
-    name: str, element: str, lanes: int, symbol: str
+    name: str, element: str, lanes: int, symbol: str, scales_powers: bool
 ) -> tuple[str, dict[str, tuple[str, tuple[str, ...]]]]:
     """The text of a helper function, and the intrinsics that it calls."""
     function = _FUNCTIONS[name, element]
-    body = LaneBuilder(lanes)
+    body = LaneBuilder(lanes, scales_powers)
     kind = "float" if element == "float32" else "double"
     names = ["x", "y"] if name == "pow" else ["x"]
     result = function(*(Number(body, f"%{one}", kind) for one in names))

@@ -127,6 +127,25 @@ def test_polynomials_have_their_constant_term_first(count: int) -> None:
     np.testing.assert_allclose(found, np.polynomial.polynomial.polyval(x, coefficients), 1e-15)
 
 
+def test_polynomials_by_one_instruction_for_each_power() -> None:
+    x, coefficients = np.array([0.0, 1.0, -2.0, 0.5]), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    found = computed(lambda number: number.horner(coefficients), "float64", "float64", x)
+    np.testing.assert_allclose(found, np.polynomial.polynomial.polyval(x, coefficients), 1e-15)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_with_powers_of_two_round_once(dtype: str, lanes: int) -> None:
+    tiny, count = np.finfo(dtype).tiny, np.finfo(dtype).nmant - 1
+    x = np.array([1.75, NAN, -1.625, 1.5]).astype(dtype)
+    found = computed(
+        lambda number: (number * float(tiny)).times_power_of_two(number.like(0).bits() - count),
+        *(dtype, dtype, x),
+        lanes=lanes,
+    )
+    np.testing.assert_array_equal(found, np.ldexp(x * tiny, -count)[:lanes])
+
+
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_elements_of_a_table(lanes: int) -> None:
     places = np.array([3, 0, 0, 2])

@@ -315,19 +315,22 @@ def test_target_chooses_the_processor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "has_masks", "has_halves", "width"),
+    ("options", "has_masks", "has_halves", "scales_powers", "width"),
     [
-        *[("-mcpu=x86-64", False, False, 16), ("-mcpu=haswell", True, True, 32)],
-        *[
-            ("-mcpu=skylake-avx512", True, True, 64),
-            ("-mcpu=haswell -mattr=-f16c", True, False, 32),
-        ],
+        ("-mcpu=x86-64", False, False, False, 16),
+        ("-mcpu=haswell", True, True, False, 32),
+        ("-mcpu=haswell -mattr=-f16c", True, False, False, 32),
+        ("-mcpu=skylake-avx512", True, True, True, 64),
+        ("-mcpu=knl", True, True, False, 64),  # LLVM scales by exponents' bits
     ],
 )
-def test_what_a_processor_has(options: str, has_masks: bool, has_halves: bool, width: int) -> None:
+def test_what_a_processor_has(
+    options: str, has_masks: bool, has_halves: bool, scales_powers: bool, width: int
+) -> None:
     processor = machine.machine_of(Target(f"llvm -mtriple=x86_64-linux-gnu {options}"))
     assert machine.has_masks(processor) == has_masks
     assert machine.converts_halves(processor) == has_halves
+    assert machine.scales_powers(processor) == scales_powers
     assert machine.vector_bytes(processor) == width
     assert processor.triple == "x86_64-linux-gnu"
 

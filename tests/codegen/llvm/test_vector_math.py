@@ -90,6 +90,22 @@ def test_error_is_as_stated(name: str, dtype: str, target: str) -> None:
     )
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["erf", "tanh"])
+def test_error_is_as_stated_where_formulas_meet(name: str, target: str) -> None:
+    x = np.linspace(0.9, 1.2, N, dtype="float32")
+    exact = REFERENCES[name](x.astype("float64")).astype(LONG)
+    assert distance(evaluate(name, x, target=target), exact).max() <= ULP[name, "float32"]
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_powers_are_scaled_by_an_instruction(lanes: int) -> None:
+    func = elementwise(lambda x: E.Call("float32", "tir.exp", (x,)), ["float32"], 64, lanes=lanes)
+    sources = [build(func, f"llvm -mcpu={cpu}").get_source("asm") for cpu in ("znver4", "znver3")]
+    assert ["vscalefps" in source for source in sources] == [True, False]
+    assert not any("ldexp" in source for source in sources)
+
+
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_vectors_and_scalars_give_the_same(name: str, dtype: str) -> None:
     x = arguments(dtype)
