@@ -16,6 +16,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import substitute, walk
 
 Body = Callable[[FunctionText, S.Stmt], None]
+NOT_UNROLLED = "llvm.loop.unroll.disable"  # an annotation, and LLVM's metadata for it
 _MOST_LANES = 16
 # Statements and calls that vectors with masks may have.
 _PLAIN = (S.BufferStore, S.IfThenElse, S.LetStmt, S.SeqStmt)
@@ -85,6 +86,8 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if node.kind == "unrolled":
         full = isinstance(node.extent, E.IntImm) and node.extent.value <= 256
         wishes.append('!"llvm.loop.unroll.full"' if full else '!"llvm.loop.unroll.enable"')
+    if NOT_UNROLLED in node.annotations:
+        wishes.append(f'!"{NOT_UNROLLED}"')
     if node.kind == "vectorized":
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
     lanes = _scalarized_lanes(node)

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from te_sched.arith.detect import detect_linear_equation
+from te_sched.codegen.llvm.loops import NOT_UNROLLED
 from te_sched.codegen.target import Target
 from te_sched.dlight.cpu.dot_products import (
     GROUP,
@@ -22,6 +24,7 @@ from te_sched.dlight.cpu.dot_products import (
     tensorized,
 )
 from te_sched.dlight.cpu.epilogues import epilogue_of, has_calls_across
+from te_sched.dlight.cpu.register_tiles import RegisterTile, Window, holds_window, tile_of
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
     Contraction,
@@ -37,7 +40,6 @@ from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import (
-    MANY,
     REDUCTION,
     SPATIAL,
     assumed_size,
@@ -56,14 +58,7 @@ SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has schedul
 PARTITIONED = "pragma_loop_partition_hint"  # a loop becomes several, by the conditions in it
 _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
-_UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
-_HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
-_HIDDEN_LOADS_OF_DOTS = 0.5  # the same of instructions that multiply bytes
-_IN_FLIGHT, _DOTS_IN_FLIGHT = 8, 12  # sums that hide the latency of additions
-_MOST_ROWS = 14  # of a tile
-_MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
 _LOW = 4  # rows of a tile below which it can pay to pad them
-_PADDED = 1.1  # what rows cost that are padded
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
@@ -126,76 +121,15 @@ def schedule_contraction(
     if has_calls_across(node_of(sch, block), found.column, node_of(sch, last)):
         elements, last = last, sch.cache_write(last, 0, "local")
     sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
-    _tile(sch, block, elements, last, found, sizes, vectors.lanes, dot)
+    window = _window_of(found, axes)
+    rolled = None if holds_window(tile, window, vectors) else _innermost_sum(axes)
+    _tile(sch, block, elements, last, found, sizes, vectors.lanes, dot, rolled)
     if packed is not None:
         if is_constant and None not in map(extent_of, node_of(sch, packed).iter_vars):
             sch.annotate(packed, PACKED, True)  # known in advance
         group = None if dot is None else _packed_place(node, found, dot.depth)
         _schedule_packing(sch, packed, columns, _packed_place(node, found, found.column), group)
     return True
-
-
-class RegisterTile(NamedTuple):
-    """What is summed in registers: rows, in some lines, and columns."""
-
-    lines: int
-    rows: int
-    columns: int
-
-
-def tile_of(
-    columns: int | None,
-    rows: int | None,
-    vectors: VectorRegisters,
-    *,
-    lines: int = 1,
-    pads_columns: bool = False,
-    pads_rows: bool = False,
-    is_of_dots: bool = False,
-    is_plain: bool = True,
-) -> RegisterTile | None:
-    """The tile whose sums fit in registers, with the fewest loads for each multiplication; None if
-    the columns have no divisor that fills a vector.
-
-    Columns and rows that are None are known at the call only: they are padded. `pads_columns` and
-    `pads_rows` tell that others can be, too, and `is_of_dots` that products of bytes are
-    added, whose columns fill vectors. Unless `is_plain`, columns are windows, of which each row of
-    a tile loads its own: where they are padded, they fill one register.
-    """
-    best: tuple[float, RegisterTile] | None = None
-    hidden, in_flight = _HIDDEN_LOADS, _IN_FLIGHT
-    if is_of_dots:
-        hidden, in_flight = _HIDDEN_LOADS_OF_DOTS, _DOTS_IN_FLIGHT
-    for width in range(1, (4 if is_plain or columns else 1) * vectors.lanes + 1):
-        wasted = 1 + width / (2 * MANY) if columns is None else _wasted(columns, width)
-        is_whole = is_of_dots or wasted > 1
-        if is_whole and width % vectors.lanes:
-            continue
-        if columns is not None and wasted > 1:
-            is_needless = width >= columns + vectors.lanes  # registers without any column
-            if is_needless or not pads_columns:
-                continue
-        registers = _registers(width, vectors.lanes)
-        waste = wasted * registers * vectors.lanes / width
-        if width > vectors.lanes and width % vectors.lanes:
-            waste *= _UNEVEN
-        for height in range(1, min(_MOST_ROWS, (rows or _MOST_ROWS) * lines) + 1):
-            split = None if rows is None else in_lines(height, rows, lines)
-            if split is None and height > (_MOST_PADDED if pads_rows or rows is None else 1):
-                continue
-            if height * registers > vectors.registers - 4:
-                continue
-            loads = (height + registers) / (height * registers)
-            latency = max(1.0, in_flight / (height * registers))
-            cost = waste * max(loads, hidden) * math.sqrt(latency)
-            if split is None:
-                split = 1, height
-                cost *= _wasted(rows, height) * _PADDED
-            if best is None or cost < best[0]:
-                best = (cost, RegisterTile(*split, width))
-    if best is None or (best[1].columns == 1 and columns != 1):
-        return None
-    return best[1]
 
 
 def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()) -> dict[int, int]:
@@ -212,7 +146,8 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
     rows = 1 if found.row is None else extent_of(axes[found.row])
     columns = extent_of(axes[found.column])
     vectors, is_window = vectors_of(target), found.is_plain and not is_einsum
-    given = tile_of(columns, rows, vectors) if is_window else None
+    depth, window = _transposed_depth(found, axes), _window_of(found, axes)
+    given = tile_of(columns, rows, vectors, transposed_depth=depth, window=window)
     is_narrow = is_window and (given is None or given.columns < vectors.lanes)
     is_low = is_narrow or (given is not None and given.rows < _LOW)
     tile = tile_of(
@@ -222,6 +157,8 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
         pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants),
         pads_rows=is_window and is_low and not _has_neighbors(found, axes),
         is_plain=found.is_plain,
+        transposed_depth=depth,
+        window=window,
     )
     if tile is None or (is_einsum and (columns is None or columns % tile.columns)):
         return {}
@@ -237,6 +174,34 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
 def _has_neighbors(found: Contraction, axes: Any) -> bool:
     """Whether rows of windows lie side by side in memory."""
     return found.row is not None and is_along(found.operands[1 - found.wide], axes[found.row].var)
+
+
+def _window_of(found: Contraction, axes: Any) -> Window:
+    """The window of the innermost sum, if neighboring rows share its elements."""
+    place = _innermost_sum(axes)
+    if not found.is_plain or found.row is None or place is None:
+        return Window()
+    size, pair = extent_of(axes[place]), [axes[found.row].var, axes[place].var]
+    for index in found.operands[1 - found.wide].indices:
+        if variables_of(index).issuperset(pair):
+            step, dilation, _ = detect_linear_equation(index, pair) or (None, None, None)
+            if isinstance(step, IntImm) and isinstance(dilation, IntImm) and size is not None:
+                return Window(size, step.value, dilation.value)
+    return Window()
+
+
+def _innermost_sum(axes: Any) -> int | None:
+    """The last iterator along which more than one product is added."""
+    sums = [at for at, axis in enumerate(axes) if axis.kind == REDUCTION and extent_of(axis) != 1]
+    return sums[-1] if sums else None
+
+
+def _transposed_depth(found: Contraction, axes: Any) -> int | None:
+    """The products that are added for a result, if columns of results are not side by side."""
+    last = max(at for at, axis in enumerate(axes) if axis.kind == SPATIAL)
+    if found.column == last:
+        return None
+    return assumed_size([axis for axis in axes if axis.kind == REDUCTION])
 
 
 def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer]) -> bool:
@@ -278,6 +243,8 @@ def _tile_for(
         pads_rows=is_einsum,
         is_of_dots=is_of_dots,
         is_plain=found.is_plain,
+        transposed_depth=_transposed_depth(found, axes),
+        window=_window_of(found, axes),
     )
 
 
@@ -296,29 +263,6 @@ def _multiples(
     if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
         multiples[dot.depth] = GROUP
     return multiples
-
-
-def _wasted(extent: int | None, multiple: int) -> float:
-    """By how much padding to a multiple enlarges an extent."""
-    return 1.0 if extent is None else -(-extent // multiple) * multiple / extent
-
-
-def in_lines(height: int, rows: int, lines: int) -> tuple[int, int] | None:
-    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any."""
-    for count in range(1, height + 1):
-        if height % count == 0 and lines % count == 0 and rows % (height // count) == 0:
-            return count, height // count
-    return None
-
-
-def _registers(width: int, lanes: int) -> int:
-    """The registers of a row of a tile: LLVM widens vectors to powers of two.
-
-    Rows of whole registers are several vectors.
-    """
-    if width % lanes == 0:
-        return width // lanes
-    return max(1, (1 << (width - 1).bit_length()) // lanes)
 
 
 def _line(node: Any, found: Contraction) -> int | None:
@@ -437,11 +381,13 @@ def _tile(
     sizes: dict[int | None, int],
     lanes: int,
     dot: DotProduct | None = None,
+    rolled: int | None = None,
 ) -> None:
     """Tile the loops of the last block, and compute the sums of a tile in it, and what of them the
     last block copies, if it copies `elements`.
 
-    `sizes` are those of a tile by the iterators of the block: lines, rows, and columns.
+    `sizes` are those of a tile by the iterators of the block: lines, rows, and columns. The sum
+    over the iterator `rolled` is not unrolled: LLVM would keep all of a window in registers.
     """
     node, columns = node_of(sch, block), sizes[found.column]
     axes = [one.var for one in node.iter_vars if one.kind == SPATIAL]
@@ -463,6 +409,8 @@ def _tile(
         sums[dot.depth], part = sch.split(sums[dot.depth], [None, GROUP])
         group = [part]
     sch.reorder(*sums.values(), *tile.values(), *group)
+    if rolled in sums:
+        sch.annotate(sums[rolled], NOT_UNROLLED, 1)
     column = axes.index(node.iter_vars[found.column].var)
     if column != len(axes) - 1:
         _put_columns_last(sch, block, column, columns)

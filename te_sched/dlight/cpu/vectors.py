@@ -1,4 +1,6 @@
-"""The vector registers of a processor, as far as rules ask for them."""
+"""The vector registers of a processor, and what a core does with them in a cycle, as far as rules
+ask for them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,27 @@ class VectorRegisters(NamedTuple):
 
     lanes: int
     registers: int
+
+
+class Core(NamedTuple):
+    """What a core does with vectors in a cycle, fitted to measurements (docs/performance.md).
+
+    multiplications, latency : multiplications with additions that start in a cycle, and the cycles
+        until the sum of one can be used.
+    loads : vectors and broadcast elements from the first-level cache.
+    second_level : bytes from the second-level cache.
+    transposition : cycles for an element of a register that is stored beside those of others.
+    """
+
+    multiplications: float
+    latency: float
+    loads: float
+    second_level: float
+    transposition: float
+
+
+MULTIPLY_ADDS = Core(2, 4, 2, 64, 0.4)
+DOT_PRODUCTS = Core(2, 6, 1, 64, 0.4)  # of bytes, four at once
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 
 import te_sched
 from te_sched import te, tir, topi
-from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.loops import NOT_UNROLLED, serial_loop
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.statements import execute
 from te_sched.codegen.llvm.types import Value, integer
@@ -264,3 +264,15 @@ def test_scalarized_loops_that_have_vectors_with_masks(
     assert ("vectorize.width" in text) == (width is not None)
     assert "vectorize.width" not in written(lanes, body, has_masks=False, is_scalarized=True)
     assert "vectorize.width" not in written(lanes, body, has_masks=True)
+
+
+@pytest.mark.parametrize("annotations", [{}, {NOT_UNROLLED: 1}])
+def test_annotated_loops_are_not_unrolled_by_llvm(annotations: dict[str, int]) -> None:
+    A, C = buffer("A", [4]), buffer("C", [1])
+    i = E.Var("i")
+    step = S.BufferStore(C, E.BufferLoad(C, (E.IntImm(0),)) + E.BufferLoad(A, (i,)), (E.IntImm(0),))
+    func = function([A, C], S.For(i, E.IntImm(0), E.IntImm(4), "serial", step, None, annotations))
+    built = build(func, AVX512)
+    assert ("llvm.loop.unroll.disable" in built.get_source("ll")) == bool(annotations)
+    text = built.get_source("asm")
+    assert len(re.findall("vaddss", text)) == (1 if annotations else 4)

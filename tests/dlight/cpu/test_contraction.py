@@ -6,8 +6,8 @@ import pytest
 import te_sched
 from te_sched import dlight, te, tir, topi
 from te_sched.dlight.cpu import contraction
-from te_sched.dlight.cpu.contraction import in_lines, tile_of
-from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
+from te_sched.dlight.cpu.register_tiles import tile_of
+from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.script import tir as T
 from te_sched.target import Target
 from tests.dlight.functions import LLVM, convolution, scheduled, tensor
@@ -152,44 +152,6 @@ def test_products_of_unknown_sizes_are_tiled(sizes, is_transposed):
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("columns", "rows", "vectors"),
-    [
-        (64, 56, VectorRegisters(8, 16)),
-        (64, 56, VectorRegisters(16, 32)),
-        (10, 64, VectorRegisters(8, 16)),
-        (24, 1, VectorRegisters(4, 16)),
-    ],
-)
-def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
-    _, height, width = tile_of(columns, rows, vectors)
-    assert columns % width == 0
-    assert rows % height == 0
-    assert height * -(-width // vectors.lanes) <= vectors.registers - 4
-
-
-@pytest.mark.parametrize("columns", [24, 25, 50, 56, 100])
-@pytest.mark.parametrize("vectors", [VectorRegisters(16, 32), VectorRegisters(8, 16)], ids=str)
-@pytest.mark.parametrize("can_pad", [False, True])
-def test_tiles_of_more_than_a_register_are_whole_registers(columns, vectors, can_pad):
-    """LLVM takes others apart; they took up to seven times as long."""
-    width = tile_of(columns, 8, vectors, pads_columns=can_pad).columns
-    assert width <= vectors.lanes or width % vectors.lanes == 0
-
-
-def test_tile_needs_columns():
-    assert tile_of(127, 8, VectorRegisters(8, 16)) is None
-    assert tile_of(127, 8, VectorRegisters(8, 16), pads_columns=True).columns % 8 == 0
-
-
-def test_rows_without_divisors_are_padded():
-    vectors = VectorRegisters(16, 32)
-    assert tile_of(64, 197, vectors).rows == 1
-    assert tile_of(64, 197, vectors, pads_rows=True).rows > 4
-    assert tile_of(64, 196, vectors, pads_rows=True) == tile_of(64, 196, vectors)
-    assert tile_of(64, 1, vectors, pads_rows=True).rows == 1
-
-
 @pytest.mark.parametrize("processor", ["haswell", "skylake-avx512"])
 @pytest.mark.parametrize(("rows", "columns"), [(4, 100), (1, 33), (7, 127)])
 def test_columns_of_constants_are_padded_to_whole_registers(rows, columns, processor):
@@ -219,14 +181,6 @@ def test_vectors_of_three_registers_are_three_vectors():
     assert "T.vectorized(24)" not in str(sch.mod)
 
 
-def test_rows_of_a_tile_come_from_several_lines():
-    """14 has no divisors but 7 that a tile can have; 4 are 2 of each of 2 lines."""
-    assert in_lines(4, 14, 14) == (2, 2)
-    assert in_lines(4, 28, 28) == (1, 4)
-    assert in_lines(4, 7, 7) is None
-    assert tile_of(16, 14, VectorRegisters(8, 16), lines=14) == (2, 2, 16)
-
-
 def test_convolution_of_small_images_has_tiles_of_several_lines():
     sch = scheduled(convolution(1, 4, 14, 16, 3), Target("llvm -mcpu=haswell"), constants=[1])
     unrolled = str(sch.mod).count("T.unroll(T.int64(2))")
@@ -240,3 +194,11 @@ def test_all_processors_work_on_a_convolution_of_few_channels(monkeypatch):
     sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=haswell"), False)
     sums = next(line for line in str(sch.mod).splitlines() if '"dlight.scheduled": 1}):' in line)
     assert "T.parallel(8," in sums
+
+
+@pytest.mark.parametrize(("channels", "is_unrolled"), [(16, True), (64, False)])
+def test_windows_beyond_the_registers_are_not_unrolled(channels, is_unrolled):
+    """LLVM would keep the elements that rows share in registers of sums."""
+    target = Target("llvm -mcpu=skylake-avx512")
+    sch = scheduled(convolution(1, 4, 14, channels, 3), target, [1], tolerance=1e-3)
+    assert ("llvm.loop.unroll.disable" not in str(sch.mod)) == is_unrolled
