@@ -8,10 +8,9 @@ second-level cache while the panels pass by.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm.loops import NOT_UNROLLED
@@ -25,6 +24,7 @@ from te_sched.dlight.cpu.dot_products import (
 )
 from te_sched.dlight.cpu.epilogues import epilogue_of, has_calls_across
 from te_sched.dlight.cpu.register_tiles import RegisterTile, Window, holds_window, tile_of
+from te_sched.dlight.cpu.tile_loops import TileLoops, order_tiles
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
     Contraction,
@@ -38,25 +38,22 @@ from te_sched.dlight.structure import (
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
-from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import (
     REDUCTION,
     SPATIAL,
     assumed_size,
     extent_of,
-    largest_divisor,
     multiple_of,
     size_of,
 )
 from te_sched.tensorir.facts.computations import factors_of
 from te_sched.tensorir.facts.nests import loop_extent
-from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
 SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
 PARTITIONED = "pragma_loop_partition_hint"  # a loop becomes several, by the conditions in it
-_CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
 _LOW = 4  # rows of a tile below which it can pay to pad them
 _FEW_ROWS = 16  # up to which columns side by side are read in place
@@ -355,23 +352,6 @@ def _packed_place(node: Any, found: Contraction, iterator: int) -> int:
     return _packed_iterators(node, found).index(iterator)
 
 
-class _TileLoops(NamedTuple):
-    """The loops of the block of results: over tiles, and over a tile.
-
-    panels : over the columns of tiles.
-    before, after : over what changes the panel, and what uses the same one.
-    rows : over the rows of tiles, if there are rows.
-    inner, column : over lines, rows and columns of a tile.
-    """
-
-    panels: LoopRV
-    before: list[LoopRV]
-    after: list[LoopRV]
-    rows: LoopRV | None
-    inner: list[LoopRV]
-    column: LoopRV
-
-
 def _tile(
     sch: Schedule,
     block: BlockRV,
@@ -393,8 +373,7 @@ def _tile(
     axes = [one.var for one in node.iter_vars if one.kind == SPATIAL]
     is_parallel = assumed_size(node.iter_vars) >= _WORTH
     loops = _split_into_tiles(sch, last, node, found, sizes)
-    rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
-    outer, innermost = _order_tiles(sch, node, found, loops, rows, is_parallel)
+    outer, innermost = order_tiles(sch, node, found, loops, sizes, is_parallel)
     if elements is not None:
         sch.compute_at(elements, innermost)
     sch.compute_at(block, innermost)  # before loops are fused: their extents bound its iterators
@@ -447,7 +426,7 @@ def _tile(
 
 def _split_into_tiles(
     sch: Schedule, last: BlockRV, node: Any, found: Contraction, sizes: dict[int | None, int]
-) -> _TileLoops:
+) -> TileLoops:
     """Split the loops of the last block, one for each spatial iterator of the contraction."""
     axes = [at for at, one in enumerate(node.iter_vars) if one.kind == SPATIAL]
     loops = dict(zip(axes, sch.get_loops(last), strict=True))
@@ -463,28 +442,7 @@ def _split_into_tiles(
             inner.insert(0, line)
     before = [loop for at, loop in loops.items() if node.iter_vars[at].var in used]
     after = [loop for at, loop in loops.items() if node.iter_vars[at].var not in used]
-    return _TileLoops(panels, before, after, rows, inner, column)
-
-
-def _order_tiles(
-    sch: Schedule, node: Any, found: Contraction, loops: _TileLoops, rows: int, is_parallel: bool
-) -> tuple[list[LoopRV], LoopRV]:
-    """Order the loops over tiles: those that processors share, and the last one around a tile. A
-    tile has a number of `rows`.
-    """
-    wanted = 2 * usable_processors()  # parts
-    around = math.prod([_loop_extent(sch, one) for one in loops.before])
-    needed = -(-wanted // around) if is_parallel else 1
-    has_panels = _loop_extent(sch, loops.panels) * around >= wanted
-    blocks, rest = _blocks_of_rows(
-        sch, node, found, loops.after, loops.rows, rows, needed, has_panels
-    )
-    outer = [*loops.before, *blocks]
-    sch.reorder(*outer, loops.panels, *rest, *loops.inner, loops.column)
-    innermost = rest[-1] if rest else loops.panels
-    if math.prod([_loop_extent(sch, one) for one in outer]) < wanted:
-        outer.append(loops.panels)
-    return outer, innermost
+    return TileLoops(panels, before, after, rows, inner, column)
 
 
 def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) -> None:
@@ -540,51 +498,6 @@ def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> di
         if used:
             found[place] = loops[used[-1]]
     return found
-
-
-def _blocks_of_rows(
-    sch: Schedule,
-    node: Any,
-    found: Contraction,
-    after: list[Any],
-    row_outer: Any,
-    rows: int,
-    needed: int,
-    has_panels: bool,
-) -> tuple[list[Any], list[Any]]:
-    """The loops around the panels, and those inside of them: of rows that the cache holds.
-
-    There are as many blocks as are `needed` for all processors, if there are rows. Rows that are
-    known at the call only are one block, if the panels are enough for all processors.
-    """
-    other = found.operands[1 - found.wide]
-    reduced = [one for one in node.iter_vars if one.kind == REDUCTION]
-    alone = {one for one in other.indices if isinstance(one, Var)}
-    depth = size_of([one for one in reduced if one.var in alone])
-    inner = [] if row_outer is None else [row_outer]
-    extents = [_loop_extent(sch, one) for one in after]
-
-    def in_blocks(loop: Any, across: int) -> Any:
-        fit = min(_CACHE // max(4 * depth * across, 1), _loop_extent(sch, loop) // needed)
-        return sch.split(loop, [None, largest_divisor(loop_extent(sch, loop.key), max(1, fit))])
-
-    places = [at for at, extent in enumerate(extents) if extent > 1]
-    if not places:
-        if row_outer is None:
-            return after, []
-        if loop_extent(sch, row_outer.key) is None:
-            is_shared = has_panels or None in [loop_extent(sch, loop.key) for loop in after]
-            return (after, [row_outer]) if is_shared else ([*after, row_outer], [])
-        outer, within = in_blocks(row_outer, rows)
-        return [*after, outer], [within]
-    at = places[-1]
-    across = 1 if row_outer is None else _loop_extent(sch, row_outer) * rows
-    outer, within = in_blocks(after[at], across)
-    return [*after[:at], outer, *after[at + 1 :]], [within, *inner]
-
-
-def _loop_extent(sch: Schedule, loop: Any) -> int:
-    return loop_extent(sch, loop.key) or 1
 
 
 def _schedule_packing(

@@ -5,7 +5,7 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, tir, topi
-from te_sched.dlight.cpu import contraction
+from te_sched.dlight.cpu import tile_loops
 from te_sched.dlight.cpu.register_tiles import tile_of
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.script import tir as T
@@ -189,7 +189,7 @@ def test_convolution_of_small_images_has_tiles_of_several_lines():
 
 def test_all_processors_work_on_a_convolution_of_few_channels(monkeypatch):
     """Its rows fit in the cache, and its channels in one tile."""
-    monkeypatch.setattr(contraction, "usable_processors", lambda: 4)
+    monkeypatch.setattr(tile_loops, "usable_processors", lambda: 4)
     func = te.create_prim_func(convolution(1, 4, 64, 32, 3))
     sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=haswell"), False)
     sums = next(line for line in str(sch.mod).splitlines() if '"dlight.scheduled": 1}):' in line)
