@@ -168,7 +168,8 @@ def _cycles(
         (elements + registers) / sums / core.loads,
         registers * 4 * vectors.lanes / sums / core.second_level,
     )
-    return math.fsum(cycles**_OVERLAP for cycles in units) ** (1 / _OVERLAP)
+    total = math.fsum(cycles**_OVERLAP for cycles in units)
+    return float(total ** (1 / _OVERLAP))
 
 
 def _cycles_of_windows(tile: RegisterTile, vectors: VectorRegisters) -> float:
