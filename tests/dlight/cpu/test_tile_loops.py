@@ -24,7 +24,7 @@ def test_rows_pass_by_panels_of_large_weights(monkeypatch):
     """Weights of 2.4 MB and an image of 0.26 MB: each processor reads half of the weights."""
     parts, inside = loops_of_sums(convolution(1, 256, 14, 256, 3), 2, monkeypatch, 0.1)
     assert parts == 8  # panels of 32 channels
-    assert inside == [14, 1, 1]  # lines, and rows of a tile
+    assert inside == [1, 7, 2, 1]  # images, lines in two loops, rows of a tile
 
 
 def test_panels_pass_by_rows_of_small_weights(monkeypatch):
