@@ -10,8 +10,10 @@ Measured are:
   compared with TVM 0.19 and its arrays, numpy's ufunc and numba's function (the report names those
   that are not installed);
 - a parallel loop with almost no work, timed from native code, minus the same serial loop;
-- a call of a parallel loop over 1,000 elements, on an idle machine and beside busy processes on all
-  cores but one;
+- a call of a parallel loop of about 7 us (120,000 elements), on an idle machine and beside a busy
+  process for each core, and the same loop without threads: the scheduler of the system takes the
+  core of a caller away for whole time slices, whatever it calls, so calls during which it kept its
+  core are told apart;
 - the processor time of `import te_sched`, alone and with its graphs, in a new process, minus that
   of an empty process; what it needs beyond numpy, which it imports, as a multiple of numpy's.
 
@@ -35,7 +37,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,15 +49,21 @@ from te_sched import config
 from te_sched.runtime import threads
 from te_sched.tools.table import table
 
+OURS = "te_sched"
 PEERS = ("tvm", "numba")
 BATCH = 2000  # calls between two readings of the clock
+ELEMENTS = 120_000  # of a loop of about 7 us
+STALL = 1e-3  # seconds
+TURNS = 10  # batches beside busy processes in each round
 IMPORTED = ("numpy", "te_sched", "te_sched.relax", "tvm")
 GOALS = {
     "calls": "TVM's",
     "parallel": "10 us",
     "alone": "8 us",
     "beside": "TVM's",
-    "stall": "1 ms",
+    "stall": "that of the loop without threads",
+    "stalls": "those of the loop without threads",
+    "wait": "1 ms",
     "imports": "2 times numpy's, beyond numpy",
 }
 Figures = dict[str, dict[str, float]]
@@ -154,58 +162,90 @@ def _loop(library: Any, parallel: bool) -> Callable[[], Any]:
     return partial(timer, array)
 
 
-def time_beside_others(rounds: int) -> Figures:
-    """Seconds of a parallel call: the median alone, the mean and maximum beside busy processes.
+class Calls(NamedTuple):
+    """The seconds of calls, and those of them during which the caller kept its core."""
 
-    Mean and maximum are of BATCH calls; the result is their median over `rounds`.
+    seconds: list[float]
+    kept: list[float]
+
+
+def time_beside_others(rounds: int) -> Figures:
+    """Seconds of a parallel call: the median alone; beside busy processes the mean, the largest,
+    their number above 1 ms, and the largest of calls during which the caller kept its core.
     """
-    calls = {"te_sched": _parallel_call(te_sched)}
+    calls = {OURS: _parallel_call(te_sched), "te_sched, without threads": _serial_call()}
     if (tvm := _load("tvm")) is not None:
         calls["TVM"] = _parallel_call(tvm)
-    alone = {name: [_seconds_of_each(call) for _ in range(rounds)] for name, call in calls.items()}
-    busy = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        for _ in range(max(1, (os.cpu_count() or 2) - 1))
-    ]
+    alone = {name: _each(call).seconds for name, call in calls.items()}
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command) for _ in range(os.cpu_count() or 2)]
+    beside = {name: Calls([], []) for name in calls}
     try:
         time.sleep(0.5)  # until they have started
-        turns = [
-            {name: _seconds_of_each(call) for name, call in calls.items()} for _ in range(rounds)
-        ]
+        for _ in range(rounds * TURNS):
+            for name, call in calls.items():
+                found = _each(call)
+                beside[name].seconds.extend(found.seconds)
+                beside[name].kept.extend(found.kept)
     finally:
         for process in busy:
             process.kill()
             process.wait()
-    middle = statistics.median
     return {
-        "alone": {name: middle(map(middle, alone[name])) for name in calls},
-        "beside": {
-            name: middle([statistics.fmean(turn[name]) for turn in turns]) for name in calls
+        "alone": {name: statistics.median(times) for name, times in alone.items()},
+        "beside": {name: statistics.fmean(times.seconds) for name, times in beside.items()},
+        "stall": {name: max(times.seconds) for name, times in beside.items()},
+        "stalls": {
+            name: sum(one > STALL for one in times.seconds) / len(times.seconds)
+            for name, times in beside.items()
         },
-        "stall": {name: middle([max(turn[name]) for turn in turns]) for name in calls},
+        "wait": {name: max(times.kept) for name, times in beside.items()},
     }
 
 
 def _parallel_call(library: Any) -> Callable[[], Any]:
-    """A call of a parallel loop that adds 1 to 1,000 elements."""
+    """A call of a parallel loop that adds 1 to elements."""
+    return _adding(library, lambda schedule, stage, axis: schedule[stage].parallel(axis))
+
+
+def _serial_call() -> Callable[[], Any]:
+    """The same by the calling thread alone."""
+    return _adding(te_sched, lambda *_: None)
+
+
+def _adding(library: Any, annotate: Callable[..., None]) -> Callable[[], Any]:
     te = library.te
-    a = te.placeholder((1000,), name="A")
-    b = te.compute((1000,), lambda i: a[i] + 1.0, name="B")
+    a = te.placeholder((ELEMENTS,), name="A")
+    b = te.compute((ELEMENTS,), lambda i: a[i] + 1.0, name="B")
     s = te.create_schedule(b.op)
-    s[b].parallel(b.op.axis[0])
+    part, element = s[b].split(b.op.axis[0], nparts=threads.get_num_threads())
+    annotate(s, b, part)
+    s[b].vectorize(s[b].split(element, factor=16)[1])
     module = library.build(s, [a, b], target="llvm")
-    arrays = [library.nd.array(np.zeros(1000, "float32")) for _ in range(2)]
+    arrays = [library.nd.array(np.zeros(ELEMENTS, "float32")) for _ in range(2)]
     return partial(module if library is te_sched else module.entry_func, *arrays)
 
 
-def _seconds_of_each(call: Callable[[], Any]) -> list[float]:
-    """Seconds of each of BATCH calls."""
-    times = []
+def _each(call: Callable[[], Any]) -> Calls:
+    """The times of BATCH calls, after some that wake threads."""
+    for _ in range(20):
+        call()
+    found = Calls([], [])
+    switches = _taken_away()
     for _ in range(BATCH):
         start = time.perf_counter()
         call()
-        times.append(time.perf_counter() - start)
-    return times
+        found.seconds.append(time.perf_counter() - start)
+        before, switches = switches, _taken_away()
+        if before == switches:
+            found.kept.append(found.seconds[-1])
+    return found
+
+
+def _taken_away() -> int:
+    """How often the system has taken the core of this thread away."""
+    which = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+    return resource.getrusage(which).ru_nivcsw
 
 
 def time_imports(rounds: int) -> dict[str, float]:
@@ -248,9 +288,11 @@ def sections(figures: Figures) -> list[tuple[str, list[str], list[list[str]]]]:
     parts = [
         ("A call with two arrays of one element", "calls", "us", 1e6),
         ("A parallel loop without work, less the serial loop", "parallel", "us", 1e6),
-        ("A parallel call over 1,000 elements, alone, median", "alone", "us", 1e6),
-        ("The same beside busy processes, mean", "beside", "us", 1e6),
-        ("The same beside busy processes, largest of 2,000 calls", "stall", "us", 1e6),
+        ("A parallel call over 120,000 elements, alone, median", "alone", "us", 1e6),
+        ("The same beside a busy process for each core, mean", "beside", "us", 1e6),
+        ("The same, largest", "stall", "us", 1e6),
+        ("The same, calls above 1 ms of 100,000", "stalls", "calls", 1e5),
+        ("The same, largest of calls during which the caller kept its core", "wait", "us", 1e6),
     ]
     tables = []
     for title, key, unit, scale in parts:

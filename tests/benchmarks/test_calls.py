@@ -29,6 +29,7 @@ def _length(code, folder):
 def test_figures_without_peers(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(calls, "_load", lambda name: name in ("numpy", "te_sched") or None)
     monkeypatch.setattr(calls, "BATCH", 2)
+    monkeypatch.setattr(calls, "TURNS", 1)
     monkeypatch.setattr(calls, "IMPORTED", ("numpy", "te_sched"))
     monkeypatch.setattr(calls, "timings", _once)
     monkeypatch.setattr(calls, "_processor_seconds", _length)
@@ -40,3 +41,26 @@ def test_figures_without_peers(monkeypatch, capsys, tmp_path):
     assert "te_sched  11000                    0.38" in shown
     assert all(math.isfinite(one) and one > 0 for one in figures["calls"].values())
     assert "| te_sched |" in (tmp_path / "calls.md").read_text()
+    libraries = ["te_sched", "te_sched, without threads"]
+    parts = [figures[name] for name in ("alone", "beside", "stall", "stalls", "wait")]
+    assert all(list(part) == libraries for part in parts)
+
+
+def test_calls_that_lost_their_core_are_told_apart(monkeypatch):
+    monkeypatch.setattr(calls, "BATCH", 3)
+    switches = iter([0, 0, 1, 1])  # before the calls, and after each
+    monkeypatch.setattr(calls, "_taken_away", lambda: next(switches))
+    found = calls._each(lambda: None)
+    assert [one in found.kept for one in found.seconds] == [True, False, True]
+
+
+def test_parts_of_calls_above_a_millisecond_are_counted_of_100000():
+    ours = {"te_sched": 2e-3, "te_sched, without threads": 4e-3}
+    (part,) = calls.sections({"stalls": ours})
+    assert part[0] == (
+        "The same, calls above 1 ms of 100,000 (goal: those of the loop without threads)"
+    )
+    assert part[2] == [
+        ["te_sched", "200.00", "1.00"],
+        ["te_sched, without threads", "400.00", "0.50"],
+    ]
