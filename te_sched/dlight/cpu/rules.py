@@ -61,6 +61,7 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 _WORTH = 1 << 16  # elements for which threads pay
+_PARTS = 4  # that are combined at once
 _MOST_STEPS = 32  # of a reduction that is unrolled
 
 
@@ -212,14 +213,17 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
     for block in blocks:
         if is_reduction(node_of(sch, block)):
             made = _in_parts(sch, block, lanes)
-            if made is not None:
-                heads.insert(heads.index(block), made)
-                parts.append((made, block))
+            place = heads.index(block)
+            heads[place:place] = made
+            parts += [(one, block) for one in reversed(made)]
     rows = _shared_rows(sch, heads) if len(heads) > 1 else None
     for part, whole in parts:
         _next_to(sch, part, whole, rows)
+    first_parts = [part for part, _ in parts]
     for block in heads:
         if rows is not None:
+            if block in first_parts:
+                _reduce_where_computed(sch, block)
             _vectorize_last(sch, block, lanes, rows)
         elif not any(block in pair for pair in parts):
             schedule_elements(sch, block, lanes)
@@ -237,34 +241,39 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
 
 
-def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
-    """Reduce along rows of memory in a vector of parts; the block that computes these."""
+def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> list[BlockRV]:
+    """Reduce along rows of memory in a vector of parts, and these in shorter ones; the blocks that
+    compute parts.
+    """
     node = node_of(sch, block)
     last = node.iter_vars[-1]
     size = extent_of(last)
     if last.kind == SPATIAL:
-        return None
+        return []
     widths = [one * lanes // 4 for one in (16, 8, 4, 2, 1)]
     if size is None:
         widths, size = [lanes], 2 * multiple_of(last)
     wide = next((one for one in widths if one > 1 and size % one == 0 and size >= 2 * one), 0)
     if not wide:
-        return None
+        return []
     inputs = loads_of(node)
     if not inputs or not all(is_row(one, last.var) for one in inputs):
-        return None
+        return []
     made: list[BlockRV] = []
 
-    def step(schedule: Schedule) -> None:
+    def step(schedule: Schedule, width: int) -> None:
         loop = schedule.get_loops(block)[-1]
-        _, parts = schedule.split(loop, [None, wide])
+        _, parts = schedule.split(loop, [None, width])
         made.append(schedule.rfactor(parts, len(node.writes[0].buffer.shape)))
 
-    if not attempt(lambda: step(sch.copy())):
-        return None
+    if not attempt(lambda: step(sch.copy(), wide)):
+        return []
     made.clear()
-    step(sch)
-    return made[0]
+    step(sch, wide)
+    while wide > 2 * _PARTS:
+        wide //= _PARTS
+        step(sch, wide)
+    return made
 
 
 def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
@@ -282,6 +291,14 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
         attempt(lambda: sch.reorder(*reduced, lanes))
     for place in range(len(node_of(sch, part).writes)):
         attempt(lambda at=place: sch.set_scope(part, at, "local"))
+
+
+def _reduce_where_computed(sch: Schedule, part: BlockRV) -> None:
+    """Add vectors to parts of a row in the loop that computes them, from registers."""
+    for maker in sch.get_producers(part):
+        steps = [loop for loop in sch.get_loops(maker) if loop_of(sch, loop).kind == "serial"]
+        if is_injective(node_of(sch, maker)) and steps:
+            attempt(lambda at=steps[-1]: sch.reverse_compute_at(part, at))
 
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:

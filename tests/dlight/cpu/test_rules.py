@@ -130,6 +130,11 @@ def test_sums_of_groups_are_not_computed_again_for_each_row():
     assert np.prod(extents) == 16 * 13 * 13
 
 
+def blocks_named(sch, name):
+    """The blocks of a name, in order."""
+    return [one for one in sch.get_child_blocks("root") if sch.get(one).name_hint == name]
+
+
 def test_parts_of_sums_of_shared_rows_are_vectors():
     """Each sum is finished before the next one begins; its parts were loops around all sums."""
     a, b, k = tensor(8, 8, 64), tensor(37, 8, 8, 64, name="B"), te.reduce_axis((0, 64), "k")
@@ -137,11 +142,32 @@ def test_parts_of_sums_of_shared_rows_are_vectors():
         (8, 8, 37), lambda i, j, n: te.sum(a[i, j, k] * b[n, i, j, k], axis=k), "sums"
     )
     sch = scheduled([a, b, topi.multiply(sums, 0.5)], tolerance=1e-3)
-    *_, innermost = sch.get_loops("sums_rf_update")
-    assert sch.get(innermost).kind == "vectorized"
-    assert sch.get(sch.get_loops("sums")[-1]).loop_var not in {
-        sch.get(loop).loop_var for loop in sch.get_loops("sums_rf_update")
-    }
+    updates = blocks_named(sch, "sums_rf_update")
+    assert updates
+    for update in updates:
+        *_, innermost = sch.get_loops(update)
+        assert sch.get(innermost).kind == "vectorized"
+        assert sch.get(sch.get_loops("sums")[-1]).loop_var not in {
+            sch.get(loop).loop_var for loop in sch.get_loops(update)
+        }
+
+
+@pytest.mark.parametrize(("columns", "lengths"), [(1024, [64, 16, 4]), (32, [16, 4]), (24, [8])])
+def test_parts_of_sums_are_combined_four_at_a_time(columns, lengths):
+    """64 parts one after the other took as long as adding 1024 numbers to them."""
+    declared = applied(lambda a: topi.nn.softmax(a), 64, columns)
+    sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"))
+    updates = blocks_named(sch, "T_softmax_expsum_rf_update")
+    assert [int(sch.get(sch.get_loops(one)[-1]).extent) for one in updates] == lengths
+
+
+def test_sums_add_what_is_computed_in_the_same_loop():
+    sch = scheduled(
+        applied(lambda a: topi.nn.softmax(a), 64, 256), Target("llvm -mcpu=skylake-avx512")
+    )
+    update, *_ = blocks_named(sch, "T_softmax_expsum_rf_update")
+    together = {sch.get(loop) for loop in sch.get_loops(update)}
+    assert {sch.get(loop) for loop in sch.get_loops("T_softmax_exp")[:-1]} <= together
 
 
 def test_rows_that_are_no_sums_of_loops_stay_serial():
