@@ -5,21 +5,18 @@ What packs constants is not part of the times: a graph does it when it is built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from te_sched import dlight, nd
+from te_sched import dlight
 from te_sched.codegen.target import Target
-from te_sched.driver import build
 from te_sched.errors import TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.database import Database
 from te_sched.meta_schedule.database.base import TuningRecord
-from te_sched.meta_schedule.runner.measuring import shapes_of
 from te_sched.meta_schedule.tune_context import TuneContext
-from te_sched.relax.transform.split_layout_rewrite_preproc import split_packing
+from te_sched.relax.transform.measure_schedules import timed_call
 from te_sched.tir.schedule import Schedule
-from te_sched.tuning.arguments import random_arrays
 from te_sched.tuning.timing import least_in_turn
 
 
@@ -37,9 +34,11 @@ def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> No
         if default is None:
             continue
         if found is None or not found.is_valid:
-            (seconds,) = least_in_turn([_call(default.mod)])
+            (seconds,) = least_in_turn([timed_call(_function(default.mod))])
         else:
-            taken = least_in_turn([_call(default.mod), _call(found.schedule().mod)])
+            taken = least_in_turn(
+                [timed_call(_function(default.mod)), timed_call(_function(found.schedule().mod))]
+            )
             if taken[0] >= taken[1]:
                 continue
             seconds = found.mean * taken[0] / taken[1]
@@ -47,6 +46,13 @@ def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> No
         infos = ArgInfo.from_entry_func(task.mod)
         record = TuningRecord(default.trace, workload, [seconds], task.target, infos)
         database.commit_tuning_record(record)
+
+
+def _function(module: IRModule) -> PrimFunc:
+    """The only function of a module."""
+    func = next(iter(module.functions.values()))
+    assert isinstance(func, PrimFunc)
+    return func
 
 
 def _default(module: IRModule, target: Target) -> Schedule | None:
@@ -62,14 +68,3 @@ def _default(module: IRModule, target: Target) -> Schedule | None:
     except TeSchedError:  # it is not a schedule that a database can keep
         return None
     return found
-
-
-def _call(module: IRModule) -> Callable[[], object]:
-    """A call of the only function of a module, without what packs its constants."""
-    func = next(iter(module.functions.values()))
-    assert isinstance(func, PrimFunc)
-    split = split_packing(func)
-    rest = func if split is None else split.rest
-    built = build(rest.with_attr("global_symbol", "main"), target="llvm")
-    arguments = random_arrays(shapes_of(ArgInfo.from_prim_func(rest)), nd.cpu())
-    return lambda: built(*arguments)

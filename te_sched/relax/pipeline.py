@@ -33,6 +33,7 @@ from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
+from te_sched.relax.transform.measure_schedules import MeasureSchedules
 from te_sched.relax.transform.name_kernel_sizes import NameKernelSizes
 from te_sched.transform import Sequential
 
@@ -101,8 +102,10 @@ def default(*, enable_warning: bool = False) -> Pipeline:
     return Pipeline("f_default_pipeline", passes)
 
 
-def processor() -> Pipeline:
+def processor(*, measure: float = 0.0) -> Pipeline:
     """The pipeline "processor", which needs a target around it.
+
+    Default schedules are measured beside each other for up to `measure` seconds.
 
     Operators that differ between training and inference (batch_norm, dropout) are those of
     inference, unless DecomposeOpsForTraining has treated them.
@@ -120,6 +123,7 @@ def processor() -> Pipeline:
             WidenHalves(),
             SplitConcatenations(),
             MarkConstants(),
+            *([MeasureSchedules(measure)] if measure else []),
             dlight.ApplyDefaultSchedule(dlight.cpu.Default()),
             transform.SplitLayoutRewritePreproc(to_run=True),
             transform.FoldConstant(to_run=True),

@@ -72,8 +72,9 @@ def _with_empty_caches(
     return results
 
 
-def least_in_turn(calls: Sequence[Callable[[], object]]) -> list[float]:
-    """The least seconds of each of several calls, which are made in turn for a while each.
+def least_in_turn(calls: Sequence[Callable[[], object]], seconds: float = _SECONDS) -> list[float]:
+    """The least seconds of each of several calls, which are made in turn, for some seconds in each
+    of a few rounds.
 
     >>> len(least_in_turn([lambda: None, lambda: None]))
     2
@@ -81,7 +82,7 @@ def least_in_turn(calls: Sequence[Callable[[], object]]) -> list[float]:
     least = [math.inf] * len(calls)
     for _ in range(_ROUNDS):
         for number, call in enumerate(calls):
-            end = time.perf_counter() + _SECONDS
+            end = time.perf_counter() + seconds
             while (start := time.perf_counter()) < end:
                 call()
                 least[number] = min(least[number], time.perf_counter() - start)

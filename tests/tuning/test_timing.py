@@ -78,11 +78,10 @@ def test_caches_of_other_devices_are_not_emptied(monkeypatch):
     assert len(seconds_of(Program(0), device, [], TimingOptions(1, 2, empties_caches=True))) == 2
 
 
-def test_calls_are_timed_in_turn(monkeypatch):
-    monkeypatch.setattr(timing, "_SECONDS", 0.002)
+def test_calls_are_timed_in_turn():
     order = []
     fast, slow = least_in_turn(
-        [lambda: order.append(0), lambda: (order.append(1), time.sleep(0.004))]
+        [lambda: order.append(0), lambda: (order.append(1), time.sleep(0.004))], 0.002
     )
     assert fast < 0.004 <= slow
     assert order.count(1) == timing._ROUNDS

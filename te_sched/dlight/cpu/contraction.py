@@ -23,7 +23,14 @@ from te_sched.dlight.cpu.dot_products import (
     tensorized,
 )
 from te_sched.dlight.cpu.epilogues import epilogue_of, has_calls_across
-from te_sched.dlight.cpu.register_tiles import RegisterTile, Window, holds_window, tile_of
+from te_sched.dlight.cpu.register_tiles import (
+    RegisterTile,
+    TileChoice,
+    Window,
+    best_tile,
+    holds_window,
+    tile_of,
+)
 from te_sched.dlight.cpu.tile_loops import TileLoops, order_tiles
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
@@ -65,6 +72,7 @@ def schedule_contraction(
     target: Target,
     constants: Collection[Buffer] = (),
     uses_dot_products: bool = False,
+    choice: TileChoice = best_tile,
 ) -> bool:
     """Schedule a block that is a contraction; whether it is one, and was scheduled.
 
@@ -73,6 +81,7 @@ def schedule_contraction(
     constants : parameters that can be packed in advance.
     uses_dot_products : whether products of bytes are added four at once; other contractions are
         left.
+    choice : which tile of several is taken.
     """
     node = node_of(sch, block)
     found = contraction_of(node, constants)
@@ -88,7 +97,7 @@ def schedule_contraction(
             return False
         vectors = vectors._replace(lanes=dot.lanes)
     line = _line(node, found)
-    tile = _tile_for(found, axes, line, vectors, is_worth, dot is not None)
+    tile = _tile_for(found, axes, line, vectors, is_worth, dot is not None, choice)
     if tile is None:
         return False
     columns, width = tile.columns, extent_of(axes[found.column])
@@ -220,6 +229,7 @@ def _tile_for(
     vectors: VectorRegisters,
     is_worth: bool,
     is_of_dots: bool,
+    choice: TileChoice,
 ) -> RegisterTile | None:
     """The tile of a contraction, by what of it can be padded; of columns if that `is_worth` it."""
     is_einsum = _is_einsum(found)
@@ -242,6 +252,7 @@ def _tile_for(
         is_plain=found.is_plain,
         transposed_depth=_transposed_depth(found, axes),
         window=_window_of(found, axes),
+        choice=choice,
     )
 
 

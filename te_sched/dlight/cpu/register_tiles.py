@@ -7,7 +7,8 @@ of each unit, and of storing the sums. Must not know blocks, loops, or what a ti
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from te_sched.dlight.cpu.vectors import DOT_PRODUCTS, MULTIPLY_ADDS, VectorRegisters
@@ -18,6 +19,7 @@ _MOST_ROWS = 14  # of a tile
 _MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
 _PADDED = 1.1  # what rows cost that are padded
 _HIDDEN_LOADS = 0.75  # of windows for each multiplication that cost no time
+_UNSURE = 1.5  # times the fewest cycles: other tiles can be faster where the model errs
 _OVERLAP = 6  # the norm of the cycles of all units: they overlap, unless several are the slowest
 
 
@@ -45,6 +47,15 @@ class Window(NamedTuple):
 _ALONE = Window()
 
 
+# Which of several tiles, the best one by the model first, is taken.
+TileChoice = Callable[[Sequence[RegisterTile]], RegisterTile]
+
+
+def best_tile(tiles: Sequence[RegisterTile]) -> RegisterTile:
+    """The best tile by the model."""
+    return tiles[0]
+
+
 def tile_of(
     columns: int | None,
     rows: int | None,
@@ -57,9 +68,10 @@ def tile_of(
     is_plain: bool = True,
     transposed_depth: int | None = None,
     window: Window = _ALONE,
+    choice: TileChoice = best_tile,
 ) -> RegisterTile | None:
-    """The tile whose sums fit in registers, with the fewest cycles for each multiplication; None if
-    the columns have no divisor that fills a vector.
+    """The tile whose sums fit in registers, with the fewest cycles for each multiplication, or
+    another one with few by a `choice`; None if the columns have no divisor that fills a vector.
 
     Columns and rows that are None are known at the call only: they are padded. `pads_columns` and
     `pads_rows` tell that others can be, too, and `is_of_dots` that products of bytes are
@@ -71,7 +83,7 @@ def tile_of(
     >>> tile_of(64, 56, VectorRegisters(16, 32))
     RegisterTile(lines=1, rows=8, columns=32)
     """
-    best: tuple[float, RegisterTile] | None = None
+    found: list[tuple[float, RegisterTile]] = []
     most = (4 if is_plain or columns else 1) * vectors.lanes
     for width, waste in _widths(columns, vectors.lanes, most, pads_columns, is_of_dots):
         for number, height, padding in _heights(rows, lines, pads_rows):
@@ -86,11 +98,12 @@ def tile_of(
             cost = waste * padding * cycles
             if transposed_depth:
                 cost += waste * _cycles_of_stores(height) * vectors.lanes / transposed_depth
-            if best is None or cost < best[0]:
-                best = (cost, tile)
-    if best is None or (best[1].columns == 1 and columns != 1):
+            found.append((cost, tile))
+    found.sort(key=itemgetter(0))
+    if not found or (found[0][1].columns == 1 and columns != 1):
         return None
-    return best[1]
+    limit = _UNSURE * found[0][0]
+    return choice([tile for cost, tile in found if cost <= limit])
 
 
 def _widths(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import groupby, takewhile
@@ -20,6 +20,7 @@ from te_sched.dlight.cpu.contraction import (
 )
 from te_sched.dlight.cpu.divisions import with_divisions
 from te_sched.dlight.cpu.epilogues import epilogue_of
+from te_sched.dlight.cpu.register_tiles import RegisterTile, TileChoice, best_tile
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
@@ -62,6 +63,7 @@ from te_sched.tir.schedule import Schedule
 
 _WORTH = 1 << 16  # elements for which threads pay
 _PARTS = 4  # that are combined at once
+_MOST_CHOICES = 8  # of the tiles of a contraction
 _MOST_STEPS = 32  # of a reduction that is unrolled
 
 
@@ -69,8 +71,7 @@ class CPURule(DefaultRule):
     """A rule for processors; functions that were scheduled already stay as they are."""
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
-        """A schedule of the function, or None."""
-        del tunable
+        """A schedule of the function, or None; all that may be the fastest if it is `tunable`."""
         if target.kind.name not in ("llvm", "c"):
             return None
         try:
@@ -80,7 +81,12 @@ class CPURule(DefaultRule):
             return None
         if not blocks or not is_untouched(sch, blocks):
             return None
-        return self.scheduled(sch, blocks, target)
+        return self.choices(sch, target) if tunable else self.scheduled(sch, blocks, target)
+
+    def choices(self, sch: Schedule, target: Target) -> list[Schedule]:
+        """The schedules of a function without one that may be the fastest, the best guess first."""
+        found = self.scheduled(sch, blocks_of(sch), target)
+        return [] if found is None else [found]
 
     def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule | None:
         """The schedule of a function without one; None if the rule does not know it."""
@@ -100,6 +106,30 @@ class Default(CPURule):
     True
     """
 
+    def choices(self, sch: Schedule, target: Target) -> list[Schedule]:
+        """The schedules with each of the best tiles."""
+        found: list[Schedule] = []
+        for rank in range(_MOST_CHOICES):
+            tiles = _TileOfRank(rank)
+            made = schedule_blocks(sch.copy(), target, constants_of(sch), tiles)
+            if rank and not tiles.is_other:
+                break
+            found.append(made)
+        return found
+
+
+class _TileOfRank:
+    """Takes the tiles of a rank in the order of their model, as far as there are so many;
+    `is_other` tells whether there were.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.is_other = rank, False
+
+    def __call__(self, tiles: Sequence[RegisterTile]) -> RegisterTile:
+        self.is_other |= self.rank < len(tiles)
+        return tiles[min(self.rank, len(tiles) - 1)]
+
 
 class Fallback(CPURule):
     """Every block in vectors and on all cores; its loops are not tiled."""
@@ -118,7 +148,9 @@ def constants_of(sch: Schedule) -> list[Buffer]:
     return [func.buffer_map[func.params[int(one)]] for one in places]
 
 
-def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
+def schedule_blocks(
+    sch: Schedule, target: Target, constants: list[Buffer], choice: TileChoice = best_tile
+) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
     func: PrimFunc = sch.mod["main"]
     lanes = vectors_of(target).lanes
@@ -135,7 +167,7 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
             if factors_of(node_of(sch, block)) is None:
                 sch = _with_window(sch, block, lanes)
             else:
-                sch = _with_contraction(sch, block, target, constants)
+                sch = _with_contraction(sch, block, target, constants, choice)
     for is_done, blocks in groupby(blocks_of(sch), partial(_is_scheduled, sch)):
         if not is_done:
             _schedule_rest(sch, list(blocks), lanes)
@@ -189,13 +221,13 @@ def _schedule_window(sch: Schedule, block: BlockRV, last: BlockRV, lanes: int) -
 
 
 def _with_contraction(
-    sch: Schedule, block: BlockRV, target: Target, constants: list[Buffer]
+    sch: Schedule, block: BlockRV, target: Target, constants: list[Buffer], choice: TileChoice
 ) -> Schedule:
     """The schedule with a block scheduled, if it is a contraction; else the schedule itself."""
     for uses_dot_products in (True, False):
         trial = sch.copy()
         with suppress(ScheduleError):  # a step is not legal for it
-            if schedule_contraction(trial, block, target, constants, uses_dot_products):
+            if schedule_contraction(trial, block, target, constants, uses_dot_products, choice):
                 return trial
     return sch
 

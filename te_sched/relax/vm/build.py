@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +50,7 @@ def build(
     exec_mode: str = "bytecode",
     *,
     system_lib: bool | None = None,
+    measure: float = 0.0,
 ) -> Executable:
     """Build a module of graphs.
 
@@ -61,6 +63,9 @@ def build(
         default fuses and schedules functions for the target first (pipelines "processor", "gpu").
     exec_mode : "bytecode" or "compiled", which are the same here: what can be is native code.
     system_lib : accepted as TVM does.
+    measure : seconds that may be spent on measuring kernels on this machine: of the schedules that
+        may be the fastest each is timed with arbitrary data, the kernels that compute most first.
+        By default a model of the processor chooses. For "llvm" and kernels of constant shapes.
 
     Raises
     ------
@@ -73,14 +78,20 @@ def build(
         )
     module = _as_module(mod)
     wanted = as_target(target)
-    name = name_graphs(module, params, pipeline, wanted)
+    if not 0 <= measure < math.inf or (measure and wanted.kind != "llvm"):
+        raise GraphError(
+            f"build is to measure for {measure} seconds on target {wanted.kind}",
+            "",
+            'give a number of seconds, and the target "llvm"',
+        )
+    name = name_graphs(module, params, pipeline, wanted, measure)
     found = find_graphs(name, wanted) if name is not None else None
     lines = lines_of(module.functions.values())
     if found is not None:
         found.add_lines(lines)
         return found
     with garbage_kept():
-        lowered = _lowered(module, params, pipeline, wanted)
+        lowered = _lowered(module, params, pipeline, wanted, measure)
         builder = ExecBuilder()
         rest = write_instructions(builder, lowered)
         made = link(builder, wanted, rest, name=name)
@@ -220,7 +231,11 @@ def _refuse_schedules_of_processors(module: IRModule) -> None:
 
 
 def _lowered(
-    module: IRModule, params: Mapping[str, object] | None, pipeline: object, target: Target
+    module: IRModule,
+    params: Mapping[str, object] | None,
+    pipeline: object,
+    target: Target,
+    measure: float,
 ) -> IRModule:
     if params:
         module = transform.BindParams("main", dict(params))(module)
@@ -234,7 +249,8 @@ def _lowered(
         if target.kind == "cuda":
             _refuse_schedules_of_processors(module)
         with target:
-            module = get_pipeline(_SCHEDULED[str(target.kind)])(module)
+            options = {"measure": measure} if measure else {}
+            module = get_pipeline(_SCHEDULED[str(target.kind)], **options)(module)
         chosen = get_pipeline(pipeline, has_arena=target.kind == "llvm")
     if not isinstance(chosen, Pass):
         raise GraphError(

@@ -2,11 +2,11 @@
 
 An executable is kept as its instructions, constants and plans (`saving`), and its kernels as a
 program of their own (`runtime.compiled_programs`): both must be there and be whole. A module is
-named by its complete state with the data of its constants, the parameters, the pipeline, the
-target, the switches and the number of processors, which schedules depend on. Modules whose build
-can call functions of the program are not kept: passes, rules and instruments of a program, and
-loops that call registered functions, since constants may be computed with them. Must not know how
-graphs are built.
+named by its complete state with the data of its constants, the parameters, the pipeline, the time
+for measuring, the target, the switches and the number of processors, which schedules depend on.
+Modules whose build can call functions of the program are not kept: passes, rules and instruments of
+a program, and loops that call registered functions, since constants may be computed with them. Must
+not know how graphs are built.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ _CALLS = ("tir.call_extern", "tir.call_pure_extern", "tir.tvm_call_packed", "tir
 
 
 def name_graphs(
-    module: IRModule, params: Mapping[str, object] | None, pipeline: object, target: Target
+    module: IRModule,
+    params: Mapping[str, object] | None,
+    pipeline: object,
+    target: Target,
+    measure: float = 0.0,
 ) -> str | None:
     """The name of what a module is built into; None if it cannot be kept."""
     context = PassContext.current()
@@ -46,7 +50,14 @@ def name_graphs(
         return None
     switches = (context.opt_level, context.required_pass, context.disabled_pass, context.config)
     chosen = config.current()
-    settings = (pipeline, switches, usable_processors(), chosen.lowering, chosen.check_accesses)
+    settings = (
+        pipeline,
+        measure,
+        switches,
+        usable_processors(),
+        chosen.lowering,
+        chosen.check_accesses,
+    )
     return name_program((module, params, settings), target, HISTORY)
 
 
