@@ -16,7 +16,8 @@ from te_sched.tensorir.facts.axes import MANY
 
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _MOST_ROWS = 14  # of a tile
-_MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
+_MOST_PADDED = 8  # rows of a tile to which they are padded
+_MOST_OPEN = 4  # the same of rows whose number calls tell: there may be one only
 _PADDED = 1.1  # what rows cost that are padded
 _HIDDEN_LOADS = 0.75  # of windows for each multiplication that cost no time
 _UNSURE = 1.5  # times the fewest cycles: other tiles can be faster where the model errs
@@ -128,7 +129,7 @@ def _heights(rows: int | None, lines: int, is_padded: bool) -> Iterator[tuple[in
         split = None if rows is None else in_lines(height, rows, lines)
         if split is not None:
             yield *split, 1.0
-        elif height <= (_MOST_PADDED if is_padded or rows is None else 1):
+        elif height <= (_MOST_OPEN if rows is None else _MOST_PADDED if is_padded else 1):
             yield 1, height, _wasted(rows, height) * _PADDED
 
 
