@@ -98,7 +98,8 @@ def tile_of(
                 cycles = _cycles_of_windows(tile, vectors)
             cost = waste * padding * cycles
             if transposed_depth:
-                cost += waste * _cycles_of_stores(height) * vectors.lanes / transposed_depth
+                stores = _cycles_of_stores(tile, vectors)
+                cost += waste * stores * vectors.lanes / transposed_depth
             found.append((cost, tile))
     found.sort(key=itemgetter(0))
     if not found or (found[0][1].columns == 1 and columns != 1):
@@ -196,10 +197,14 @@ def _cycles_of_windows(tile: RegisterTile, vectors: VectorRegisters) -> float:
     return max(loads, _HIDDEN_LOADS) * math.sqrt(max(1.0, hidden / sums))
 
 
-def _cycles_of_stores(rows: int) -> float:
-    """The cycles of storing a sum beside those of other rows: LLVM takes apart uneven vectors."""
-    is_whole = rows & (rows - 1) == 0
-    return MULTIPLY_ADDS.transposition * (1 if is_whole and rows > 2 else 2)
+def _cycles_of_stores(tile: RegisterTile, vectors: VectorRegisters) -> float:
+    """The cycles of storing a sum beside those of other rows: LLVM takes apart uneven vectors, and
+    gathers them where a row of sums is more than two registers.
+    """
+    if tile.rows > 2 and tile.rows & (tile.rows - 1) == 0:
+        return MULTIPLY_ADDS.transposition
+    is_gathered = tile.rows > 2 and tile.columns > 2 * vectors.lanes
+    return MULTIPLY_ADDS.transposition * (12 if is_gathered else 2)
 
 
 def _wasted(extent: int | None, multiple: int) -> float:
