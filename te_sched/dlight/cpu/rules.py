@@ -20,6 +20,7 @@ from te_sched.dlight.cpu.contraction import (
 )
 from te_sched.dlight.cpu.divisions import with_divisions
 from te_sched.dlight.cpu.epilogues import epilogue_of
+from te_sched.dlight.cpu.merged_axes import with_merged_axes
 from te_sched.dlight.cpu.register_tiles import RegisterTile, TileChoice, best_tile
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
@@ -75,7 +76,7 @@ class CPURule(DefaultRule):
         if target.kind.name not in ("llvm", "c"):
             return None
         try:
-            sch = Schedule(with_simple_accesses(func))
+            sch = Schedule(with_merged_axes(with_simple_accesses(func)))
             blocks = blocks_of(sch)
         except ScheduleError:  # loops without blocks
             return None
