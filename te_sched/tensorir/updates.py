@@ -61,7 +61,8 @@ def update_of(block: Block, refused: Refusal) -> Update:
     reducer = update.reducer
     for result, identity in zip(reducer.result, reducer.identity, strict=True):
         neutral = NEUTRAL.get(type(result))
-        if neutral is not None and plain_of(identity) != neutral:
+        start = plain_of(identity)
+        if neutral is not None and (isinstance(start, Expr) or start != neutral):
             raise refused(
                 f"its initial value is {identity}",
                 "each partial result would begin with it",

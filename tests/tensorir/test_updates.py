@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from te_sched.ir.expr import Var
-from te_sched.tensorir.updates import any_update_of, may_be_repeated, step_of, update_of
+from te_sched.tensorir.updates import (
+    any_update_of,
+    known_update_of,
+    may_be_repeated,
+    step_of,
+    update_of,
+)
 from tests.tensorir.programs import function, program
 
 
@@ -62,6 +68,11 @@ def test_updates(value: str, start: str, kind: str, source: str) -> None:
 def test_what_is_not_an_update(block: Any, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
         update_of(block, refused)
+
+
+def test_updates_that_begin_with_an_element_are_not_known() -> None:
+    """Its comparison with 0 had no truth value."""
+    assert known_update_of(block_of("B[vi] + A[vi, vk]", "A[vi, 0]")) is None
 
 
 def test_any_initial_value() -> None:

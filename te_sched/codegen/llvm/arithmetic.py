@@ -266,12 +266,13 @@ _NAN_AWARE = {"min": "minimum", "max": "maximum"}
 def _float_extremum(out: FunctionText, name: str, a: Value, b: Value) -> Value:
     """The extremum of two floats, or NaN if either is one; the sign of a zero is free.
 
-    x86 has one instruction for it if an operand is a constant, else two: its own minimum and
-    maximum give their second operand where one is NaN.
+    x86 has one instruction for it if an operand is a constant, else three: its own minimum and
+    maximum give their second operand where one is NaN, and the first is compared with itself. That
+    is `b`, since each step of a reduction waits for the `a` of the step before.
     """
     flags = _float_flags(out, name) or "nsz "
     return Value(
-        out.intrinsic(_NAN_AWARE[name], a.dtype, a.text, b.text, flags=flags),
+        out.intrinsic(_NAN_AWARE[name], a.dtype, b.text, a.text, flags=flags),
         a.dtype,
         data=a.data or b.data,
     )

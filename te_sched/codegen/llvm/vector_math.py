@@ -115,6 +115,8 @@ def _exp(x: Number) -> Number:
 def _exp_up_to(limit: float, x: Number) -> Number:
     """e^x, or e^limit for larger x."""
     r, exponent = _reduce_exp(x.at_most(limit).at_least(_FORMATS[x.kind].smallest))
+    if x.kind == "float" and x.lanes.scales_powers:  # multiply-adds of such processors are fused
+        return _scale(r.horner((1.0, 1.0, *C.EXP_F32)), exponent)
     return _scale(_exp_minus_one_near_zero(r) + 1.0, exponent)
 
 

@@ -21,6 +21,7 @@ from te_sched.dlight.cpu.contraction import (
 from te_sched.dlight.cpu.divisions import with_divisions
 from te_sched.dlight.cpu.epilogues import epilogue_of
 from te_sched.dlight.cpu.merged_axes import with_merged_axes
+from te_sched.dlight.cpu.quotients import with_reciprocals
 from te_sched.dlight.cpu.register_tiles import RegisterTile, TileChoice, best_tile
 from te_sched.dlight.cpu.row_reductions import is_row, with_padded_reductions
 from te_sched.dlight.cpu.transposition import tile_transposed
@@ -63,6 +64,7 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 _WORTH = 1 << 16  # elements for which threads pay
+_NEAR_COLUMNS = 2048  # of rows that are computed together
 _PARTS = 4  # that are combined at once
 _MOST_CHOICES = 8  # of the tiles of a contraction
 _MOST_STEPS = 32  # of a reduction that is unrolled
@@ -156,7 +158,7 @@ def schedule_blocks(
     func: PrimFunc = sch.mod["main"]
     lanes = vectors_of(target).lanes
     multiples = partial(_open_tile_of, target=target, constants=constants)
-    padded = with_padded_windows(func, multiples)
+    padded = with_padded_windows(with_reciprocals(func), multiples)
     padded = with_padded_reductions(padded, vectors_of(target).lanes)
     if padded is not func:
         sch = Schedule(padded)
@@ -329,9 +331,10 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
 def _reduce_where_computed(sch: Schedule, part: BlockRV) -> None:
     """Add vectors to parts of a row in the loop that computes them, from registers."""
     for maker in sch.get_producers(part):
-        steps = [loop for loop in sch.get_loops(maker) if loop_of(sch, loop).kind == "serial"]
-        if is_injective(node_of(sch, maker)) and steps:
-            attempt(lambda at=steps[-1]: sch.reverse_compute_at(part, at))
+        node, loops = node_of(sch, maker), sch.get_loops(maker)[-2:]
+        extents = [extent_of(loop_of(sch, loop)) or 0 for loop in loops]
+        if is_injective(node) and math.prod(extents) == extent_of(node.iter_vars[-1]):
+            attempt(lambda at=loops[0]: sch.reverse_compute_at(part, at))
 
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
@@ -350,25 +353,43 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     if not is_injective(node) or rows < 2 * usable_processors():
         return None
     found: list[Any] = []
-    is_whole: list[bool] = []
 
-    def step(schedule: Schedule) -> None:
+    def step(schedule: Schedule, count: int) -> None:
         outer = schedule.get_loops(last)[:-1]
         is_open = None in [extent_of(loop_of(schedule, loop)) for loop in outer]
         rows = outer[-1] if is_open or len(outer) == 1 else schedule.fuse(*outer)
+        if count > 1:
+            rows, _ = schedule.split(rows, [None, count])
         for block in reversed(before):
             schedule.compute_at(block, rows)
         found.append(schedule.fuse(*outer) if is_open and len(outer) > 1 else rows)
 
-    def trial(schedule: Schedule) -> None:
-        step(schedule)
-        schedule.parallel(found[-1])
-        is_whole.extend(_runs_once(schedule, block) for block in before)
+    def is_legal(count: int) -> bool:
+        def trial(schedule: Schedule) -> None:
+            step(schedule, count)
+            schedule.parallel(found[-1])
+            is_whole.extend(_runs_once(schedule, block) for block in before)
 
-    if not attempt(lambda: trial(sch.copy())) or not all(is_whole):
-        return None
-    step(sch)
-    return found[-1]
+        is_whole: list[bool] = []
+        return attempt(lambda: trial(sch.copy())) and all(is_whole)
+
+    for count in _numbers_of_rows(node):
+        if is_legal(count):
+            step(sch, count)
+            return found[-1]
+    return None
+
+
+def _numbers_of_rows(node: Block) -> list[int]:
+    """How many rows may be computed together: the processor computes one while it waits for the
+    result of another one.
+    """
+    columns = extent_of(node.iter_vars[-1])
+    rows = math.prod([extent_of(axis) or 0 for axis in node.iter_vars[:-1]])
+    if not columns or not rows:
+        return [1]
+    most = min(rows // (4 * usable_processors()), _NEAR_COLUMNS // columns)
+    return [count for count in (4, 2) if count <= most and rows % count == 0] + [1]
 
 
 def _runs_once(sch: Schedule, block: BlockRV) -> bool:

@@ -115,6 +115,14 @@ def test_extrema_of_floats_are_nan_if_an_operand_is(node: type[E.BinaryOp], dtyp
         np.testing.assert_array_equal(run(lambda x, c=constant: node(c, x), a), right)
 
 
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_extrema_wait_for_no_comparison_of_the_result_so_far(name: str) -> None:
+    """The first operand is the one that is compared with itself."""
+    out = new_function()
+    binary(out, name, Value("%so_far", "float32x16"), Value("%element", "float32x16"))
+    assert "(<16 x float> %element, <16 x float> %so_far)" in text_of(out)
+
+
 def test_constants_of_small_floats_are_exact() -> None:
     a = np.ones(N, "float16")
     result = run(lambda x: E.Mul(x, ops.const(0.1, "float16")), a)

@@ -161,6 +161,18 @@ def test_parts_of_sums_are_combined_four_at_a_time(columns, lengths):
     assert [int(sch.get(sch.get_loops(one)[-1]).extent) for one in updates] == lengths
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "together"), [(2048, 50, 4), (2050, 50, 2), (2049, 50, 1), (1024, 1024, 2)]
+)
+def test_some_rows_are_computed_together(rows, columns, together):
+    """A processor computes one while it waits for the largest element of another one."""
+    sch = scheduled(applied(lambda a: topi.nn.softmax(a), rows, columns), tolerance=1e-4)
+    first, *_ = sch.get_loops("T_softmax_norm")
+    assert int(sch.get(first).extent) == rows // together
+    assert sch.get(first).kind == "parallel"
+    assert first.key == sch.get_loops("T_softmax_maxelem")[0].key
+
+
 def test_sums_add_what_is_computed_in_the_same_loop():
     sch = scheduled(
         applied(lambda a: topi.nn.softmax(a), 64, 256), Target("llvm -mcpu=skylake-avx512")
