@@ -24,6 +24,7 @@ from te_sched.tensorir.facts.computations import (
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
+SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
 _NEAR = 4  # elements, up to which the lanes of vectors may be apart
 _ROWS = 8  # enough for a tile
 _SHALLOW = 32  # products that are added for a result
@@ -68,7 +69,7 @@ def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
     return True
 
 
-_MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", "dlight.scheduled"}
+_MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", SCHEDULED}
 
 
 def share_among_processors(

@@ -34,6 +34,7 @@ from te_sched.dlight.cpu.register_tiles import (
 from te_sched.dlight.cpu.tile_loops import TileLoops, order_tiles
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
+    SCHEDULED,
     Contraction,
     attempt,
     contraction_of,
@@ -59,7 +60,6 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
 PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
-SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
 PARTITIONED = "pragma_loop_partition_hint"  # a loop becomes several, by the conditions in it
 _WORTH = 1 << 18  # multiplications for which threads pay
 _LOW = 4  # rows of a tile below which it can pay to pad them

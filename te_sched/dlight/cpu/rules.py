@@ -12,9 +12,9 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import DefaultRule
+from te_sched.dlight.cpu.channel_windows import multiples_of_windows, schedule_channel_windows
 from te_sched.dlight.cpu.contraction import (
     PARTITIONED,
-    SCHEDULED,
     open_tile_of,
     schedule_contraction,
 )
@@ -29,6 +29,7 @@ from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.cpu.windows import with_padded_windows
 from te_sched.dlight.simple_accesses import with_simple_accesses
 from te_sched.dlight.structure import (
+    SCHEDULED,
     attempt,
     blocks_of,
     inline_injective,
@@ -179,7 +180,8 @@ def schedule_blocks(
 
 def _open_tile_of(node: Block, target: Target, constants: list[Buffer]) -> Mapping[int, int]:
     """The multiples of iterators of open extents that tiles and vectors of windows have."""
-    tile = open_tile_of(node, target, constants)
+    tile = multiples_of_windows(node, vectors_of(target))
+    tile = tile or open_tile_of(node, target, constants)
     if tile or not is_reduction(node) or factors_of(node) is not None:
         return tile
     places = [place for place, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
@@ -227,6 +229,10 @@ def _with_contraction(
     sch: Schedule, block: BlockRV, target: Target, constants: list[Buffer], choice: TileChoice
 ) -> Schedule:
     """The schedule with a block scheduled, if it is a contraction; else the schedule itself."""
+    trial = sch.copy()
+    with suppress(ScheduleError):
+        if schedule_channel_windows(trial, block, vectors_of(target)):
+            return trial
     for uses_dot_products in (True, False):
         trial = sch.copy()
         with suppress(ScheduleError):  # a step is not legal for it

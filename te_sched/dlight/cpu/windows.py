@@ -42,8 +42,8 @@ from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, substitute, variables_of
 from te_sched.tensorir.copies import copy_nest
-from te_sched.tensorir.facts.axes import SPATIAL, extent_of
-from te_sched.tensorir.facts.computations import factors_of, is_injective, loads_of, stored
+from te_sched.tensorir.facts.axes import SPATIAL, extent_of, multiple_of
+from te_sched.tensorir.facts.computations import factors_of, is_copy, is_injective, loads_of, stored
 
 # The numbers of which the extents of iterators of a block shall be multiples, by their places.
 Multiples = Callable[[Block], Mapping[int, int]]
@@ -131,6 +131,9 @@ def _windows_of(
         is_plain = all(isinstance(index, Var | IntImm) for index in load.indices)
         writer = None if is_plain or not own else _writer_of(func, nests, load.buffer)
         shape = None if writer is None else _shape_of(load, block, padded)
+        is_border = writer is not None and not is_copy(writer.block)
+        if shape is not None and (is_border or not _are_multiples(block, sizes)):
+            shape[-1] = _in_vectors(shape[-1], load, block, sizes)
         if writer is not None and shape is not None and written is None:
             changes = _changes(writer, shape)
             extents |= changes | _with_loops(writer, changes)
@@ -181,6 +184,19 @@ def _shape_of(load: BufferLoad, block: Block, padded: Mapping[Var, Expr]) -> lis
         extent = padded.get(outer[0].var, outer[0].dom.extent)
         shape.append(analyzer.simplify(extent * stride + max(most + 1 - stride.value, 0)))
     return shape
+
+
+def _are_multiples(block: Block, sizes: Mapping[int, int]) -> bool:
+    return not any(multiple_of(block.iter_vars[place]) % size for place, size in sizes.items())
+
+
+def _in_vectors(size: Expr, load: BufferLoad, block: Block, sizes: Mapping[int, int]) -> Expr:
+    """The size of rows that windows read, enlarged to vectors as rows of results have them."""
+    used = variables_of(load.indices[-1])
+    lanes = [number for place, number in sizes.items() if block.iter_vars[place].var in used]
+    if not isinstance(size, IntImm) or not lanes:
+        return size
+    return IntImm(-(-size.value // lanes[0]) * lanes[0], size.dtype)
 
 
 def _writer_of(func: PrimFunc, nests: list[LoopsOfBlock], buffer: Buffer) -> LoopsOfBlock | None:
