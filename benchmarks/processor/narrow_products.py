@@ -51,9 +51,9 @@ class NarrowProduct(Product):
             name="sums",
         )
 
-    def _schedule_sums(self, s: Any, C: Any, across: Any) -> None:
+    def _schedule_sums(self, s: Any, C: Any, block: Any) -> None:
         sums = self.sums
-        s[sums].compute_at(s[C], across)
+        s[sums].compute_at(s[C], block)
         rows, i = s[sums].split(sums.op.axis[0], self.tiles.rows)
         columns, rest = s[sums].split(sums.op.axis[1], self.tiles.columns)
         vectors, j = s[sums].split(rest, _LANES)
@@ -71,9 +71,7 @@ class NarrowProduct(Product):
             s[self.padded].compute_at(s[sums], outer)
 
     def _schedule_packing(self, s: Any) -> None:
-        q, b, _, _, e = self.panels.op.axis
-        s[self.panels].parallel(s[self.panels].fuse(q, b))
-        s[self.panels].unroll(e)
+        s[self.panels].unroll(self.panels.op.axis[-1])
 
 
 @functools.cache

@@ -1,8 +1,10 @@
 """Matrix products for a CPU, written in TE primitives. Must not know measurements.
 
-The best schedule packs B into panels, divides C into blocks that stay in the second-level cache,
-and keeps tiles of 4 x 64 sums in registers. Packing pads operands with zeros to multiples of the
-tiles, so that the inner loops have no conditions; only the copy of a block to C has.
+The best schedule gives threads the columns of C, whose panels of B each packs for itself: no panel
+moves from the cache of one core to that of another. A part of a panel, 128 x 64, stays in the
+first-level cache while a block of rows is multiplied by it, and tiles of 4 x 64 sums in registers.
+Packing pads operands with zeros to multiples of the tiles, so that the inner loops have no
+conditions; only the copy of a block to C has.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy as np
 from benchmarks.processor import halide_products
 from benchmarks.processor.workload import PEAK, Array, Call, Program, Workload
 
-SIZES = (512, 1024, 2048)
+SIZES = (512, 1024, 2048, 4096)
 ODD = ((67, 45, 51), (131, 257, 601), (5, 3, 1), (260, 128, 509))
 _LANES = 16
 _WASTE = 1.1  # limit of padded columns, relative to the least padding
@@ -70,9 +72,9 @@ class Tiles:
 
     rows: int = 4
     columns: int = 64
-    block_rows: int = 128
+    block_rows: int = 512
     block_columns: int = 512
-    depth: int = 256
+    depth: int = 128
 
     def fitting(self, columns: int) -> Tiles:
         """Tiles with the same number of sums, narrower and higher if the result has few columns."""
@@ -99,8 +101,8 @@ class Product:
     ) -> None:
         m, n, k = size
         self.te, self.tiles = te, (tiles := tiles.fitting(n))
-        self.rows = cut(m, tiles.rows, tiles.block_rows, os.cpu_count() or 1)
-        self.columns = cut(n, tiles.columns, tiles.block_columns)
+        self.rows = cut(m, tiles.rows, tiles.block_rows)
+        self.columns = cut(n, tiles.columns, tiles.block_columns, os.cpu_count() or 1)
         self.depth = cut(k, self.unit, tiles.depth)
         self.A = te.placeholder((m, k), dtypes[0], name="A")
         self.B = te.placeholder((k, n), dtypes[1], name="B")
@@ -158,17 +160,18 @@ class Product:
         block, _ = s[C].split(i, self.rows.part)
         across, _ = s[C].split(j, self.columns.part)
         row, column = s[C].leaf_iter_vars[1], s[C].leaf_iter_vars[3]
-        s[C].reorder(block, across, row, column)
-        s[C].parallel(block)
+        s[C].reorder(across, block, row, column)
+        s[C].parallel(across)
         if self.columns.is_exact:
             _vectorize(s[C], column)
-        self._schedule_sums(s, C, across)
+        self._schedule_sums(s, C, block)
+        s[self.panels].compute_at(s[C], across)
         self._schedule_packing(s)
         return s, [self.A, self.B, C]
 
-    def _schedule_sums(self, s: Any, C: Any, across: Any) -> None:
+    def _schedule_sums(self, s: Any, C: Any, block: Any) -> None:
         sums = self.sums
-        s[sums].compute_at(s[C], across)
+        s[sums].compute_at(s[C], block)
         rows, i = s[sums].split(sums.op.axis[0], self.tiles.rows)
         columns, j = s[sums].split(sums.op.axis[1], self.tiles.columns)
         outer, inner = s[sums].split(sums.op.reduce_axis[0], self.depth.part)
@@ -181,10 +184,8 @@ class Product:
                 _vectorize(s[self.padded], self.padded.op.axis[1])
 
     def _schedule_packing(self, s: Any) -> None:
-        q, b, _, j = self.panels.op.axis
-        s[self.panels].parallel(s[self.panels].fuse(q, b))
         if self.columns.is_exact and self.depth.is_exact:
-            s[self.panels].vectorize(j)
+            s[self.panels].vectorize(self.panels.op.axis[-1])
 
 
 def _vectorize(stage: Any, axis: Any) -> None:
@@ -311,7 +312,7 @@ def _workload(size: int) -> Workload:
         odd=ODD,
         flops=2.0 * size**3,
         peers={"numpy": _by_numpy, "torch": _by_torch, "Halide": halide_products.product},
-        goals={"numpy": 1.0, "torch": 0.97, **({PEAK: 0.9} if size == max(SIZES) else {})},
+        goals={"numpy": 1.0, "torch": 0.97, PEAK: 0.9},
     )
 
 
