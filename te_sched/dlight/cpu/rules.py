@@ -268,6 +268,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
             _vectorize_last(sch, block, lanes, rows)
         elif not any(block in pair for pair in parts):
             schedule_elements(sch, block, lanes)
+            _copy_where_read(sch, block, lanes)
     for part, whole in parts:
         if rows is None:
             schedule_elements(sch, whole, lanes)
@@ -332,6 +333,24 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
         attempt(lambda: sch.reorder(*reduced, lanes))
     for place in range(len(node_of(sch, part).writes)):
         attempt(lambda at=place: sch.set_scope(part, at, "local"))
+
+
+def _copy_where_read(sch: Schedule, block: BlockRV, lanes: int) -> None:
+    """Copy what windows read, with a border, in the loop that processors share: an image at a time,
+    which stays in the cache.
+    """
+    if not is_reduction(node_of(sch, block)) or not sch.get_loops(block):
+        return
+    images = sch.get_loops(block)[0]
+    for maker in sch.get_producers(block):
+        node = node_of(sch, maker)
+        is_known = None not in [extent_of(axis) for axis in node.iter_vars]
+        if not is_known or not is_injective(node) or loop_of(sch, images).kind != "parallel":
+            continue
+        trial = sch.copy()
+        if attempt(lambda t=trial, m=maker: t.compute_at(m, images)) and _runs_once(trial, maker):
+            sch.compute_at(maker, images)
+            _vectorize_last(sch, maker, lanes)
 
 
 def _reduce_where_computed(sch: Schedule, part: BlockRV) -> None:

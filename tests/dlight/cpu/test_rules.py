@@ -50,6 +50,7 @@ def shared_sums(m, n, k):
     return [a, b, topi.nn.relu(c), topi.tanh(c)]
 
 
+POOL = ((3, 3), (1, 1), (1, 1), (1, 1, 1, 1))  # kernel, stride, dilation, padding
 PROGRAMS = {
     "product": lambda: product(24, 32, 16),
     "product, primes": lambda: product(13, 17, 11),
@@ -171,6 +172,20 @@ def test_some_rows_are_computed_together(rows, columns, together):
     assert int(sch.get(first).extent) == rows // together
     assert sch.get(first).kind == "parallel"
     assert first.key == sch.get_loops("T_softmax_maxelem")[0].key
+
+
+def test_borders_are_copied_around_an_image_at_a_time():
+    """All images with borders were written to memory and read again."""
+    sch = scheduled(applied(lambda a: topi.nn.pool2d(a, *POOL, "max"), 1, 64, 56, 56))
+    image = sch.get_loops("pool_max")[0]
+    assert sch.get(image).kind == "parallel"
+    assert sch.get_loops("pad_temp")[0].key == image.key
+
+
+def test_borders_of_one_image_are_copied_once():
+    """Windows of several rows read the same row of it."""
+    sch = scheduled(applied(lambda a: topi.nn.pool2d(a, *POOL, "max"), 1, 1, 300, 300))
+    assert sch.get_loops("pad_temp")[0].key != sch.get_loops("pool_max")[0].key
 
 
 def test_sums_add_what_is_computed_in_the_same_loop():
