@@ -11,7 +11,8 @@
 Each model is a torch.nn.Module with random weights (a fixed seed) and inputs. All implementations
 run in one process, in turn; the figure is the least of the medians of the rounds. Results must
 equal torch's to 1e-4 relative to the largest element. "build" is import, passes and compilation,
-without kept executables.
+without kept executables. Quantized models are ONNX files, except for torch, which computes in
+float32.
 
 "import", "first" and "cached" are of two fresh processes that share a new cache on disk, after all
 Python modules are loaded: from torch's graph to a module of graphs, from there to the first result,
@@ -39,7 +40,7 @@ import numpy as np
 
 from benchmarks import peer_environment
 from benchmarks.lowering import PEER, load_peer, markdown
-from benchmarks.networks import NETWORKS
+from benchmarks.networks import NETWORKS, is_quantized, quantized
 from benchmarks.processor.contest import processor
 from te_sched import config
 from te_sched.tools.table import table
@@ -118,16 +119,15 @@ def once(name: str) -> dict[str, float]:
     torch = importlib.import_module("torch")
     te_sched = importlib.import_module("te_sched")
     relax = importlib.import_module("te_sched.relax")
-    frontend = importlib.import_module("te_sched.relax.frontend.torch")
     model, inputs, expected = _made(torch, name)
-    graph = torch.fx.symbolic_trace(model)
+    read = _reader("te_sched", torch, model, inputs)
     began = time.perf_counter()
-    module = frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+    module = read()
     imported = time.perf_counter()
     machine = relax.VirtualMachine(relax.build(module, target="llvm"), te_sched.cpu())
     result = machine["main"](*[te_sched.nd.array(one.numpy()) for one in inputs]).numpy()
     done = time.perf_counter()
-    _compare(result, expected)
+    _compare(result, expected, _limit(model))
     return {"import": imported - began, "first": done - imported}
 
 
@@ -155,7 +155,7 @@ def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
         try:
             with config.scoped(cache=False):
                 call, result = make(torch, model, inputs, threads)
-            _compare(result(), expected)
+            _compare(result(), expected, _limit(model))
         except Exception as error:  # a peer that is absent or does not know the model
             if library == OURS:
                 raise
@@ -182,8 +182,13 @@ def _median(call: Call, seconds: float = 0.05) -> float:
     return statistics.median(spent)
 
 
-def _compare(found: Any, expected: Any) -> None:
-    limit = 1e-4 * max(1.0, float(np.abs(expected).max()))
+def _limit(model: Any) -> float:
+    """By how much results may differ, relative to the largest element."""
+    return 0.1 if is_quantized(model) else 1e-4
+
+
+def _compare(found: Any, expected: Any, limit: float = 1e-4) -> None:
+    limit *= max(1.0, float(np.abs(expected).max()))
     if not np.allclose(found, expected, rtol=0, atol=limit):
         raise ValueError(f"the result differs by {np.abs(found - expected).max():.1e}")
 
@@ -226,9 +231,20 @@ def _peer(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[
 
 
 def _imported(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> Any:
+    return _reader(library, torch, model, inputs)()
+
+
+def _reader(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> Callable[[], Any]:
+    """What imports a model: from torch, or from ONNX if it is quantized."""
+    if is_quantized(model):
+        text = onnx_model(torch, model, inputs)
+        file = importlib.import_module("onnx").load_from_string(text)
+        frontend = importlib.import_module(f"{library}.relax.frontend.onnx")
+        return lambda: frontend.from_onnx(file)
     frontend = importlib.import_module(f"{library}.relax.frontend.torch")
     graph = torch.fx.symbolic_trace(model)
-    return frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+    shapes = [(tuple(one.shape), "float32") for one in inputs]
+    return lambda: frontend.from_fx(graph, shapes)
 
 
 def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
@@ -266,7 +282,11 @@ def onnx_model(torch: Any, model: Any, inputs: Sequence[Any]) -> bytes:
     file = io.BytesIO()
     names = [f"input{place}" for place in range(len(inputs))]
     torch.onnx.export(model, tuple(inputs), file, input_names=names, dynamo=False)
-    return file.getvalue()
+    if not is_quantized(model):
+        return file.getvalue()
+    return quantized(
+        file.getvalue(), dict(zip(names, [one.numpy() for one in inputs], strict=True))
+    )
 
 
 def _onnx(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
+import tempfile
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 # A module, and the shapes of its inputs.
@@ -473,6 +476,42 @@ def spectrogram(nn: Any, samples: int, size: int, step: int, bands: int) -> Netw
     return Spectrogram(), [(1, 1, samples)]
 
 
+def bytes_residual(nn: Any, side: int) -> Network:
+    """A residual network whose convolutions shall compute with bytes."""
+    network, shapes = residual(nn, [(32, 1), (32, 1), (64, 2), (64, 1)], side)
+    network.is_quantized = True
+    return network, shapes
+
+
+def is_quantized(network: Any) -> bool:
+    """Whether a network shall compute with bytes."""
+    return bool(getattr(network, "is_quantized", False))
+
+
+def quantized(model: bytes, inputs: Mapping[str, Any]) -> bytes:
+    """An ONNX model with bytes in place of floats, as onnxruntime's quantizer writes it: scales by
+    what it computes for some inputs, and for each channel of the weights.
+    """
+    onnx = importlib.import_module("onnx")
+    quantization = importlib.import_module("onnxruntime.quantization")
+    preparation = importlib.import_module("onnxruntime.quantization.shape_inference")
+    rows = iter([dict(inputs)])
+    reader = types.SimpleNamespace(get_next=lambda: next(rows, None))
+    quantization.CalibrationDataReader.register(types.SimpleNamespace)
+    with tempfile.TemporaryDirectory() as folder:
+        source, prepared, target = (f"{folder}/{name}.onnx" for name in ("a", "b", "c"))
+        onnx.save(onnx.load_from_string(model), source)
+        preparation.quant_pre_process(source, prepared)
+        kinds = quantization.QuantType
+        quantization.quantize_static(
+            *(prepared, target, reader),
+            per_channel=True,
+            activation_type=kinds.QUInt8,
+            weight_type=kinds.QInt8,
+        )
+        return Path(target).read_bytes()
+
+
 _RESNET18 = [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]
 NETWORKS: dict[str, Callable[[Any], Network]] = {
     "mlp-1": lambda nn: mlp(nn, 1),
@@ -492,6 +531,7 @@ NETWORKS: dict[str, Callable[[Any], Network]] = {
     "shufflenet-v2": lambda nn: shufflenet(nn, 224),
     "wav2vec2": lambda nn: speech(nn, 16000, 256),
     "spectrogram": lambda nn: spectrogram(nn, 16000, 400, 160, 80),
+    "quantized-112": lambda nn: bytes_residual(nn, 112),
     "product-128": lambda nn: product(nn, 128),
     "product-512": lambda nn: product(nn, 512),
     "softmax-1024": lambda nn: (nn.Softmax(dim=1), [(1024, 1024)]),
