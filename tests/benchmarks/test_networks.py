@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.networks import NETWORKS
+from benchmarks.graphs import onnx_model
+from benchmarks.networks import NETWORKS, is_quantized
 
 torch = pytest.importorskip("torch", reason="networks are made by torch")
 
@@ -37,3 +38,21 @@ def test_each_network_can_be_traced() -> None:
     for make in NETWORKS.values():
         network, _ = make(torch.nn)
         assert torch.fx.symbolic_trace(network).code
+
+
+def test_quantized_networks_compute_with_bytes() -> None:
+    """The file has integer weights, and gives about what the network computes."""
+    onnx = pytest.importorskip("onnx", reason="quantized networks are ONNX files")
+    runtime = pytest.importorskip("onnxruntime", reason="its quantizer writes them")
+    network, _ = NETWORKS["quantized-112"](torch.nn)
+    assert is_quantized(network)
+    small = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU()).eval()
+    small.is_quantized = True
+    inputs = [torch.rand(1, 3, 12, 12)]
+    text = onnx_model(torch, small, inputs)
+    names = {node.op_type for node in onnx.load_from_string(text).graph.node}
+    assert {"QuantizeLinear", "DequantizeLinear"} <= names
+    session = runtime.InferenceSession(text, providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"input0": inputs[0].numpy()})
+    with torch.no_grad():
+        assert abs(found - small(*inputs).numpy()).max() < 0.05
