@@ -481,11 +481,14 @@ def _schedule_elements(
     inner = [places.index(at) for at, size in sizes.items() if at is not None and size > 1]
     tile = _loops_of(sch, elements, inner)
     across = tile.pop(column)
-    _put_columns_last(sch, elements, column, columns)
+    transform_layout: Any = sch.transform_layout
+    transform_layout(
+        elements, ("write", 0), lambda *at: [*at[:column], *at[column + 1 :], at[column]]
+    )
     sch.reorder(*tile.values(), across)
     for loop in tile.values():
         sch.unroll(loop)
-    _in_vectors(sch, across, columns, lanes)
+    _in_vectors(sch, across, loop_extent(sch, across.key) or columns, lanes)
 
 
 def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:

@@ -52,5 +52,7 @@ def has_calls_across(node: Block, column: int, last: Block) -> bool:
         return False  # a copy of the results has other loops
     across, sums = last.iter_vars[places.index(column)], node.writes[0].buffer
     rest = {axis.var for axis in last.iter_vars if axis is not across and extent_of(axis) != 1}
+    if not rest:
+        return False  # only columns are left
     others = [load for load in loads_of(last) if load.buffer is not sums]
     return not any(rest & variables_of(*load.indices) for load in others)

@@ -51,5 +51,15 @@ def test_functions_of_sums_are_called_in_vectors_of_channels(channels, shape):
     other = tensor(*[channels if size is None else size for size in shape], name="C")
     declared = convolved(silu, other, channels=channels)
     text = str(scheduled(declared, constants=[1]).mod)
-    is_across = "T_multiply_local" in text
-    assert is_across == (shape[2] == 1 and channels != 21)
+    assert "dlight.scheduled" in text
+    assert ("T_multiply_local" in text) == (shape[2] == 1)
+
+
+@pytest.mark.parametrize(("channels", "size"), [(24, 14), (60, 7), (120, 6), (60, 1), (21, 1)])
+def test_functions_of_padded_sums_are_called_in_tiles(channels, size):
+    """Vectors of channels do not divide these; without pixels, channels are neighbors."""
+    x, w = tensor(1, 16, size, size), tensor(channels, 16, 3, 3, name="W")
+    declared = [x, w, silu(topi.nn.conv2d_nchw(x, w, 1, 1, 1))]
+    text = str(scheduled(declared, constants=[1], tolerance=1e-3).mod)
+    assert "dlight.scheduled" in text
+    assert ("T_multiply_local" in text) == (size > 1)
