@@ -117,6 +117,8 @@ def load(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
             return _load_strided(out, buffer, place, stride)
         if stride is None and dtypes.bits(buffer.dtype) >= _LEAST_GATHERED:
             return _gather(out, buffer, place)
+    if buffer.dtype == "float16":
+        return _collect_bits(out, buffer, place)
     return concatenate(
         out, [_load_at(out, buffer, one, buffer.dtype) for one in _each(out, buffer, place)]
     )
@@ -164,6 +166,18 @@ def _each(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Iterator[s
     pointer = out.lookup(buffer.data)
     for k in range(place.lanes):
         yield address(out, pointer, buffer.dtype, lane(out, place.base, k))
+
+
+def _collect_bits(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
+    """Lanes one by one, as integers: LLVM transposes tiles of these, and puts halves of floats into
+    vectors through a register each.
+    """
+    bits = concatenate(
+        out, [_load_at(out, buffer, at, "int16") for at in _each(out, buffer, place)]
+    )
+    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
+    text = out.emit(f"bitcast {llvm_type(bits.dtype)} {bits.text} to {llvm_type(dtype)}")
+    return unknown(text, dtype)
 
 
 def _load_strided(out: FunctionText, buffer: Buffer, place: LaneAddresses, stride: int) -> Value:

@@ -92,6 +92,19 @@ def test_vector_index_gathers(dtype: str) -> None:
         np.testing.assert_array_equal(c, a[k])
 
 
+@pytest.mark.parametrize("stride", [9, 64])
+def test_halves_that_are_apart_are_loaded_as_integers(stride: int) -> None:
+    """Each went through a register of floats: transpositions took three times as long."""
+    A, C = buffer("A", [16 * stride], "float16"), buffer("C", [16], "float16")
+    load = E.BufferLoad(A, (ramp(0, stride, 16),))
+    module = build(function([A, C], S.BufferStore(C, load, (ramp(0, 1, 16),))))
+    a = np.random.default_rng(0).integers(0, 1 << 16, 16 * stride, "uint16")
+    c = np.zeros(16, "uint16")
+    module(a.view("float16"), c.view("float16"))
+    np.testing.assert_array_equal(c, a[::stride])  # NaNs keep their bits
+    assert "load half" not in module.get_source("ll")
+
+
 def test_lanes_that_store_to_one_element_do_so_in_their_order() -> None:
     C = buffer("C", [4])
     values = E.Cast("float32x4", ramp(1, 1, 4))
