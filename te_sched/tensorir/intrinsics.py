@@ -29,7 +29,15 @@ from te_sched.ir.expr import Buffer, Expr, Range, Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of, structural_equal
 from te_sched.ir.visitor import reads_data, variables_of
-from te_sched.tensorir.tensor_intrin import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
+from te_sched.tensorir.tensor_intrin import (
+    arm_cpu,
+    cuda,
+    dot_product_common,
+    hexagon,
+    rocm,
+    transpositions,
+    x86,
+)
 from te_sched.tensorir.tensor_intrin.building import Pair
 
 _Error = TypeVar("_Error", bound=TeSchedError)
@@ -42,6 +50,7 @@ _BROUGHT: dict[str, Callable[[], Pair]] = {
     **cuda.INTRINSICS,
     **rocm.INTRINSICS,
     **hexagon.INTRINSICS,
+    **transpositions.INTRINSICS,
 }
 
 

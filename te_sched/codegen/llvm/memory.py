@@ -268,6 +268,9 @@ def concatenate(out: FunctionText, values: list[Value]) -> Value:
 
 def shuffle(out: FunctionText, vectors: list[Value], indices: list[int]) -> Value:
     """Lanes `indices` of the concatenation of `vectors`."""
+    kinds = {vector.dtype for vector in vectors}
+    if len(vectors) <= 2 and len(kinds) == 1 and min(len(indices), dtypes.lanes(*kinds)) > 1:
+        return permute(out, vectors[0], vectors[-1], indices)
     places = [(vector, k) for vector in vectors for k in range(dtypes.lanes(vector.dtype))]
     chosen = [lane(out, *places[index]) for index in indices]
     return chosen[0] if len(chosen) == 1 else concatenate(out, chosen)

@@ -57,6 +57,7 @@ from te_sched.tensorir.facts.axes import (
 from te_sched.tensorir.facts.computations import factors_of
 from te_sched.tensorir.facts.nests import loop_extent
 from te_sched.tensorir.handles import BlockRV
+from te_sched.tensorir.tensor_intrin.transpositions import transposition
 from te_sched.tir.schedule import Schedule
 
 PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
@@ -385,6 +386,9 @@ def _tile(
     is_parallel = assumed_size(node.iter_vars) >= _WORTH
     loops = _split_into_tiles(sch, last, node, found, sizes)
     outer, innermost = order_tiles(sch, node, found, loops, sizes, is_parallel)
+    turned = _transposed_of(sch, elements or block, last, found, node, sizes, lanes)
+    if turned is not None:
+        sch.compute_at(turned, innermost)
     if elements is not None:
         sch.compute_at(elements, innermost)
     sch.compute_at(block, innermost)  # before loops are fused: their extents bound its iterators
@@ -406,6 +410,8 @@ def _tile(
         _put_columns_last(sch, block, column, columns)
     if elements is not None:
         _schedule_elements(sch, elements, node, found, sizes, lanes)
+    if turned is not None:
+        _schedule_transposed(sch, turned, node, found, sizes, lanes)
     if dot is None:
         _in_vectors(sch, tile[found.column], columns, lanes)
     else:
@@ -461,10 +467,64 @@ def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) ->
 
     def panel(*indices: Any) -> list[Any]:
         others = [one for at, one in enumerate(indices) if at != column]
-        return [*others, indices[column] // width, indices[column] % width]
+        return [*others[:-1], indices[column] // width, others[-1], indices[column] % width]
 
     transform_layout: Any = sch.transform_layout
     transform_layout(block, ("write", 0), panel)
+
+
+def _transposed_of(
+    sch: Schedule,
+    block: BlockRV,
+    last: BlockRV,
+    found: Contraction,
+    node: Block,
+    sizes: dict[int | None, int],
+    lanes: int,
+) -> BlockRV | None:
+    """The block that copies a tile with its rows side by side, before the last block reads it; None
+    if they are not, or there is no intrinsic for it.
+    """
+    axes = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    if found.row is None or found.row != axes[-1] or sizes[found.column] % lanes:
+        return None
+    written = node_of(sch, block).writes[0].buffer
+    rows = extent_of(node_of(sch, last).iter_vars[-1])
+    if rows is None or rows % sizes[found.row]:
+        return None
+    if transposition(sizes[found.row], lanes, written.dtype) is None:
+        return None
+    number = [region.buffer for region in node_of(sch, last).reads].index(written)
+    return sch.cache_read(last, number, "local")
+
+
+def _schedule_transposed(
+    sch: Schedule,
+    turned: BlockRV,
+    node: Block,
+    found: Contraction,
+    sizes: dict[int | None, int],
+    lanes: int,
+) -> None:
+    """Transpose a tile in registers."""
+    places = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    column = places.index(found.column)
+    inner = [places.index(at) for at, size in sizes.items() if at is not None and size > 1]
+    tile = _loops_of(sch, turned, inner)
+
+    def rows_last(*indices: Any) -> list[Any]:
+        others = [one for at, one in enumerate(indices) if at != column]
+        return [*others[:-1], indices[column], others[-1]]
+
+    transform_layout: Any = sch.transform_layout
+    transform_layout(turned, ("write", 0), rows_last)
+    across, row = tile.pop(column), tile.pop(len(places) - 1)
+    parts, lane = sch.split(across, [None, lanes])
+    sch.reorder(*tile.values(), parts, lane, row)
+    for loop in (*tile.values(), parts):
+        sch.unroll(loop)
+    dtype = node_of(sch, turned).writes[0].buffer.dtype
+    sch.tensorize(lane, str(transposition(sizes[found.row], lanes, dtype)))
 
 
 def _schedule_elements(

@@ -19,6 +19,7 @@ _MOST_ROWS = 14  # of a tile
 _MOST_PADDED = 8  # rows of a tile to which they are padded
 _MOST_OPEN = 4  # the same of rows whose number calls tell: there may be one only
 _PADDED = 1.1  # what rows cost that are padded
+_TAKEN_APART, _GATHERED = 0.8, 5.0  # cycles of storing a sum of rows that are padded
 _HIDDEN_LOADS = 0.75  # of windows for each multiplication that cost no time
 _UNSURE = 1.5  # times the fewest cycles: other tiles can be faster where the model errs
 _OVERLAP = 6  # the norm of the cycles of all units: they overlap, unless several are the slowest
@@ -98,7 +99,7 @@ def tile_of(
                 cycles = _cycles_of_windows(tile, vectors)
             cost = waste * padding * cycles
             if transposed_depth:
-                stores = _cycles_of_stores(tile, vectors)
+                stores = _cycles_of_stores(tile, vectors.lanes, padding > 1)
                 cost += waste * stores * vectors.lanes / transposed_depth
             found.append((cost, tile))
     found.sort(key=itemgetter(0))
@@ -197,14 +198,14 @@ def _cycles_of_windows(tile: RegisterTile, vectors: VectorRegisters) -> float:
     return max(loads, _HIDDEN_LOADS) * math.sqrt(max(1.0, hidden / sums))
 
 
-def _cycles_of_stores(tile: RegisterTile, vectors: VectorRegisters) -> float:
-    """The cycles of storing a sum beside those of other rows: LLVM takes apart uneven vectors, and
-    gathers them where a row of sums is more than two registers.
+def _cycles_of_stores(tile: RegisterTile, lanes: int, is_padded: bool) -> float:
+    """The cycles of storing a sum beside those of other rows: for each vector of rows, and more for
+    those that are no power of two. LLVM gathers rows that are not all stored from wide sums.
     """
-    if tile.rows > 2 and tile.rows & (tile.rows - 1) == 0:
-        return MULTIPLY_ADDS.transposition
-    is_gathered = tile.rows > 2 and tile.columns > 2 * vectors.lanes
-    return MULTIPLY_ADDS.transposition * (12 if is_gathered else 2)
+    if is_padded:
+        return _GATHERED if tile.columns > 2 * lanes else _TAKEN_APART
+    is_even = tile.rows & (tile.rows - 1) == 0
+    return MULTIPLY_ADDS.transposed_store / tile.rows * (1 if is_even else 2)
 
 
 def _wasted(extent: int | None, multiple: int) -> float:

@@ -25,18 +25,18 @@ class Core(NamedTuple):
         until the sum of one can be used.
     loads : vectors and broadcast elements from the first-level cache.
     second_level : bytes from the second-level cache.
-    transposition : cycles for an element of a register that is stored beside those of others.
+    transposed_store : cycles for each vector of rows of a tile whose sums are vectors of columns.
     """
 
     multiplications: float
     latency: float
     loads: float
     second_level: float
-    transposition: float
+    transposed_store: float
 
 
-MULTIPLY_ADDS = Core(2, 4, 2, 64, 0.4)
-DOT_PRODUCTS = Core(2, 6, 1, 64, 0.4)  # of bytes, four at once
+MULTIPLY_ADDS = Core(2, 4, 2, 64, 2.5)
+DOT_PRODUCTS = Core(2, 6, 1, 64, 2.5)  # of bytes, four at once
 
 
 @cache

@@ -182,9 +182,10 @@ def test_vectors_of_three_registers_are_three_vectors():
 
 
 def test_convolution_of_small_images_has_tiles_of_several_lines():
-    sch = scheduled(convolution(1, 4, 14, 16, 3), Target("llvm -mcpu=haswell"), constants=[1])
+    declared = convolution(1, 16, 14, 16, 3)
+    sch = scheduled(declared, Target("llvm -mcpu=haswell"), [1], 1e-2)
     unrolled = str(sch.mod).count("T.unroll(T.int64(2))")
-    assert unrolled == 5  # of sums, their start, and one of the results
+    assert unrolled == 7  # of sums, their start, their transposition, and one of the results
 
 
 def test_all_processors_work_on_a_convolution_of_few_channels(monkeypatch):
@@ -202,3 +203,19 @@ def test_windows_beyond_the_registers_are_not_unrolled(channels, is_unrolled):
     target = Target("llvm -mcpu=skylake-avx512")
     sch = scheduled(convolution(1, 4, 14, channels, 3), target, [1], tolerance=1e-3)
     assert ("llvm.loop.unroll.disable" not in str(sch.mod)) == is_unrolled
+
+
+@pytest.mark.parametrize("processor", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize("shape", [(1, 4, 14, 32, 3), (2, 3, 7, 48, 1), (1, 5, 20, 64, 3)])
+@pytest.mark.parametrize("relu", [True, False])
+def test_rows_of_images_are_transposed_in_registers(shape, relu, processor):
+    target = Target(f"llvm -mcpu={processor}")
+    sch = scheduled(convolution(*shape, relu=relu), target, [1], 1e-3)
+    assert "T.Shuffle" in str(sch.mod)
+
+
+def test_rows_of_images_with_a_residual_are_transposed_in_registers():
+    x, w, y = tensor(1, 8, 14, 14), tensor(32, 8, 3, 3, name="W"), tensor(1, 32, 14, 14, name="y")
+    declared = [x, w, y, topi.nn.relu(topi.add(topi.nn.conv2d_nchw(x, w, 1, 1, 1), y))]
+    sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"), [1], 1e-3)
+    assert "T.Shuffle" in str(sch.mod)
