@@ -48,6 +48,7 @@ from te_sched.tools.table import table
 OURS, TUNED, TORCH, COMPILED = "te_sched", "te_sched tuned", "torch", "torch.compile"
 ONNX, OPENVINO = "onnxruntime", "OpenVINO"
 ROUNDS = 7
+TOLERANCE = 1e-4  # relative to the largest element
 Call = Callable[[], Any]
 
 
@@ -76,10 +77,10 @@ def main(arguments: Sequence[str]) -> int:
             print(json.dumps(once(name)))
         return 0
     peer = None if options.without_peer else load_peer()
-    makers: dict[str, Any] = {OURS: _ours}
+    makers: dict[str, Any] = {OURS: MAKERS[OURS]}
     if options.tuned:
         makers[TUNED] = functools.partial(_tuned, options.tuned, options.records)
-    makers |= {TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
+    makers |= {name: make for name, make in MAKERS.items() if name != OURS}
     if options.compiled:
         makers[COMPILED] = _compiled
     if peer is not None:
@@ -148,6 +149,19 @@ def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
     """The seconds of a call of each implementation, of te_sched's build, and why others failed."""
     torch = importlib.import_module("torch")
     model, inputs, expected = _made(torch, name)
+    return measure_model(model, inputs, expected, makers, threads, _limit(model))
+
+
+def measure_model(
+    model: Any,
+    inputs: Sequence[Any],
+    expected: Any,
+    makers: dict[str, Any],
+    threads: int,
+    tolerance: float = TOLERANCE,
+) -> dict[str, Any]:
+    """The same of a model, whose results must equal those expected."""
+    torch = importlib.import_module("torch")
     calls: dict[str, Call] = {}
     found: dict[str, Any] = {}
     for library, make in makers.items():
@@ -155,7 +169,7 @@ def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
         try:
             with config.scoped(cache=False):
                 call, result = make(torch, model, inputs, threads)
-            _compare(result(), expected, _limit(model))
+            _compare(result(), expected, tolerance)
         except Exception as error:  # a peer that is absent or does not know the model
             if library == OURS:
                 raise
@@ -184,12 +198,13 @@ def _median(call: Call, seconds: float = 0.05) -> float:
 
 def _limit(model: Any) -> float:
     """By how much results may differ, relative to the largest element."""
-    return 0.1 if is_quantized(model) else 1e-4
+    return 0.1 if is_quantized(model) else TOLERANCE
 
 
-def _compare(found: Any, expected: Any, limit: float = 1e-4) -> None:
-    limit *= max(1.0, float(np.abs(expected).max()))
-    if not np.allclose(found, expected, rtol=0, atol=limit):
+def _compare(found: Any, expected: Any, tolerance: float = TOLERANCE) -> None:
+    found, expected = (np.asarray(one).astype("float64") for one in (found, expected))
+    limit = tolerance * max(1.0, float(np.abs(expected).max()))
+    if found.shape != expected.shape or not np.allclose(found, expected, rtol=0, atol=limit):
         raise ValueError(f"the result differs by {np.abs(found - expected).max():.1e}")
 
 
@@ -222,7 +237,7 @@ def _tuned(
         folder = records or unkept
         database = integration.tune_relax(module, None, target, folder, count, trials)
         built = integration.compile_relax(database, module, target)
-    return _calls("te_sched", built, inputs)
+    return built_calls("te_sched", built, inputs)
 
 
 def _peer(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
@@ -243,8 +258,18 @@ def _reader(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> Call
         return lambda: frontend.from_onnx(file)
     frontend = importlib.import_module(f"{library}.relax.frontend.torch")
     graph = torch.fx.symbolic_trace(model)
-    shapes = [(tuple(one.shape), "float32") for one in inputs]
+    shapes = [(tuple(one.shape), dtype_of(one)) for one in inputs]
     return lambda: frontend.from_fx(graph, shapes)
+
+
+def dtype_of(tensor: Any) -> str:
+    """The name of a tensor's dtype."""
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def as_numpy(tensor: Any) -> Any:
+    """The elements of a tensor; float32 of those that numpy does not know."""
+    return (tensor.float() if dtype_of(tensor) == "bfloat16" else tensor).numpy()
 
 
 def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
@@ -252,16 +277,21 @@ def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> 
     module = _imported(library, torch, model, inputs)
     if library == PEER:
         module = relax.get_pipeline("zero")(module)
-    return _calls(library, relax.build(module, target="llvm"), inputs)
+    return built_calls(library, relax.build(module, target="llvm"), inputs)
 
 
-def _calls(library: str, built: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
+def built_calls(library: str, built: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
     """A call of a built graph, and one that returns its result as a numpy array."""
     root = importlib.import_module(library)
     machine = importlib.import_module(f"{library}.relax").VirtualMachine(built, root.cpu())
-    arrays = [root.nd.array(one.numpy()) for one in inputs]
+    arrays = [_array(root, one) for one in inputs]
     function = machine["main"]
     return lambda: function(*arrays), lambda: function(*arrays).numpy()
+
+
+def _array(root: Any, tensor: Any) -> Any:
+    values, dtype = as_numpy(tensor), dtype_of(tensor)
+    return root.nd.array(values) if values.dtype == dtype else root.nd.array(values, dtype=dtype)
 
 
 def _torch(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
@@ -271,7 +301,7 @@ def _torch(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple
         with torch.no_grad():
             return model(*inputs)
 
-    return call, lambda: call().numpy()
+    return call, lambda: as_numpy(call())
 
 
 def _compiled(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
@@ -290,14 +320,17 @@ def onnx_model(torch: Any, model: Any, inputs: Sequence[Any]) -> bytes:
 
 
 def _onnx(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    values = {f"input{place}": one.numpy() for place, one in enumerate(inputs)}
+    return session_calls(onnx_model(torch, model, inputs), values, threads)
+
+
+def session_calls(file: bytes, values: dict[str, Any], threads: int) -> tuple[Call, Call]:
+    """A call of a model of ONNX by onnxruntime, and one that returns its first result."""
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = runtime.InferenceSession(
-        onnx_model(torch, model, inputs), options, providers=["CPUExecutionProvider"]
-    )
-    given = {f"input{place}": one.numpy() for place, one in enumerate(inputs)}
-    return lambda: session.run(None, given), lambda: session.run(None, given)[0]
+    session = runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, values), lambda: session.run(None, values)[0]
 
 
 def _openvino(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
@@ -310,6 +343,10 @@ def _openvino(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tu
     request = compiled.create_infer_request()
     arrays = [one.numpy() for one in inputs]
     return lambda: request.infer(arrays), lambda: next(iter(request.infer(arrays).values()))
+
+
+# What builds a model and calls it, by the name of the library.
+MAKERS = {OURS: _ours, TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
 
 
 def rows(figures: Sequence[dict[str, Any]], libraries: Sequence[str]) -> tuple[list[str], Any]:
