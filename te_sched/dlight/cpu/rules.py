@@ -190,33 +190,39 @@ def _open_tile_of(node: Block, target: Target, constants: list[Buffer]) -> Mappi
 
 
 def _with_window(sch: Schedule, block: BlockRV, lanes: int) -> Schedule:
-    """The schedule with a block scheduled, if it reduces windows that were padded; else itself."""
+    """The schedule with a block scheduled, if it reduces windows over rows of an open size, for
+    another block that reads the results; else itself.
+    """
     node, trial = node_of(sch, block), sch.copy()
-    if factors_of(node) is not None:
-        return sch
     columns = [axis for axis in node.iter_vars if axis.kind == SPATIAL][-1:]
-    is_padded = bool(columns) and not multiple_of(columns[0]) % lanes and _is_open_window(node)
-    last = epilogue_of(trial, block) if is_padded else None
-    if last is None or not attempt(lambda: _schedule_window(trial, block, last, lanes)):
+    if factors_of(node) is not None or not columns or not _is_open_window(node):
+        return sch
+    is_padded = not multiple_of(columns[0]) % lanes
+    last = epilogue_of(trial, block) if is_padded or _reads_across(node) else None
+    width = lanes if is_padded else 1
+    if last is None or not attempt(lambda: _schedule_window(trial, block, last, width)):
         return sch
     return trial
 
 
 def _schedule_window(sch: Schedule, block: BlockRV, last: BlockRV, lanes: int) -> None:
-    """Reduce windows over a row of an open size in vectors, in the loops of the last block."""
+    """Reduce windows over a row of an open size in the loops of the last block: in vectors, or one
+    by one, of which LLVM makes vectors.
+    """
     *outer, row = sch.get_loops(last)
-    vectors, inner = sch.split(row, [None, lanes])
+    vectors, inner = sch.split(row, [None, lanes]) if lanes > 1 else (row, None)
     sch.compute_at(block, vectors)
     sch.set_scope(block, 0, "local")
     own = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
     mine = sch.get_loops(block)[len(outer) + 1 :]
     reduced = [loop for loop in mine if loop.key in own]
-    (lane,) = [loop for loop in mine if loop.key not in own]
-    sch.reorder(*reduced, lane)
     for loop in reduced:
         sch.unroll(loop)
-    sch.vectorize(lane)
-    sch.vectorize(inner)
+    if inner is not None:
+        (lane,) = [loop for loop in mine if loop.key not in own]
+        sch.reorder(*reduced, lane)
+        sch.vectorize(lane)
+        sch.vectorize(inner)
     kept = _enough(sch, outer)
     shared = sch.fuse(*kept) if len(kept) > 1 else kept[0]
     sch.annotate(shared, SCHEDULED, 1)

@@ -300,3 +300,38 @@ def test_padded_windows_over_rows_of_open_sizes_are_vectors(dtype, kernel, strid
         result = np.full(expected.shape, 77, dtype)
         module(a, result)
         np.testing.assert_allclose(result, expected, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_means_of_open_windows_are_computed_where_they_are_stored(stride):
+    """Sums of a whole row, one window after the other, were put into memory of its own."""
+    n, h, w = (te.var(name, "int64") for name in "nhw")
+    x = te.placeholder((n, 3, h, w), name="x")
+    y = topi.nn.pool2d(x, (3, 3), (stride, stride), (1, 1), (0, 0, 0, 0), "avg")
+    schedule = dlight.cpu.Default().apply(
+        te.create_prim_func([x, y], index_dtype_override="int64"), LLVM, False
+    )
+    row = schedule.get_loops("pool_avg")[-1]
+    assert row.key in {loop.key for loop in schedule.get_loops("pool_sum_update")}
+    module = te_sched.build(schedule.mod)
+    for shape in ((2, 3, 9, 40), (1, 3, 3, 3), (1, 3, 20, 67), (0, 3, 5, 5)):
+        values = np.random.default_rng(0).standard_normal(shape).astype("float32")
+        windows = np.lib.stride_tricks.sliding_window_view(values, (3, 3), (2, 3))
+        expected = windows[:, :, ::stride, ::stride].mean((4, 5))
+        result = np.empty(expected.shape, "float32")
+        module(values, result)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_sums_of_few_open_rows_are_computed_where_they_are_read():
+    n, m = te.var("n", "int64"), te.var("m", "int64")
+    x = te.placeholder((n, 4, m), name="x")
+    schedule = dlight.cpu.Default().apply(
+        te.create_prim_func([x, topi.tanh(topi.sum(x, 1))]), LLVM, False
+    )
+    module = te_sched.build(schedule.mod)
+    for shape in ((5, 4, 70), (1, 4, 1), (0, 4, 3), (300, 4, 33)):
+        values = np.random.default_rng(0).standard_normal(shape).astype("float32")
+        result = np.empty((shape[0], shape[2]), "float32")
+        module(values, result)
+        np.testing.assert_allclose(result, np.tanh(values.sum(1)), rtol=1e-5, atol=1e-6)
