@@ -1,4 +1,5 @@
-"""The last two dimensions of arrays as one, where calls tell their sizes.
+"""The last two dimensions of arrays as one, where calls tell their sizes, or vectors do not divide
+rows.
 
     for c, y, x in grid(8, h, w): B[c, y, x] = A[c, y, x] * G[c]        A, B: (8, h, w)
 
@@ -7,7 +8,8 @@ becomes
     for c, p in grid(8, h * w): B[c, p] = A[c, p] * G[c]                A, B: (8, h * w)
 
 so that vectors do not end with each row, which may be short. Arrays of the caller are read and
-written through views. Must not know how blocks are scheduled.
+written through views. Sums of products of given sizes have tiles that end with rows. Must not know
+how blocks are scheduled.
 """
 
 from __future__ import annotations
@@ -25,26 +27,28 @@ from te_sched.ir.stmt import BufferStore, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
 from te_sched.lowering.statements import sequence
-from te_sched.tensorir.facts.axes import SPATIAL, extent_of
+from te_sched.tensorir.facts.axes import SPATIAL, extent_of, multiple_of
+from te_sched.tensorir.facts.computations import factors_of
 
 _Pair = tuple[Var, Var]
 
 
-def with_merged_axes(func: PrimFunc) -> PrimFunc:
+def with_merged_axes(func: PrimFunc, lanes: int = 1) -> PrimFunc:
     """The function with the last two dimensions of buffers merged, where all that is read and
-    written there is at the same two iterators; itself where no size is open, or other blocks than
-    nests of plain loops are in it.
+    written there is at the same two iterators; itself where there are none, or other blocks than
+    nests of plain loops are in it. Those of given sizes are merged where vectors of `lanes` do not
+    divide rows, and there are no sums of products.
     """
     nests = nests_of(func)
     root = func.body
     if not isinstance(root, BlockRealize) or len(nests) != len(_parts(root)):
         return func
-    buffers = _mergeable(nests)
+    buffers = _mergeable(nests, lanes)
     if not buffers:
         return func
     params = {*func.buffer_map.values()}
     views = {one: _merged(one, is_view=one in params) for one in buffers}
-    parts = [_merged_nest(nest, views) for nest in nests]
+    parts = [_merged_nest(nest, views, lanes) for nest in nests]
     allocated = tuple([views.get(one, one) for one in root.block.alloc_buffers])
     block = replace(root.block, body=sequence(parts), alloc_buffers=allocated)
     return replace(func, body=replace(root, block=block))
@@ -62,9 +66,10 @@ class _Access(NamedTuple):
     pair: _Pair | None
 
 
-def _mergeable(nests: Sequence[LoopsOfBlock]) -> set[Buffer]:
+def _mergeable(nests: Sequence[LoopsOfBlock], lanes: int) -> set[Buffer]:
     """The buffers whose last two dimensions are one in all nests."""
-    accesses = [[*_accesses(nest.block)] for nest in nests]
+    least = lanes if all(factors_of(nest.block) is None for nest in nests) else 1
+    accesses = [[*_accesses(nest.block, least)] for nest in nests]
     found = {one.buffer for those in accesses for one in those}
     while True:
         wrong = {
@@ -77,17 +82,19 @@ def _mergeable(nests: Sequence[LoopsOfBlock]) -> set[Buffer]:
         found -= wrong
 
 
-def _accesses(block: Block) -> Iterator[_Access]:
+def _accesses(block: Block, lanes: int) -> Iterator[_Access]:
     axes = {axis.var: axis for axis in block.iter_vars}
     for part in (block.body, block.init):
         for node in walk(part) if part is not None else ():
             if isinstance(node, BufferLoad | BufferStore):
-                yield _Access(node.buffer, _pair_of(node.indices[-2:], node.buffer, axes))
+                yield _Access(node.buffer, _pair_of(node.indices[-2:], node.buffer, axes, lanes))
 
 
-def _pair_of(indices: Sequence[object], buffer: Buffer, axes: dict[Var, IterVar]) -> _Pair | None:
+def _pair_of(
+    indices: Sequence[object], buffer: Buffer, axes: dict[Var, IterVar], lanes: int
+) -> _Pair | None:
     """Two iterators of one kind that count all elements of the last two dimensions, of which some
-    are open.
+    are open, or vectors do not divide the rows.
     """
     pair = [one for one in indices if isinstance(one, Var) and one in axes]
     if len(pair) != 2 or pair[0] is pair[1] or buffer.strides:
@@ -100,7 +107,8 @@ def _pair_of(indices: Sequence[object], buffer: Buffer, axes: dict[Var, IterVar]
         for axis, size in zip((first, second), buffer.shape[-2:], strict=True)
     )
     is_given = extent_of(first) is not None and extent_of(second) is not None
-    if not is_whole or is_given or first.kind != second.kind:
+    is_even = is_given and multiple_of(second) % lanes == 0
+    if not is_whole or is_even or first.kind != second.kind:
         return None
     return first.var, second.var
 
@@ -136,9 +144,9 @@ def _merged(buffer: Buffer, is_view: bool) -> Buffer:
     return decl_buffer(shape, buffer.dtype, f"{buffer.name}_rows", data, scope=buffer.scope())
 
 
-def _merged_nest(nest: LoopsOfBlock, views: dict[Buffer, Buffer]) -> Stmt:
+def _merged_nest(nest: LoopsOfBlock, views: dict[Buffer, Buffer], lanes: int) -> Stmt:
     """A nest with one loop and one iterator for each pair."""
-    pairs = {one.pair for one in _accesses(nest.block) if one.buffer in views and one.pair}
+    pairs = {one.pair for one in _accesses(nest.block, lanes) if one.buffer in views and one.pair}
     axes = {axis.var: axis for axis in nest.block.iter_vars}
     first = {pair[0]: _axis_of(axes[pair[0]], axes[pair[1]]) for pair in pairs}
     second = {pair[1] for pair in pairs}

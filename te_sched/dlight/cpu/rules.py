@@ -79,7 +79,7 @@ class CPURule(DefaultRule):
         if target.kind.name not in ("llvm", "c"):
             return None
         try:
-            sch = Schedule(with_merged_axes(with_simple_accesses(func)))
+            sch = Schedule(with_merged_axes(with_simple_accesses(func), vectors_of(target).lanes))
             blocks = blocks_of(sch)
         except ScheduleError:  # loops without blocks
             return None

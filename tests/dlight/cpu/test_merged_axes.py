@@ -94,12 +94,30 @@ def test_dimensions_that_are_needed_apart_stay(make: Callable[[Any], Any]) -> No
     assert with_merged_axes(func) is func
 
 
-@pytest.mark.parametrize("shape", [(1, 6, 4, 8), (N, M), (1, 1, N, M)])
-def test_given_sizes_and_arrays_of_one_image_stay(shape: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize("shape", [(N, M), (1, 1, N, M), (7, 9)])
+def test_arrays_of_one_image_stay(shape: tuple[Any, ...]) -> None:
     """Without another dimension no loop would be left for the processors to share."""
     a = te.placeholder(shape, "float32", "A")
     func = te.create_prim_func([a, topi.exp(a)])
     assert with_merged_axes(func) is func
+
+
+@pytest.mark.parametrize(("columns", "is_merged"), [(7, True), (16, False), (20, True)])
+def test_given_rows_that_vectors_do_not_divide_are_merged(columns: int, is_merged: bool) -> None:
+    a = te.placeholder((2, 6, 5, columns), "float32", "A")
+    func = te.create_prim_func([a, topi.sum(topi.exp(a), [2, 3])])
+    assert ("A_rows" in str(with_merged_axes(with_simple_accesses(func), 16))) == is_merged
+    built = te_sched.build(dlight.cpu.Default().apply(func, LLVM, False).mod["main"], "llvm")
+    data = np.random.default_rng(0).uniform(-1, 1, (2, 6, 5, columns)).astype("float32")
+    out = np.empty((2, 6), "float32")
+    built(data, out)
+    np.testing.assert_allclose(out, np.exp(data).sum((2, 3)), rtol=1e-5)
+
+
+def test_products_of_given_sizes_stay() -> None:
+    a, w = te.placeholder((1, 6, 5, 7), "float32", "A"), te.placeholder((4, 6, 1, 1), name="W")
+    func = te.create_prim_func([a, w, pointwise(a, w)])
+    assert with_merged_axes(func, 16) is func
 
 
 def test_a_block_that_needs_them_apart_keeps_those_of_all_its_buffers() -> None:

@@ -128,7 +128,7 @@ def test_sums_of_groups_are_not_computed_again_for_each_row():
     declared = [a, g, b, topi.nn.group_norm(a, g, b, 4, 1, [2, 3])]
     sch = scheduled(declared, tolerance=1e-4)
     extents = [int(sch.get(one).extent) for one in sch.get_loops("A_red_temp")]
-    assert np.prod(extents) == 16 * 13 * 13
+    assert np.prod(extents) <= 16 * 13 * 13
 
 
 def blocks_named(sch, name):
