@@ -489,6 +489,9 @@ def _transposed_of(
     if found.row is None or found.row != axes[-1] or sizes[found.column] % lanes:
         return None
     written = node_of(sch, block).writes[0].buffer
+    own = [axis for axis in node_of(sch, block).iter_vars if axis.kind == SPATIAL]
+    if multiple_of(own[axes.index(found.column)]) % sizes[found.column]:
+        return None  # the last tile is not whole
     rows = extent_of(node_of(sch, last).iter_vars[-1])
     if rows is None or rows % sizes[found.row]:
         return None
