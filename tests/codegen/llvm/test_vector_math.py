@@ -91,9 +91,14 @@ def test_error_is_as_stated(name: str, dtype: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["erf", "tanh"])
-def test_error_is_as_stated_where_formulas_meet(name: str, target: str) -> None:
-    x = np.linspace(0.9, 1.2, N, dtype="float32")
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("erf", 0.9, 1.2), ("tanh", 0.9, 1.2), ("sigmoid", -4.2, -4.14)]
+)
+def test_error_is_as_stated_where_it_is_largest(
+    name: str, least: float, most: float, target: str
+) -> None:
+    """Where formulas meet, or where the result has smaller units than what it is computed of."""
+    x = np.linspace(least, most, N, dtype="float32")
     exact = REFERENCES[name](x.astype("float64")).astype(LONG)
     assert distance(evaluate(name, x, target=target), exact).max() <= ULP[name, "float32"]
 
