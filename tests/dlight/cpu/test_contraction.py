@@ -219,3 +219,12 @@ def test_rows_of_images_with_a_residual_are_transposed_in_registers():
     declared = [x, w, y, topi.nn.relu(topi.add(topi.nn.conv2d_nchw(x, w, 1, 1, 1), y))]
     sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"), [1], 1e-3)
     assert "T.Shuffle" in str(sch.mod)
+
+
+def test_padded_columns_with_a_function_of_sums_are_tiled():
+    """Elements of 24 of 32 columns are no vectors that an intrinsic transposes."""
+    x, w = tensor(1, 8, 14, 14), tensor(24, 8, 3, 3, name="W")
+    sums = topi.nn.conv2d_nchw(x, w, 1, 1, 1)
+    declared = [x, w, topi.multiply(sums, topi.sigmoid(sums))]
+    sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"), [1], 1e-3)
+    assert "dlight.scheduled" in str(sch.mod)
