@@ -51,6 +51,7 @@ from te_sched.tensorir.facts.axes import (
     SPATIAL,
     assumed_size,
     extent_of,
+    largest_divisor,
     multiple_of,
     size_of,
 )
@@ -68,6 +69,7 @@ _WORTH = 1 << 16  # elements for which threads pay
 _NEAR_COLUMNS = 2048  # of rows that are computed together
 _PARTS = 4  # that are combined at once
 _MOST_CHOICES = 8  # of the tiles of a contraction
+_MOST_ROW = 1 << 13  # elements that one thread computes in a loop of its own
 _MOST_STEPS = 32  # of a reduction that is unrolled
 
 
@@ -460,7 +462,7 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
         attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
     if not tile_transposed(sch, block):
         _vectorize_last(sch, block, lanes)
-    outer = _outer(sch, block)
+    outer = _without_row(sch, block, _outer(sch, block), lanes)
     is_large = size_of(node.iter_vars) >= _WORTH or any(
         extent_of(one) is None for one in node.iter_vars
     )
@@ -470,6 +472,23 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
         attempt(lambda: share_among_processors(sch, fused, node.iter_vars, _WORTH // 2))
     if is_window:  # only whole reductions are shared
         attempt(lambda: sch.decompose_reduction(block, reduced[0]))
+
+
+def _without_row(sch: Schedule, block: BlockRV, loops: list[Any], lanes: int) -> list[Any]:
+    """The outer loops of a block, of which the last one may be its innermost one that vectors do
+    not divide, without the inner part of that: LLVM makes vectors of it, as no index is divided.
+    """
+    if len(loops) < 2 or loops[-1].key != sch.get_loops(block)[-1].key:
+        return loops
+    *outer, row = loops
+    extent = extent_of(loop_of(sch, row))
+    if extent is None or extent < 4 * lanes or size_of([loop_of(sch, one) for one in outer]) == 1:
+        return loops
+    size = largest_divisor(extent, _MOST_ROW)
+    if size < 4 * lanes:
+        return outer
+    first, _ = sch.split(row, [None, size])
+    return [*outer, first]
 
 
 def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:

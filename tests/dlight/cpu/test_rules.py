@@ -106,6 +106,15 @@ def test_large_functions_run_on_all_cores():
     assert "T.parallel" in str(dlight.cpu.Default().apply(func, LLVM, False).mod)
 
 
+@pytest.mark.parametrize("shape", [(3, 30522), (3, 21839), (70001,), (2, 70001), (1, 70001)])
+@pytest.mark.parametrize("make", [topi.exp, topi.nn.softmax], ids=["exp", "softmax"])
+def test_large_rows_that_vectors_do_not_divide_are_loops_of_their_own(shape, make):
+    """Of 5087 elements, of whole rows if their lengths are primes: no index is divided."""
+    sch = scheduled(applied(make, *shape))
+    text = str(sch.mod["main"])
+    assert not any(f"% T.int64({size})" in text or f"% {size}" in text for size in shape)
+
+
 def test_rows_of_softmax_after_a_product_are_computed_together():
     a, b, c = tensor(4, 16, 32), tensor(4, 16, 32, name="B"), tensor(4, 32, 16, name="C")
     shares = topi.nn.softmax(topi.nn.batch_matmul(a, b))
