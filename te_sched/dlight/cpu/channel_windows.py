@@ -55,15 +55,18 @@ class ChannelWindows(NamedTuple):
 
 def channel_windows_of(node: Block) -> ChannelWindows | None:
     """How a block reduces windows of single channels of given sizes; None for other blocks."""
-    found = contraction_of(node)
-    if found is None or found.is_plain or None in map(extent_of, node.iter_vars):
+    contraction = contraction_of(node)
+    if contraction is None or contraction.is_plain or None in map(extent_of, node.iter_vars):
         return None
-    places = [place for place, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    spatial = [position for position, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     reduced = [axis for axis in node.iter_vars if axis.kind == REDUCTION]
-    if places[-1] != found.column or not 1 < size_of(reduced) <= _MOST_STEPS:
+    if spatial[-1] != contraction.column or not 1 < size_of(reduced) <= _MOST_STEPS:
         return None
-    image, filters = found.operands[found.wide], found.operands[1 - found.wide]
-    variables = {node.iter_vars[place].var: place for place in places}
+    image, filters = (
+        contraction.operands[contraction.wide],
+        contraction.operands[1 - contraction.wide],
+    )
+    variables = {node.iter_vars[position].var: position for position in spatial}
     of_filters = variables_of(*filters.indices)
     if variables.keys() & of_filters - variables_of(*image.indices):
         return None  # several filters read a channel
@@ -72,11 +75,11 @@ def channel_windows_of(node: Block) -> ChannelWindows | None:
         return None  # a filter reads several channels, or images above each other
     above = variables_of(*image.indices[-2:-1])
     rows = [variables[var] for var in above - of_filters if var in variables]
-    row = rows[0] if len(rows) == 1 and rows[0] != found.column else None
-    if len(places) <= 1 + (row is not None):
+    row = rows[0] if len(rows) == 1 and rows[0] != contraction.column else None
+    if len(spatial) <= 1 + (row is not None):
         return None  # one channel, whose rows are shared otherwise
     count = 1 if row is None else size_of([axis for axis in reduced if axis.var in above])
-    return ChannelWindows(found.column, row, image, count, size_of(reduced) // count)
+    return ChannelWindows(contraction.column, row, image, count, size_of(reduced) // count)
 
 
 def tile_of_windows(
@@ -149,8 +152,8 @@ def schedule_channel_windows(sch: Schedule, block: BlockRV, vectors: VectorRegis
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
-    places = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
-    loops = dict(zip(places, sch.get_loops(last), strict=True))
+    spatial = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    loops = dict(zip(spatial, sch.get_loops(last), strict=True))
     vector, lane = sch.split(loops.pop(windows.column), [None, sizes[windows.column]])
     rows, inner = None, [lane]
     if windows.row is not None:
@@ -159,10 +162,10 @@ def schedule_channel_windows(sch: Schedule, block: BlockRV, vectors: VectorRegis
     tiles = [vector] if rows is None else [rows, vector]
     sch.reorder(*loops.values(), *tiles, *inner)
     sch.compute_at(block, vector)
-    own = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
-    mine = sch.get_loops(block)[len(loops) + len(tiles) :]
-    reduced = [loop for loop in mine if loop.key in own]
-    tile = [loop for loop in mine if loop.key not in own]
+    reduction_loops = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
+    block_loops = sch.get_loops(block)[len(loops) + len(tiles) :]
+    reduced = [loop for loop in block_loops if loop.key in reduction_loops]
+    tile = [loop for loop in block_loops if loop.key not in reduction_loops]
     sch.reorder(*reduced, *tile)
     for loop in (*reduced, *tile[:-1], *inner[:-1]):
         sch.unroll(loop)

@@ -19,11 +19,11 @@ def epilogue_of(sch: Schedule, block: BlockRV) -> BlockRV | None:
     readers = sch.get_consumers(block)
     if len(readers) != 1:
         return None
-    node, own = node_of(sch, readers[0]), node_of(sch, block)
+    node, reduction = node_of(sch, readers[0]), node_of(sch, block)
     if not is_injective(node) or len(node.writes) != 1 or sch.get_consumers(readers[0]):
         return None
-    buffer = own.writes[0].buffer
-    sums = [one for one in node.reads if one.buffer is buffer]
+    buffer = reduction.writes[0].buffer
+    sums = [region for region in node.reads if region.buffer is buffer]
     if len(sums) != 1 or len(node.iter_vars) != len(buffer.shape):
         return None
     indices = [bound.min for bound in sums[0].region]
@@ -42,15 +42,15 @@ def has_calls_across(node: Block, column: int, last: Block) -> bool:
     """Whether a block calls functions of sums, and neighbors of its results are not those along the
     `column`, an iterator of the sums, in vectors of which it can be computed.
     """
-    places = [place for place, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    spatial = [position for position, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     store = stored(last)
-    if places[-1] == column or store is None:
+    if spatial[-1] == column or store is None:
         return False
     if not any(isinstance(part, Call) for part in walk(store.value)):
         return False
     if [*map(id, store.indices)] != [id(axis.var) for axis in last.iter_vars]:
         return False  # a copy of the results has other loops
-    across, sums = last.iter_vars[places.index(column)], node.writes[0].buffer
+    across, sums = last.iter_vars[spatial.index(column)], node.writes[0].buffer
     rest = {axis.var for axis in last.iter_vars if axis is not across and extent_of(axis) != 1}
     if not rest:
         return False  # only columns are left

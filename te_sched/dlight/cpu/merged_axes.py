@@ -1,5 +1,4 @@
-"""The last two dimensions of arrays as one, where calls tell their sizes, or vectors do not divide
-rows.
+"""The last two dimensions of arrays as one, where they are dynamic, or vectors do not divide rows.
 
     for c, y, x in grid(8, h, w): B[c, y, x] = A[c, y, x] * G[c]        A, B: (8, h, w)
 
