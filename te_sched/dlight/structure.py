@@ -13,7 +13,13 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Add, Buffer, BufferLoad, IntImm, IterVar, Mul, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import variables_of, walk
-from te_sched.tensorir.facts.axes import SPATIAL, assumed_size, extent_of, size_of
+from te_sched.tensorir.facts.axes import (
+    SPATIAL,
+    assumed_size,
+    extent_of,
+    largest_divisor,
+    size_of,
+)
 from te_sched.tensorir.facts.computations import (
     factors_of,
     is_copy,
@@ -216,6 +222,10 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
             is_along_rows = is_shallow and step == 1 and place == last
             is_along_rows &= extent is None or fit > _FIT
+            # Windows are not padded here, so that vectors must divide their columns.
+            is_along_rows &= (
+                is_plain or extent is None or largest_divisor(extent, _COLUMNS) >= _ROWS
+            )
             rank = is_along_rows, extent is not None, is_plain, is_free, fit, not is_contiguous
             candidates.append((*rank, place, wide))
     if not candidates:

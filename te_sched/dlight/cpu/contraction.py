@@ -155,14 +155,14 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
     vectors, is_window = vectors_of(target), found.is_plain and not is_einsum
     depth, window = _transposed_depth(found, axes), _window_of(found, axes)
     given = tile_of(columns, rows, vectors, transposed_depth=depth, window=window)
-    is_narrow = is_window and (given is None or given.columns < vectors.lanes)
+    is_narrow = is_window and (given is None or given.columns % vectors.lanes > 0)
     is_low = is_narrow or (given is not None and given.rows < _LOW)
     tile = tile_of(
         columns,
         rows,
         vectors,
         pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants),
-        pads_rows=is_window and is_low and not _has_neighbors(found, axes),
+        pads_rows=is_window and is_low,
         is_plain=found.is_plain,
         transposed_depth=depth,
         window=window,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -245,3 +246,25 @@ def test_poolings_over_one_element_of_open_rows() -> None:
         result = np.zeros(expected.shape, "float32")
         module(data, result)
         np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "padding", "sizes", "vectors"),
+    [
+        ((16, 32), 3, 1, (1, 37, 37), "T.vectorized(T.int64(32))"),
+        ((3, 32), 3, 0, (1, 31, 300), "T.vectorized(T.int64(32))"),
+        ((16, 37), 3, 1, (1, 12, 16), "T.vectorized(T.int64(16))"),
+    ],
+)
+def test_prime_extents_of_windows_have_tiles(
+    channels: tuple[int, int], kernel: int, padding: int, sizes: tuple[int, ...], vectors: str
+) -> None:
+    """Rows are padded, and channels to whole vectors; columns that none divides are channels."""
+    func = convolution(
+        2, channels, padding=padding, kernel=kernel, sizes=sizes, index_dtype="int64"
+    )
+    check(func, [(sizes[0], channels[0], *sizes[1:])], padding=padding)
+    text = str(scheduled(func).mod)
+    assert vectors in text
+    unrolled = [int(one) for one in re.findall(r"T.unroll\(T.int64\((\d+)\)\)", text)]
+    assert max(unrolled) > 1
