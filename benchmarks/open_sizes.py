@@ -1,4 +1,4 @@
-"""Models whose sizes calls tell, beside the same models with given sizes.
+"""Models of dynamic shapes, beside the same models with given sizes.
 
     python -m benchmarks.open_sizes                  all models
     python -m benchmarks.open_sizes mlp-7 pool       some of them

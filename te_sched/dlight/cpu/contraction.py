@@ -24,9 +24,9 @@ from te_sched.dlight.cpu.dot_products import (
 )
 from te_sched.dlight.cpu.epilogues import epilogue_of, has_calls_across
 from te_sched.dlight.cpu.register_tiles import (
+    InnermostWindow,
     RegisterTile,
     TileChoice,
-    Window,
     best_tile,
     holds_window,
     tile_of,
@@ -183,18 +183,18 @@ def _has_neighbors(found: Contraction, axes: Any) -> bool:
     return found.row is not None and is_along(found.operands[1 - found.wide], axes[found.row].var)
 
 
-def _window_of(found: Contraction, axes: Any) -> Window:
+def _window_of(found: Contraction, axes: Any) -> InnermostWindow:
     """The window of the innermost sum, if neighboring rows share its elements."""
     place = _innermost_sum(axes)
     if not found.is_plain or found.row is None or place is None:
-        return Window()
+        return InnermostWindow()
     size, pair = extent_of(axes[place]), [axes[found.row].var, axes[place].var]
     for index in found.operands[1 - found.wide].indices:
         if variables_of(index).issuperset(pair):
             step, dilation, _ = detect_linear_equation(index, pair) or (None, None, None)
             if isinstance(step, IntImm) and isinstance(dilation, IntImm) and size is not None:
-                return Window(size, step.value, dilation.value)
-    return Window()
+                return InnermostWindow(size, step.value, dilation.value)
+    return InnermostWindow()
 
 
 def _innermost_sum(axes: Any) -> int | None:

@@ -46,9 +46,9 @@ def with_merged_axes(func: PrimFunc, lanes: int = 1) -> PrimFunc:
     if not buffers:
         return func
     params = {*func.buffer_map.values()}
-    views = {one: _merged(one, is_view=one in params) for one in buffers}
+    views = {buffer: _merged(buffer, is_view=buffer in params) for buffer in buffers}
     parts = [_merged_nest(nest, views, lanes) for nest in nests]
-    allocated = tuple([views.get(one, one) for one in root.block.alloc_buffers])
+    allocated = tuple([views.get(buffer, buffer) for buffer in root.block.alloc_buffers])
     block = replace(root.block, body=sequence(parts), alloc_buffers=allocated)
     return replace(func, body=replace(root, block=block))
 
@@ -69,16 +69,16 @@ def _mergeable(nests: Sequence[LoopsOfBlock], lanes: int) -> set[Buffer]:
     """The buffers whose last two dimensions are one in all nests."""
     least = lanes if all(factors_of(nest.block) is None for nest in nests) else 1
     accesses = [[*_accesses(nest.block, least)] for nest in nests]
-    found = {one.buffer for those in accesses for one in those}
+    merged = {access.buffer for own in accesses for access in own}
     while True:
         wrong = {
             buffer
-            for nest, those in zip(nests, accesses, strict=True)
-            for buffer in _divided(nest.block, those, found)
+            for nest, own in zip(nests, accesses, strict=True)
+            for buffer in _divided(nest.block, own, merged)
         }
         if not wrong:
-            return found
-        found -= wrong
+            return merged
+        merged -= wrong
 
 
 def _accesses(block: Block, lanes: int) -> Iterator[_Access]:
@@ -95,10 +95,10 @@ def _pair_of(
     """Two iterators of one kind that count all elements of the last two dimensions, of which some
     are open, or vectors do not divide the rows.
     """
-    pair = [one for one in indices if isinstance(one, Var) and one in axes]
+    pair = [index for index in indices if isinstance(index, Var) and index in axes]
     if len(pair) != 2 or pair[0] is pair[1] or buffer.strides:
         return None
-    first, second = (axes[one] for one in pair)
+    first, second = (axes[var] for var in pair)
     is_whole = all(
         axis.dom is not None
         and same(axis.dom.min, IntImm(0, axis.dtype))
@@ -120,7 +120,7 @@ def _divided(block: Block, accesses: Sequence[_Access], merged: set[Buffer]) -> 
         for node in (walk(part) if part is not None else ())
         if isinstance(node, Var)
     )
-    pairs = Counter(one.pair for one in accesses if one.buffer in merged)
+    pairs = Counter(access.pair for access in accesses if access.buffer in merged)
     own = {var: pair for pair in pairs if pair is not None for var in pair}
     spatial = [
         axis.var for axis in block.iter_vars if axis.kind == SPATIAL and extent_of(axis) != 1
@@ -145,7 +145,8 @@ def _merged(buffer: Buffer, is_view: bool) -> Buffer:
 
 def _merged_nest(nest: LoopsOfBlock, views: dict[Buffer, Buffer], lanes: int) -> Stmt:
     """A nest with one loop and one iterator for each pair."""
-    pairs = {one.pair for one in _accesses(nest.block, lanes) if one.buffer in views and one.pair}
+    accesses = _accesses(nest.block, lanes)
+    pairs = {access.pair for access in accesses if access.buffer in views and access.pair}
     axes = {axis.var: axis for axis in nest.block.iter_vars}
     first = {pair[0]: _axis_of(axes[pair[0]], axes[pair[1]]) for pair in pairs}
     second = {pair[1] for pair in pairs}
@@ -155,7 +156,7 @@ def _merged_nest(nest: LoopsOfBlock, views: dict[Buffer, Buffer], lanes: int) ->
         for loop, axis in zip(nest.loops, nest.block.iter_vars, strict=True)
         if axis.var not in second
     ]
-    iterators = tuple([first.get(one.var, one) for _, one in kept])
+    iterators = tuple([first.get(axis.var, axis) for _, axis in kept])
     block: Any = replace(mapper.visit(nest.block), iter_vars=iterators)
     loops = []
     for loop, axis in kept:

@@ -80,29 +80,27 @@ def _rows_of(buffer: Buffer, makers: Mapping[Buffer, Block], step: type[Expr]) -
     if len({*source.indices}) != len(source.indices) or not {*source.indices} <= axes.keys():
         return None
     read = [axes[index] for index in source.indices]  # type: ignore[index]
-    reduced = {place: axis for place, axis in enumerate(read) if axis.kind == REDUCTION}
+    reduced = {at: axis for at, axis in enumerate(read) if axis.kind == REDUCTION}
     return _Rows(source, _places(update.stores[0].indices, source.indices), reduced)
 
 
 def _places(indices: Sequence[Expr], all_indices: Sequence[Expr]) -> list[int]:
     """Where some indices stand among others; -1 for one that does not."""
-    places = {id(index): place for place, index in enumerate(all_indices)}
-    return [places.get(id(index), -1) for index in indices]
+    order = {id(index): number for number, index in enumerate(all_indices)}
+    return [order.get(id(index), -1) for index in indices]
 
 
 def _have_equal_extents(first: Mapping[int, IterVar], second: Mapping[int, IterVar]) -> bool:
     """Whether two reductions have the same dimensions and steps."""
-    domains = [(first[place].dom, second[place].dom) for place in first if place in second]
+    domains = [(axis.dom, second[at].dom) for at, axis in first.items() if at in second]
     return first.keys() == second.keys() and all(
-        one is not None and other is not None and _is_equal(one, other) for one, other in domains
+        a is not None and b is not None and _is_equal(a, b) for a, b in domains
     )
 
 
-def _is_equal(one: Range, other: Range) -> bool:
+def _is_equal(a: Range, b: Range) -> bool:
     analyzer = Analyzer()
-    return analyzer.can_prove_equal(one.min, other.min) and analyzer.can_prove_equal(
-        one.extent, other.extent
-    )
+    return analyzer.can_prove_equal(a.min, b.min) and analyzer.can_prove_equal(a.extent, b.extent)
 
 
 class _Reciprocals(ReferenceMapper):

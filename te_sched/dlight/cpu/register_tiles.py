@@ -17,7 +17,7 @@ from te_sched.tensorir.facts.axes import MANY
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _MOST_ROWS = 14  # of a tile
 _MOST_PADDED = 8  # rows of a tile to which they are padded
-_MOST_OPEN = 4  # the same of rows whose number calls tell: there may be one only
+_MOST_OPEN = 4  # the same of rows of an open number: there may be one only
 _PADDED = 1.1  # what rows cost that are padded
 _TAKEN_APART, _GATHERED = 0.8, 5.0  # cycles of storing a sum of rows that are padded
 _HIDDEN_LOADS = 0.75  # of windows for each multiplication that cost no time
@@ -33,7 +33,7 @@ class RegisterTile(NamedTuple):
     columns: int
 
 
-class Window(NamedTuple):
+class InnermostWindow(NamedTuple):
     """The innermost sum of a convolution: elements, the steps of rows, and those of elements."""
 
     size: int = 1
@@ -46,7 +46,7 @@ class Window(NamedTuple):
         return min(rows * self.size, span)
 
 
-_ALONE = Window()
+_ALONE = InnermostWindow()
 
 
 # Which of several tiles, the best one by the model first, is taken.
@@ -69,7 +69,7 @@ def tile_of(
     is_of_dots: bool = False,
     is_plain: bool = True,
     transposed_depth: int | None = None,
-    window: Window = _ALONE,
+    window: InnermostWindow = _ALONE,
     choice: TileChoice = best_tile,
 ) -> RegisterTile | None:
     """The tile whose sums fit in registers, with the fewest cycles for each multiplication, or
@@ -85,7 +85,7 @@ def tile_of(
     >>> tile_of(64, 56, VectorRegisters(16, 32))
     RegisterTile(lines=1, rows=8, columns=32)
     """
-    found: list[tuple[float, RegisterTile]] = []
+    ranking: list[tuple[float, RegisterTile]] = []
     most = (4 if is_plain or columns else 1) * vectors.lanes
     for width, waste in _widths(columns, vectors.lanes, most, pads_columns, is_of_dots):
         for number, height, padding in _heights(rows, lines, pads_rows):
@@ -101,12 +101,12 @@ def tile_of(
             if transposed_depth:
                 stores = _cycles_of_stores(tile, vectors.lanes, padding > 1)
                 cost += waste * stores * vectors.lanes / transposed_depth
-            found.append((cost, tile))
-    found.sort(key=itemgetter(0))
-    if not found or (found[0][1].columns == 1 and columns != 1):
+            ranking.append((cost, tile))
+    ranking.sort(key=itemgetter(0))
+    if not ranking or (ranking[0][1].columns == 1 and columns != 1):
         return None
-    limit = _UNSURE * found[0][0]
-    return choice([tile for cost, tile in found if cost <= limit])
+    limit = _UNSURE * ranking[0][0]
+    return choice([tile for cost, tile in ranking if cost <= limit])
 
 
 def _widths(
@@ -143,7 +143,7 @@ def in_lines(height: int, rows: int, lines: int) -> tuple[int, int] | None:
     return None
 
 
-def holds_window(tile: RegisterTile, window: Window, vectors: VectorRegisters) -> bool:
+def holds_window(tile: RegisterTile, window: InnermostWindow, vectors: VectorRegisters) -> bool:
     """Whether registers hold what all steps along a window read, beside the sums; also if there is
     no window.
     """
@@ -171,7 +171,7 @@ def _registers(width: int, lanes: int) -> int:
 
 
 def _cycles(
-    tile: RegisterTile, window: Window, vectors: VectorRegisters, is_of_dots: bool
+    tile: RegisterTile, window: InnermostWindow, vectors: VectorRegisters, is_of_dots: bool
 ) -> float:
     """The cycles of a multiplication of vectors in a tile that shares elements of a window."""
     core = DOT_PRODUCTS if is_of_dots else MULTIPLY_ADDS
@@ -200,7 +200,7 @@ def _cycles_of_windows(tile: RegisterTile, vectors: VectorRegisters) -> float:
 
 def _cycles_of_stores(tile: RegisterTile, lanes: int, is_padded: bool) -> float:
     """The cycles of storing a sum beside those of other rows: for each vector of rows, and more for
-    those that are no power of two. LLVM gathers rows that are not all stored from wide sums.
+    those that are not a power of two. LLVM gathers rows that are not all stored from wide sums.
     """
     if is_padded:
         return _GATHERED if tile.columns > 2 * lanes else _TAKEN_APART

@@ -91,8 +91,8 @@ class CPURule(DefaultRule):
 
     def choices(self, sch: Schedule, target: Target) -> list[Schedule]:
         """The schedules of a function without one that may be the fastest, the best guess first."""
-        found = self.scheduled(sch, blocks_of(sch), target)
-        return [] if found is None else [found]
+        scheduled = self.scheduled(sch, blocks_of(sch), target)
+        return [] if scheduled is None else [scheduled]
 
     def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule | None:
         """The schedule of a function without one; None if the rule does not know it."""
@@ -114,19 +114,19 @@ class Default(CPURule):
 
     def choices(self, sch: Schedule, target: Target) -> list[Schedule]:
         """The schedules with each of the best tiles."""
-        found: list[Schedule] = []
+        schedules: list[Schedule] = []
         for rank in range(_MOST_CHOICES):
             tiles = _TileOfRank(rank)
-            made = schedule_blocks(sch.copy(), target, constants_of(sch), tiles)
+            trial = schedule_blocks(sch.copy(), target, constants_of(sch), tiles)
             if rank and not tiles.is_other:
                 break
-            found.append(made)
-        return found
+            schedules.append(trial)
+        return schedules
 
 
 class _TileOfRank:
-    """Takes the tiles of a rank in the order of their model, as far as there are so many;
-    `is_other` tells whether there were.
+    """Takes the tile of a rank in the order of the model, or the last one; `is_other` tells whether
+    there was one of that rank.
     """
 
     def __init__(self, rank: int) -> None:
@@ -482,7 +482,7 @@ def _without_row(sch: Schedule, block: BlockRV, loops: list[Any], lanes: int) ->
         return loops
     *outer, row = loops
     extent = extent_of(loop_of(sch, row))
-    if extent is None or extent < 4 * lanes or size_of([loop_of(sch, one) for one in outer]) == 1:
+    if extent is None or extent < 4 * lanes or size_of([loop_of(sch, loop) for loop in outer]) == 1:
         return loops
     size = largest_divisor(extent, _MOST_ROW)
     if size < 4 * lanes:

@@ -45,7 +45,7 @@ class TileLoops(NamedTuple):
 def order_tiles(
     sch: Schedule,
     node: Any,
-    found: Contraction,
+    contraction: Contraction,
     loops: TileLoops,
     sizes: dict[int | None, int],
     is_parallel: bool,
@@ -56,10 +56,12 @@ def order_tiles(
     wanted = 2 * usable_processors()  # parts
     around = _size(sch, loops.before)
     needed = -(-wanted // around) if is_parallel else 1
-    rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
+    rows = math.prod([size for at, size in sizes.items() if at not in (None, contraction.column)])
     panels = _size(sch, [loops.panels]) * around
-    blocks, rest = _blocks_of_rows(sch, node, found, loops.after, loops.rows, rows, needed, panels)
-    if rest and _is_for_panels(sch, node, found, loops, blocks, sizes[found.column]):
+    blocks, rest = _blocks_of_rows(
+        sch, node, contraction, loops.after, loops.rows, rows, needed, panels
+    )
+    if rest and _is_for_panels(sch, node, contraction, loops, blocks, sizes[contraction.column]):
         outer = [*loops.before, loops.panels]
         sch.reorder(*outer, *blocks, *rest, *loops.inner, loops.column)
         return outer if _is_even(sch, outer) else [*outer, *blocks], rest[-1]
@@ -85,19 +87,19 @@ def _are_even(parts: int) -> bool:
 def _is_for_panels(
     sch: Schedule,
     node: Any,
-    found: Contraction,
+    contraction: Contraction,
     loops: TileLoops,
     blocks: list[LoopRV],
     columns: int,
 ) -> bool:
     """Whether fewer bytes come from beyond the second-level cache if rows pass by panels."""
-    extents = [loop_extent(sch, one.key) for one in (*loops.before, loops.panels, *blocks)]
-    rows = _bytes_of(found.operands[1 - found.wide])
+    extents = [loop_extent(sch, loop.key) for loop in (*loops.before, loops.panels, *blocks)]
+    rows = _bytes_of(contraction.operands[1 - contraction.wide])
     if None in extents or rows is None:
         return False
     panels, processors = _size(sch, [loops.panels]), usable_processors()
-    size = dtypes.parse(found.operands[found.wide].dtype).bits // 8
-    panel = columns * size_of([one for one in node.iter_vars if one.kind == REDUCTION]) * size
+    size = dtypes.parse(contraction.operands[contraction.wide].dtype).bits // 8
+    panel = columns * size_of([axis for axis in node.iter_vars if axis.kind == REDUCTION]) * size
     rows //= _size(sch, loops.before)
     block = rows // max(1, _size(sch, blocks))
     is_held = panels * panel + block <= _SECOND_LEVEL
@@ -108,7 +110,7 @@ def _is_for_panels(
 
 def _bytes_of(load: BufferLoad) -> int | None:
     """The bytes of a buffer, if its shape is constant."""
-    extents = [one.value if isinstance(one, IntImm) else None for one in load.buffer.shape]
+    extents = [size.value if isinstance(size, IntImm) else None for size in load.buffer.shape]
     if None in extents:
         return None
     elements = math.prod(extent for extent in extents if extent is not None)
@@ -118,7 +120,7 @@ def _bytes_of(load: BufferLoad) -> int | None:
 def _blocks_of_rows(
     sch: Schedule,
     node: Any,
-    found: Contraction,
+    contraction: Contraction,
     after: list[Any],
     row_outer: Any,
     rows: int,
@@ -131,12 +133,12 @@ def _blocks_of_rows(
     panels an even number for each. Rows that are known at the call only are one block, if the
     panels are enough for all processors.
     """
-    other = found.operands[1 - found.wide]
-    reduced = [one for one in node.iter_vars if one.kind == REDUCTION]
-    alone = {one for one in other.indices if isinstance(one, Var)}
-    depth = size_of([one for one in reduced if one.var in alone])
+    other = contraction.operands[1 - contraction.wide]
+    reduced = [axis for axis in node.iter_vars if axis.kind == REDUCTION]
+    alone = {index for index in other.indices if isinstance(index, Var)}
+    depth = size_of([axis for axis in reduced if axis.var in alone])
     inner = [] if row_outer is None else [row_outer]
-    extents = [_size(sch, [one]) for one in after]
+    extents = [_size(sch, [loop]) for loop in after]
 
     def in_blocks(loop: Any, across: int) -> Any:
         extent = loop_extent(sch, loop.key)
@@ -145,7 +147,9 @@ def _blocks_of_rows(
         if needed > 1 and extent:
             parts = panels * _size(sch, after) if loop in after else panels * extent
             even = [
-                one for one in range(1, size + 1) if not extent % one and _are_even(parts // one)
+                part
+                for part in range(1, size + 1)
+                if not extent % part and _are_even(parts // part)
             ]
             size = max(even, default=size)
         return sch.split(loop, [None, size])

@@ -60,19 +60,19 @@ class MeasureSchedules(ModulePass):
                 "schedules depend on it",
                 'use it inside of `with Target("llvm"):`',
             )
-        made: dict[str, PrimFunc] = {}
+        scheduled: dict[str, PrimFunc] = {}
         rest = {
             str(name): func
             for name, func in mod.functions_of_loops.items()
             if not func.attrs.get(IS_SCHEDULED) and _is_static(func)
         }
-        for name in sorted(rest, key=lambda one: estimate_tir_flops(rest[one]), reverse=True):
+        for name in sorted(rest, key=lambda own: estimate_tir_flops(rest[own]), reverse=True):
             if time.perf_counter() >= end:
                 break
-            found = fastest(rest[name], target)
-            if found is not None:
-                made[name] = named_as(found, rest[name]).with_attr(IS_SCHEDULED, 1)
-        return mod.with_functions(made)
+            chosen = fastest(rest[name], target)
+            if chosen is not None:
+                scheduled[name] = named_as(chosen, rest[name]).with_attr(IS_SCHEDULED, 1)
+        return mod.with_functions(scheduled)
 
 
 def fastest(func: PrimFunc, target: Target) -> PrimFunc | None:
@@ -83,12 +83,12 @@ def fastest(func: PrimFunc, target: Target) -> PrimFunc | None:
     if len(choices) < 2:
         return None
     try:
-        taken = least_in_turn([timed_call(one.mod["main"], target) for one in choices], _SECONDS)
+        taken = least_in_turn([timed_call(sch.mod["main"], target) for sch in choices], _SECONDS)
     except CallError:  # arbitrary data may be refused, as indices are
         return None
     best = min(range(len(choices)), key=taken.__getitem__)
-    found: PrimFunc = choices[best if taken[best] < _GAIN * taken[0] else 0].mod["main"]
-    return found
+    chosen: PrimFunc = choices[best if taken[best] < _GAIN * taken[0] else 0].mod["main"]
+    return chosen
 
 
 def timed_call(func: PrimFunc, target: Target | str = "llvm") -> Callable[[], object]:
@@ -110,6 +110,6 @@ def _arguments_of(func: PrimFunc) -> list[tuple[str, list[int | None]]]:
     """The dtypes and shapes of the arrays that a function takes; None are open sizes."""
     buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
     return [
-        (one.dtype, [size.value if isinstance(size, IntImm) else None for size in one.shape])
-        for one in buffers
+        (buffer.dtype, [size.value if isinstance(size, IntImm) else None for size in buffer.shape])
+        for buffer in buffers
     ]

@@ -44,31 +44,33 @@ def _shuffle(vectors: Sequence[Expr], picks: Sequence[int]) -> Shuffle:
     return Shuffle(tuple(vectors), tuple(map(IntImm, picks)))
 
 
-def _shuffled(made: Vectors, vectors: Sequence[Expr], picks: Sequence[int]) -> Var:
-    return made.let("shuffled", _shuffle(vectors, picks))
+def _shuffled(shuffles: Vectors, vectors: Sequence[Expr], picks: Sequence[int]) -> Var:
+    return shuffles.let("shuffled", _shuffle(vectors, picks))
 
 
-def _in_blocks(made: Vectors, rows: Sequence[Expr], lanes: int) -> list[Var]:
+def _in_blocks(shuffles: Vectors, rows: Sequence[Expr], lanes: int) -> list[Var]:
     """Four vectors of blocks of four rows: vector k has lane k of each block."""
     result = []
     for half in (0, 2):
         above, below = [
-            _shuffled(made, rows[at : at + 2], _interleaved(lanes, half, 1)) for at in (0, 2)
+            _shuffled(shuffles, rows[at : at + 2], _interleaved(lanes, half, 1)) for at in (0, 2)
         ]
         result += [
-            _shuffled(made, (above, below), _interleaved(lanes, first, 2)) for first in (0, 2)
+            _shuffled(shuffles, (above, below), _interleaved(lanes, first, 2)) for first in (0, 2)
         ]
     return result
 
 
-def _joined(made: Vectors, parts: Sequence[Expr], block: int, lanes: int, rows: int) -> Expr:
+def _joined(shuffles: Vectors, parts: Sequence[Expr], block: int, lanes: int, rows: int) -> Expr:
     """The elements of a block of all parts, one after the other."""
     own = [block * _BLOCK + number for number in range(_BLOCK)]
     if len(parts) <= 2:
         picks = [at * lanes + number for at in range(len(parts)) for number in own]
         return _shuffle(parts, picks[:rows])
     pairs = [(parts[at], parts[min(at + 1, len(parts) - 1)]) for at in range(0, len(parts), 2)]
-    halves = [_shuffled(made, pair, [*own, *[lanes + number for number in own]]) for pair in pairs]
+    halves = [
+        _shuffled(shuffles, pair, [*own, *[lanes + number for number in own]]) for pair in pairs
+    ]
     return _shuffle(halves, range(rows))
 
 
@@ -84,22 +86,22 @@ def _transposed(rows: int, lanes: int, dtype: str) -> Pair:
         (lanes, rows),
         lambda j, i: BufferStore(t, BufferLoad(s, (i, j)), (j, i)),
     )
-    made = Vectors()
+    shuffles = Vectors()
     lines = [
-        made.let("row", BufferLoad(s, (IntImm(at), Ramp(IntImm(0), IntImm(1), lanes))))
+        shuffles.let("row", BufferLoad(s, (IntImm(at), Ramp(IntImm(0), IntImm(1), lanes))))
         for at in range(rows)
     ]
     lines += [lines[-1]] * (-rows % _BLOCK)
     parts = [
-        _in_blocks(made, lines[at : at + _BLOCK], lanes) for at in range(0, len(lines), _BLOCK)
+        _in_blocks(shuffles, lines[at : at + _BLOCK], lanes) for at in range(0, len(lines), _BLOCK)
     ]
     stores: list[Stmt] = []
     for lane in range(lanes):
-        block, place = divmod(lane, _BLOCK)
-        value = _joined(made, [part[place] for part in parts], block, lanes, rows)
+        block, rest = divmod(lane, _BLOCK)
+        value = _joined(shuffles, [part[rest] for part in parts], block, lanes, rows)
         index = Ramp(IntImm(0), IntImm(1), rows)
         stores.append(BufferStore(t, value, (IntImm(lane), index)))
-    computed = made.then(SeqStmt(tuple(stores)))
+    computed = shuffles.then(SeqStmt(tuple(stores)))
     return function((s, t), body, (s,)), function((s, t), computed, (s,))
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from te_sched.dlight.cpu.register_tiles import (
+    InnermostWindow,
     RegisterTile,
-    Window,
     holds_window,
     in_lines,
     tile_of,
@@ -82,16 +82,21 @@ def test_uneven_rows_cost_when_they_are_stored_side_by_side():
 
 @pytest.mark.parametrize(
     ("window", "rows", "elements"),
-    [(Window(3), 4, 6), (Window(3, 2), 4, 9), (Window(3, 4), 4, 12), (Window(3, 1, 2), 4, 8)],
+    [
+        (InnermostWindow(3), 4, 6),
+        (InnermostWindow(3, 2), 4, 9),
+        (InnermostWindow(3, 4), 4, 12),
+        (InnermostWindow(3, 1, 2), 4, 8),
+    ],
 )
 def test_rows_share_elements_of_windows(window, rows, elements):
     assert window.elements(rows) == elements
 
 
 def test_registers_hold_windows_beside_few_sums():
-    assert holds_window(RegisterTile(1, 12, 16), Window(3), WIDE)
-    assert not holds_window(RegisterTile(1, 14, 32), Window(3), WIDE)
-    assert not holds_window(RegisterTile(2, 7, 32), Window(3), WIDE)
+    assert holds_window(RegisterTile(1, 12, 16), InnermostWindow(3), WIDE)
+    assert not holds_window(RegisterTile(1, 14, 32), InnermostWindow(3), WIDE)
+    assert not holds_window(RegisterTile(2, 7, 32), InnermostWindow(3), WIDE)
 
 
 def test_padded_rows_have_two_registers_where_they_are_stored_side_by_side():
