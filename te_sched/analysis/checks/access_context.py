@@ -149,6 +149,8 @@ class AccessContext:
             yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
         elif self._is_beyond_a_row(occurrence, memory):
             yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
+        elif self._is_of_other_rank(occurrence, memory):
+            yield from self._needs_of_view(occurrence, memory)
         elif len(occurrence.indices) == len(memory.region):
             pairs = zip(occurrence.indices, memory.region, strict=True)
             for number, (index, (low, extent)) in enumerate(pairs):
@@ -174,6 +176,30 @@ class AccessContext:
         last, extent = occurrence.indices[-1], memory.region[-1][1]
         is_row = type(last) is Ramp and ops.is_const(last.stride, 1)
         return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
+
+    def _is_of_other_rank(self, occurrence: Occurrence, memory: Memory) -> bool:
+        """Whether an access is to a compact view with dimensions of its own."""
+        buffer, count = occurrence.buffer, len(occurrence.indices)
+        if buffer is None or buffer.strides or not ops.is_const(buffer.elem_offset, 0):
+            return False
+        return count == len(buffer.shape) and count not in (1, len(memory.region))
+
+    def _needs_of_view(self, occurrence: Occurrence, memory: Memory) -> Iterator[Need]:
+        """The conditions for an access to be inside a view, and in its memory if that may be
+        smaller.
+        """
+        buffer = occurrence.buffer
+        assert buffer is not None
+        for number, (index, extent) in enumerate(
+            zip(occurrence.indices, buffer.shape, strict=True)
+        ):
+            yield Need(number, index, _ZERO, extent)
+        reach = self.reach(occurrence.data, memory, buffer)
+        if not self.analyzer.can_prove_equal(reduce(ops.mul, buffer.shape, _ONE), reach):
+            flat: Expr = _ZERO
+            for index, extent in zip(occurrence.indices, buffer.shape, strict=True):
+                flat = ops.add(ops.mul(flat, extent), index)
+            yield Need(0, flat, _ZERO, reach)
 
     def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
         """The flat index of an element."""

@@ -93,7 +93,7 @@ def tile_of_windows(
     theirs, or None without any. The size of a window is its rows and the steps of each.
 
     >>> tile_of_windows(40, 40, (3, 3), VectorRegisters(16, 32))
-    (5, 16)
+    (8, 16)
     """
     steps = math.prod(window)
     most = min(vectors.registers // 2, _MOST_UNROLLED // steps)

@@ -83,7 +83,7 @@ def tile_of(
     Rows share elements of a `window` if registers hold them all.
 
     >>> tile_of(64, 56, VectorRegisters(16, 32))
-    RegisterTile(lines=1, rows=8, columns=32)
+    RegisterTile(lines=1, rows=14, columns=32)
     """
     ranking: list[tuple[float, RegisterTile]] = []
     most = (4 if is_plain or columns else 1) * vectors.lanes

@@ -212,3 +212,32 @@ def test_what_is_refuted_is_a_finding() -> None:
     )
     (size,) = guard_accesses(parsed(body, n)).sizes
     assert (str(size.extent), str(size.least)) == ("m", "n")
+
+
+VIEWS = """
+A1 = T.Buffer((3, 20), data=A.data)
+B1 = T.Buffer((2, 20), data=B.data)
+for k, p in T.grid(2, 20):
+    B1[{write}, p] = A1[{read}, p]
+"""
+SQUARES = 'A: T.Buffer((3, 4, 5)), B: T.Buffer((2, 4, 5)), I: T.Buffer((2,), "int64")'
+
+
+@pytest.mark.parametrize(("read", "write"), [("I[k]", "k"), ("k", "I[k]")])
+def test_accesses_to_views_of_another_rank_are_checked(read: str, write: str) -> None:
+    func = parsed(VIEWS.format(read=read, write=write), SQUARES)
+    built = te_sched.build(func, target="llvm")
+    arrays = np.ones((3, 4, 5), "float32"), np.zeros((2, 4, 5), "float32")
+    built(*arrays, np.array([1, 0]))
+    assert arrays[1].sum() == 40
+    for value in (60, -1, 3):
+        with pytest.raises(AccessError, match=rf" at {value} in dimension 0"):
+            built(*arrays, np.array([0, value]))
+
+
+@pytest.mark.parametrize(("rows", "is_within"), [(3, True), (4, False)])
+def test_views_of_another_rank_end_with_their_memory(rows: int, is_within: bool) -> None:
+    text = f"A1 = T.Buffer(({rows}, 20), data=A.data)\nfor k, p in T.grid({rows}, 20):\n"
+    guarded = guard_accesses(parsed(text + "    A1[k, p] = 1.0", "A: T.Buffer((3, 4, 5))"))
+    assert bool(guarded.findings.refuted) != is_within
+    assert guarded.checked == 0
