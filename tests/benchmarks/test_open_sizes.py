@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch", reason="models are made by torch")
 
-from benchmarks import graphs, peer_environment
+from benchmarks import graphs
 from benchmarks.open_sizes import main, models, rows
 
 
@@ -17,7 +17,6 @@ def test_a_model_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(graphs, "ROUNDS", 1)
-    monkeypatch.setattr(peer_environment, "set_own", lambda own: None)  # of the whole process
     assert main(["mlp-1", "--threads", "1", "--results", str(tmp_path)]) == 0
     (figure,) = json.loads((tmp_path / "open_sizes.json").read_text())["figures"]
     assert (figure["model"], figure["shape"], figure["dimensions"]) == ("mlp-1", [1, 784], [0])
