@@ -1,4 +1,4 @@
-"""Benchmarks set variables for themselves and the processes that they start: not for other tests."""
+"""Benchmarks set variables for themselves and for the processes that they start."""
 
 from __future__ import annotations
 
