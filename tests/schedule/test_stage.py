@@ -80,7 +80,7 @@ def test_intrinsics_are_named() -> None:
             r"no attribute 'cash_read'(.|\n)*\(did you mean 'cache_read'",
         ),
         (lambda s, B: s._repr_png_, r"no attribute '_repr_png_'\Z"),
-        (lambda s, B: Stage.__new__(Stage).op, r"'Stage' object has no attribute 'op'"),
+        (lambda s, B: Stage.__new__(Stage).op, r"Stage' object has no attribute 'op'"),
     ],
 )
 def test_unknown_attribute_says_what_has_it(find: Any, message: str) -> None:
