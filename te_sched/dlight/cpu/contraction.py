@@ -38,7 +38,6 @@ from te_sched.dlight.structure import (
     Contraction,
     attempt,
     contraction_of,
-    is_along,
     loop_of,
     node_of,
     share_among_processors,
@@ -176,11 +175,6 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
     if is_window:
         open_axes |= {at for at, size in sizes.items() if multiple_of(axes[at]) % size}
     return {at: size for at, size in sizes.items() if size > 1 and at in open_axes}
-
-
-def _has_neighbors(found: Contraction, axes: Any) -> bool:
-    """Whether rows of windows lie side by side in memory."""
-    return found.row is not None and is_along(found.operands[1 - found.wide], axes[found.row].var)
 
 
 def _window_of(found: Contraction, axes: Any) -> InnermostWindow:
@@ -501,6 +495,21 @@ def _transposed_of(
     return sch.cache_read(last, number, "local")
 
 
+def _copied_tile(
+    sch: Schedule,
+    block: BlockRV,
+    node: Block,
+    found: Contraction,
+    sizes: dict[int | None, int],
+) -> tuple[int, dict[int | None, Any]]:
+    """The dimension of a copy of the sums that counts columns, and its loops over a tile by the
+    dimensions.
+    """
+    dimensions = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    inner = [dimensions.index(at) for at, size in sizes.items() if at is not None and size > 1]
+    return dimensions.index(found.column), _loops_of(sch, block, inner)
+
+
 def _schedule_transposed(
     sch: Schedule,
     turned: BlockRV,
@@ -510,10 +519,7 @@ def _schedule_transposed(
     lanes: int,
 ) -> None:
     """Transpose a tile in registers."""
-    places = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
-    column = places.index(found.column)
-    inner = [places.index(at) for at, size in sizes.items() if at is not None and size > 1]
-    tile = _loops_of(sch, turned, inner)
+    column, tile = _copied_tile(sch, turned, node, found, sizes)
 
     def rows_last(*indices: Any) -> list[Any]:
         others = [one for at, one in enumerate(indices) if at != column]
@@ -521,7 +527,7 @@ def _schedule_transposed(
 
     transform_layout: Any = sch.transform_layout
     transform_layout(turned, ("write", 0), rows_last)
-    across, row = tile.pop(column), tile.pop(len(places) - 1)
+    across, row = tile.pop(column), tile.pop(len(node_of(sch, turned).iter_vars) - 1)
     parts, lane = sch.split(across, [None, lanes])
     sch.reorder(*tile.values(), parts, lane, row)
     for loop in (*tile.values(), parts):
@@ -539,10 +545,7 @@ def _schedule_elements(
     lanes: int,
 ) -> None:
     """Compute elements of a tile in vectors of columns, before they are copied."""
-    places = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
-    column, columns = places.index(found.column), sizes[found.column]
-    inner = [places.index(at) for at, size in sizes.items() if at is not None and size > 1]
-    tile = _loops_of(sch, elements, inner)
+    column, tile = _copied_tile(sch, elements, node, found, sizes)
     across = tile.pop(column)
     transform_layout: Any = sch.transform_layout
     transform_layout(
@@ -551,7 +554,7 @@ def _schedule_elements(
     sch.reorder(*tile.values(), across)
     for loop in tile.values():
         sch.unroll(loop)
-    _in_vectors(sch, across, loop_extent(sch, across.key) or columns, lanes)
+    _in_vectors(sch, across, loop_extent(sch, across.key) or sizes[found.column], lanes)
 
 
 def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:
