@@ -66,9 +66,9 @@ def residual(nn: Any, blocks: Sequence[tuple[int, int]], side: int) -> Any:
     return nn.Sequential(*layers), [(1, 3, side, side)]
 
 
-def _block(nn: Any, length: int, width: int, heads: int, attend: Callable[..., Any]) -> Any:
-    """A block of a transformer: attention, a function of three tensors, and two products, with
-    norms before them.
+def attention_block(nn: Any, width: int, heads: int, attend: Callable[..., Any]) -> Any:
+    """A block of a transformer, for batches and sequences of any size: attention, a function of
+    three tensors, and two products, with norms before them.
     """
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -79,12 +79,12 @@ def _block(nn: Any, length: int, width: int, heads: int, attend: Callable[..., A
             self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
         def split(self, x: Any) -> Any:
-            return x.reshape(1, length, heads, width // heads).permute(0, 2, 1, 3)
+            return x.unflatten(2, (heads, width // heads)).permute(0, 2, 1, 3)
 
         def forward(self, x: Any) -> Any:
             y = self.norm1(x)
             q, k, v = (self.split(one(y)) for one in (self.query, self.key, self.value))
-            y = attend(q, k, v).permute(0, 2, 1, 3).reshape(1, length, width)
+            y = attend(q, k, v).permute(0, 2, 1, 3).flatten(2)
             x = x + self.out(y)
             return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
 
@@ -101,7 +101,7 @@ def transformer(nn: Any, length: int, width: int, heads: int) -> Network:
         )
         return torch.matmul(weights, v)
 
-    return _block(nn, length, width, heads, attend), [(1, length, width)]
+    return attention_block(nn, width, heads, attend), [(1, length, width)]
 
 
 def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
@@ -116,7 +116,7 @@ def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
             self.token = nn.Parameter(torch.randn(1, 1, width))
             self.places = nn.Parameter(torch.randn(1, count, width))
             attend = nn.functional.scaled_dot_product_attention
-            self.blocks = nn.Sequential(*[_block(nn, count, width, heads, attend) for _ in "ab"])
+            self.blocks = nn.Sequential(*[attention_block(nn, width, heads, attend) for _ in "ab"])
             self.head = nn.Linear(width, 1000)
 
         def forward(self, x: Any) -> Any:
@@ -443,15 +443,15 @@ def speech(nn: Any, samples: int, width: int) -> Network:
             return x.permute(0, 2, 1)
 
     kernels = [(10, 5), *[(3, 2)] * 4, *[(2, 2)] * 2]
-    layers, before, length = [], 1, samples
+    layers, before = [], 1
     for number, (kernel, stride) in enumerate(kernels):
         layers.append(nn.Conv1d(before, width, kernel, stride, bias=False))
         layers += [nn.GroupNorm(width, width)] if number == 0 else []
         layers.append(nn.GELU())
-        before, length = width, (length - kernel) // stride + 1
+        before = width
     attend = nn.functional.scaled_dot_product_attention
     layers += [Frames(), nn.LayerNorm(width)]
-    layers += [_block(nn, length, width, width // 64, attend) for _ in "ab"]
+    layers += [attention_block(nn, width, width // 64, attend) for _ in "ab"]
     return nn.Sequential(*layers), [(1, 1, samples)]
 
 

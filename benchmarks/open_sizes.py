@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import graphs, peer_environment
 from benchmarks.lowering import markdown
-from benchmarks.networks import NETWORKS, mlp
+from benchmarks.networks import NETWORKS, attention_block, mlp
 from te_sched import config, cpu, nd, relax
 from te_sched.tools.table import table
 
@@ -47,30 +47,10 @@ def classifier(nn: Any) -> Any:
     )
 
 
-def attention_block(nn: Any) -> Any:
-    """A block of a transformer, for sequences of any length."""
+def block(nn: Any) -> Any:
+    """A block of a transformer."""
     functional = importlib.import_module("torch.nn.functional")
-    width, heads = 256, 4
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in "qkvo")
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            batch, length, _ = x.shape
-            y = self.norm1(x)
-            q, k, v = (
-                layer(y).view(batch, length, heads, width // heads).transpose(1, 2)
-                for layer in (self.query, self.key, self.value)
-            )
-            y = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2)
-            x = x + self.out(y.reshape(batch, length, width))
-            return x + self.down(functional.gelu(self.up(self.norm2(x))))
-
-    return Block()
+    return attention_block(nn, 256, 4, functional.scaled_dot_product_attention)
 
 
 def _of_graphs(name: str, dimensions: tuple[int, ...]) -> Model:
@@ -89,8 +69,8 @@ def models() -> dict[str, Model]:
         },
         "classifier": Model(classifier, (1, 3, 48, 192), sides),
         "classifier, batch": Model(classifier, (4, 3, 48, 192), (0,)),
-        "transformer": Model(attention_block, (1, 128, 256), (1,)),
-        "transformer, batch": Model(attention_block, (2, 100, 256), (0, 1)),
+        "transformer": Model(block, (1, 128, 256), (1,)),
+        "transformer, batch": Model(block, (2, 100, 256), (0, 1)),
         "max pool": Model(lambda nn: nn.MaxPool2d(3, 2, 1), (1, 64, 112, 112), sides),
         "average pool": Model(lambda nn: nn.AvgPool2d(3, 2, 1), (1, 64, 56, 56), sides),
         "conv 3x3": Model(lambda nn: nn.Conv2d(32, 32, 3, padding=1), (1, 32, 28, 28), sides),
