@@ -30,6 +30,7 @@ from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop, Memory, scope_of, whole
 from te_sched.ir.stmt import AttrStmt, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import reads_data, variables_of
+from te_sched.lowering.positions import row_major
 from te_sched.wording import wording
 
 _ONE: Expr = IntImm(1)
@@ -196,10 +197,7 @@ class AccessContext:
             yield Need(number, index, _ZERO, extent)
         reach = self.reach(occurrence.data, memory, buffer)
         if not self.analyzer.can_prove_equal(reduce(ops.mul, buffer.shape, _ONE), reach):
-            flat: Expr = _ZERO
-            for index, extent in zip(occurrence.indices, buffer.shape, strict=True):
-                flat = ops.add(ops.mul(flat, extent), index)
-            yield Need(0, flat, _ZERO, reach)
+            yield Need(0, row_major(occurrence.indices, buffer.shape), _ZERO, reach)
 
     def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
         """The flat index of an element."""
