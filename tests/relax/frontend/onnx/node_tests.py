@@ -160,6 +160,24 @@ def stored(array):
     return array if dtype == str(array.dtype) else array.astype(dtype)
 
 
+def _with_undefined(case, original, results: list) -> list:
+    """The expected results of a test, with those of `results` where ONNX defines none: a number
+    out of the range of the integers that it is cast to. The package has what numpy gives for it,
+    which changes between versions of ml_dtypes.
+    """
+    import ml_dtypes
+
+    inputs, expected = case.data_sets[0]
+    if original.model.graph.node[0].op_type not in ("Cast", "CastLike"):
+        return expected
+    given, wanted = array_of(inputs[0]), array_of(expected[0])
+    if given.dtype.kind not in "fV" or not str(wanted.dtype).strip("u").startswith("int"):
+        return expected
+    limits, given = ml_dtypes.iinfo(wanted.dtype), given.astype("float64")
+    is_defined = (given > float(limits.min) - 1) & (given < float(limits.max) + 1)
+    return [np.where(is_defined, stored(wanted), results[0].numpy())]
+
+
 def compare(results: list, expected: list, rtol: float, atol: float) -> None:
     """Check that results are those that ONNX gives."""
     assert len(results) == len(expected)
@@ -194,7 +212,8 @@ def fault_of(case, cases, refusals) -> str | None:
     refusal = refusal_of(case.name, refusals)
     try:
         results = results_of(case, original_of(case, cases))
-        compare(results, case.data_sets[0][1], case.rtol, case.atol)
+        expected = _with_undefined(case, original_of(case, cases), results)
+        compare(results, expected, case.rtol, case.atol)
     except (TeSchedError, AssertionError) as error:
         text = " ".join(str(error).split())
         if refusal and refusal[1] in text:
