@@ -196,10 +196,10 @@ def _with_window(sch: Schedule, block: BlockRV, lanes: int) -> Schedule:
     another block that reads the results; else itself.
     """
     node, trial = node_of(sch, block), sch.copy()
-    columns = [axis for axis in node.iter_vars if axis.kind == SPATIAL][-1:]
-    if factors_of(node) is not None or not columns or not _is_open_window(node):
+    spatial = [axis for axis in node.iter_vars if axis.kind == SPATIAL]
+    if factors_of(node) is not None or len(spatial) < 2 or not _is_open_window(node):
         return sch
-    is_padded = not multiple_of(columns[0]) % lanes
+    is_padded = not multiple_of(spatial[-1]) % lanes
     last = epilogue_of(trial, block) if is_padded or _reads_across(node) else None
     width = lanes if is_padded else 1
     if last is None or not attempt(lambda: _schedule_window(trial, block, last, width)):
@@ -273,6 +273,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         if rows is not None:
             if block in first_parts:
                 _reduce_where_computed(sch, block)
+            _reduce_across(sch, block, rows)
             _vectorize_last(sch, block, lanes, rows)
         elif not any(block in pair for pair in parts):
             schedule_elements(sch, block, lanes)
@@ -368,6 +369,19 @@ def _reduce_where_computed(sch: Schedule, part: BlockRV) -> None:
         extents = [extent_of(loop_of(sch, loop)) or 0 for loop in loops]
         if is_injective(node) and math.prod(extents) == extent_of(node.iter_vars[-1]):
             attempt(lambda at=loops[0]: sch.reverse_compute_at(part, at))
+
+
+def _reduce_across(sch: Schedule, block: BlockRV, rows: Any) -> None:
+    """Reduce neighbors in memory together, in the loop over `rows`."""
+    node, loops = node_of(sch, block), sch.get_loops(block)
+    if not is_reduction(node) or node.iter_vars[-1].kind == SPATIAL or not _reads_across(node):
+        return
+    own = loops[[loop.key for loop in loops].index(rows.key) + 1 :]
+    keys = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
+    reduced = [loop for loop in own if loop.key in keys]
+    spatial = [loop for loop in own if loop.key not in keys]
+    if reduced and spatial:
+        attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
 
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:

@@ -344,3 +344,26 @@ def test_sums_of_few_open_rows_are_computed_where_they_are_read():
         result = np.empty((shape[0], shape[2]), "float32")
         module(values, result)
         np.testing.assert_allclose(result, np.tanh(values.sum(1)), rtol=1e-5, atol=1e-6)
+
+
+def test_sums_of_few_rows_of_one_matrix_are_read_by_another_block():
+    """There is no loop around the columns; the build ended with an IndexError."""
+    x = te.placeholder((4, te.var("m", "int64")), name="x")
+    schedule = dlight.cpu.Default().apply(
+        te.create_prim_func([x, topi.tanh(topi.sum(x, 0))]), LLVM, False
+    )
+    module = te_sched.build(schedule.mod)
+    for columns in (0, 1, 33, 70):
+        values = np.random.default_rng(0).standard_normal((4, columns)).astype("float32")
+        result = np.empty(columns, "float32")
+        module(values, result)
+        np.testing.assert_allclose(result, np.tanh(values.sum(0)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(8, 33, 48), (8, 5, 7, 64), (9, 30, 32)])
+def test_sums_across_rows_that_another_block_reads_are_vectors(shape):
+    """Each sum was computed by itself, of elements that are far apart in memory."""
+    sch = scheduled(applied(lambda a: topi.tanh(topi.sum(a, len(shape) - 2)), *shape))
+    *_, reduced, columns = sch.get_loops("A_red")
+    kinds = [sch.get(loop).kind for loop in (reduced, columns)]
+    assert kinds == ["serial", "vectorized"]
