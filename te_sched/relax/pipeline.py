@@ -24,7 +24,7 @@ from te_sched import dlight
 from te_sched.codegen.target import Target, as_target
 from te_sched.config import TO_RUN
 from te_sched.errors import GraphError, TeSchedError, did_you_mean, repr_of
-from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
+from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar, Tuple, VarBinding
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lowering.blocks.lower_cross_thread import lower_cross_thread
@@ -32,7 +32,9 @@ from te_sched.lowering.blocks.split_concatenations import split_concatenations
 from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, Pass, PassInfo, PrimFuncPass
 from te_sched.relax import transform
+from te_sched.relax.core.values import is_call_of
 from te_sched.relax.expr_functor import PyExprVisitor
+from te_sched.relax.transform.fuse_packing import FusePacking, values_of_constants
 from te_sched.relax.transform.measure_schedules import MeasureSchedules
 from te_sched.relax.transform.name_kernel_sizes import NameKernelSizes
 from te_sched.transform import Sequential
@@ -55,12 +57,12 @@ class Pipeline(ModulePass):
             return Sequential(self.passes)(mod)
 
 
-def _fusing(to_run: bool, enable_warning: bool = False) -> list[Pass]:
+def _fusing(to_run: bool, enable_warning: bool = False, leaves_large: bool = False) -> list[Pass]:
     """The passes that legalize, fold constants, and fuse, without tuning."""
     return [
         transform.LegalizeOps(enable_warning=enable_warning, to_run=to_run),
         transform.AnnotateTIROpPattern(),
-        transform.FoldConstant(to_run=to_run),
+        transform.FoldConstant(to_run=to_run, leaves_large=leaves_large),
         transform.FuseOps(),
         transform.FuseTIR(to_run=to_run),
     ]
@@ -118,7 +120,7 @@ def processor(*, measure: float = 0.0) -> Pipeline:
             transform.DecomposeOpsForInference(to_run=True),
             transform.CanonicalizeBindings(),
             transform.FuseTransposeMatmul(to_run=True),
-            *_fusing(True),
+            *_fusing(True, leaves_large=True),
             NameKernelSizes(),
             WidenHalves(),
             SplitConcatenations(),
@@ -126,6 +128,7 @@ def processor(*, measure: float = 0.0) -> Pipeline:
             *([MeasureSchedules(measure)] if measure else []),
             dlight.ApplyDefaultSchedule(dlight.cpu.Default()),
             transform.SplitLayoutRewritePreproc(to_run=True),
+            FusePacking(),
             transform.FoldConstant(to_run=True),
             transform.DeadCodeElimination(to_run=True),
         ],
@@ -187,8 +190,9 @@ class SplitConcatenations(PrimFuncPass):
 
 class MarkConstants(ModulePass):
     """The pass that gives PrimFuncs the attribute "layout_free_buffers": the parameters that are
-    constants in all calls, which schedules may pack. `AttachAttrLayoutFreeBuffers`, TVM's pass,
-    also marks weights, and makes a function for each call.
+    constants in all calls, or computed of constants alone, which schedules may pack. Functions that
+    only compute such values run once, and get no schedule. `AttachAttrLayoutFreeBuffers`, TVM's
+    pass, also marks weights, and makes a function for each call.
     """
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
@@ -196,28 +200,50 @@ class MarkConstants(ModulePass):
         calls = _Constants()
         for func in mod.functions.values():
             if isinstance(func, GraphFunction) and func.body is not None:
+                calls.values = set(values_of_constants(func))
                 calls.visit_expr(func)
         changed = {}
         for name, func in mod.functions_of_loops.items():
             marked = func.without_attr("layout_free_buffers")
             places = sorted(calls.places.get(name, ()))
-            changed[name] = marked.with_attr("layout_free_buffers", places) if places else marked
+            if name in calls.computed and name not in calls.others:
+                marked = marked.with_attr(dlight.base.IS_SCHEDULED, 1)
+            elif places:
+                marked = marked.with_attr("layout_free_buffers", places)
+            changed[name] = marked
         return mod.with_functions(changed)
 
 
 class _Constants(PyExprVisitor):
-    """The places of the arguments of functions that are constants in all calls."""
+    """The places of the arguments of functions that are constants in all calls, and the functions
+    that compute values of constants, or others.
+    """
 
     def __init__(self) -> None:
         self.places: dict[str, set[int]] = {}
+        self.values: set[GraphVar] = set()  # that are computed of constants alone
+        self.computed: set[str] = set()
+        self.others: set[str] = set()
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """A binding, which may call a function."""
+        value = binding.value
+        if is_call_of(value, "relax.call_tir"):
+            called = self.computed if binding.var in self.values else self.others
+            called.add(str(value.args[0]))
+        super().visit_var_binding_(binding)
 
     def visit_call_(self, op: GraphCall) -> None:
         """A call of a function."""
         if isinstance(op.op, Op) and op.op == "relax.call_tir":
             fields = op.args[1].fields if isinstance(op.args[1], Tuple) else ()
-            found = {k for k, one in enumerate(fields) if isinstance(one, Constant)}
+            places = {
+                place
+                for place, field in enumerate(fields)
+                if isinstance(field, Constant) or field in self.values
+            }
             name = str(op.args[0])
-            self.places[name] = self.places.get(name, found) & found
+            self.places[name] = self.places.get(name, places) & places
         super().visit_call_(op)
 
 

@@ -31,7 +31,7 @@ from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import get_var2val, nodes_of, uses_of
 from te_sched.relax.constant import const
 from te_sched.relax.core.sizes import sizes_of
-from te_sched.relax.core.values import is_call_of, tensor_info
+from te_sched.relax.core.values import is_call_of, is_large, tensor_info
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
@@ -109,17 +109,34 @@ class _Folder(PyExprMutator):
         if self._only_constants and not is_constant:
             return super().visit_tuple_getitem_(op)
         self.is_changed = True
-        made: list[Constant] | list[GraphVar]
-        if is_constant:
-            dtype = known[0].data.dtype
-            exact = "float32" if dtypes.is_small_float(dtype) else dtype
-            arrays = [nd.array(one.data, dtype=exact).numpy() for one in known]
-            made = [const(one, dtype) for one in _folded(np, found, arrays)]
-        else:
-            made = [self.builder_.emit(one) for one in _folded(operators, found, known)]
-        weight, shift = made
+        weight, shift = (
+            self._constants(found, known) if is_constant else self._values_of(found, known)
+        )
         call = GraphCall(found.conv.op, (data, weight), found.conv.attrs, found.conv.sinfo_args)
         return operators.add(self.builder_.emit(call), shift)
+
+    def _values_of(self, found: _Found, known: Sequence[GraphExpr]) -> tuple[GraphExpr, GraphExpr]:
+        """The weights and the bias as values that the graph computes."""
+        scale, shift = _folded(operators, found, known)
+        weight = self.builder_.emit(operators.multiply(known[0], scale))
+        return weight, self.builder_.emit(shift)
+
+    def _constants(self, found: _Found, known: Sequence[Constant]) -> tuple[GraphExpr, GraphExpr]:
+        """The weights and the bias as constants; large weights as a product of constants, which
+        is computed where they are packed.
+        """
+        weight, *vectors = known
+        dtype = weight.data.dtype
+        is_exact = not dtypes.is_small_float(dtype)
+
+        def numbers(constant: Constant) -> Any:
+            return nd.array(constant.data, dtype=dtype if is_exact else "float32").numpy()
+
+        scale, shift = _folded(np, found, [None, *map(numbers, vectors)])
+        if self._only_constants and is_exact and is_large(weight.struct_info):
+            product = operators.multiply(weight, const(scale, dtype))
+            return self.builder_.emit(product), const(shift, dtype)
+        return const(np.multiply(numbers(weight), scale), dtype), const(shift, dtype)
 
     def _found(self, item: TupleGetItem) -> _Found | None:
         norm = self._called(item.tuple_value, "relax.nn.batch_norm")
@@ -171,8 +188,8 @@ def _is_foldable(found: _Found, added: GraphExpr | None) -> bool:
 
 
 def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any]:
-    """The weights and the bias, by the functions of numpy or by operators of graphs."""
-    weight, gamma, beta, mean, variance, *bias = given
+    """The factor of the weights, and the bias, by the functions of numpy or by operators."""
+    _, gamma, beta, mean, variance, *bias = given
     attrs, conv = found.norm.attrs, found.conv
     info = tensor_info(conv)
     kernel = conv.attrs["kernel_layout"]
@@ -191,7 +208,4 @@ def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any
         centered = library.negative(mean)
     shift = library.multiply(centered, scale)
     shift = library.add(shift, beta) if attrs["center"] else shift
-    return (
-        library.multiply(weight, placed(scale, kernel, "O")),
-        placed(shift, conv.attrs["out_layout"], "C"),
-    )
+    return placed(scale, kernel, "O"), placed(shift, conv.attrs["out_layout"], "C")

@@ -5,6 +5,7 @@ Calls of functions of blocks are built and run; in dataflow blocks, operators ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -15,9 +16,11 @@ from te_sched.driver import build
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.ir.graph import (
+    Binding,
     BindingBlock,
     Constant,
     DataflowBlock,
+    DataflowVar,
     GraphCall,
     GraphExpr,
     GraphFunction,
@@ -29,18 +32,18 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.analysis.variables import written_in_place
+from te_sched.relax.analysis.variables import uses_of, written_in_place
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.core.sizes import as_sizes, constant_sizes, sizes_of
-from te_sched.relax.core.values import is_call_of
+from te_sched.relax.core.sizes import as_sizes
+from te_sched.relax.core.values import is_call_of, is_large, static_shape
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.operators.registry import find_operator, legalization_of
+from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.base import FunctionPass
-
-# Operators of which the first argument gives the shape alone.
+from te_sched.relax.transform.grouping import dataflow_blocks
 
 
 class FoldConstant(FunctionPass):
@@ -51,6 +54,9 @@ class FoldConstant(FunctionPass):
     ----------
     to_run : whether the graph will be built, as in `relax.build`: calls of functions of the program
         stay even if nothing uses their results, since those of Python may have effects.
+    leaves_large : whether calls of functions with large results stay which only products and
+        windows use: schedules pack such values, and `FusePacking` computes them where they are
+        packed, without a copy in between.
 
     >>> from te_sched import relax
     >>> builder = relax.BlockBuilder()
@@ -62,25 +68,29 @@ class FoldConstant(FunctionPass):
     3.0
     """
 
-    def __init__(self, *, to_run: bool = False) -> None:
-        self.to_run = to_run
+    def __init__(self, *, to_run: bool = False, leaves_large: bool = False) -> None:
+        self.to_run, self.leaves_large = to_run, leaves_large
 
     def transform_function(self, func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
         """The function with constants in place of calls."""
-        written = written_in_place(func)
-        calls = _ConstantCalls(mod, written)
+        left = written_in_place(func)
+        if self.leaves_large:
+            left |= _large_operands(func, mod)
+        calls = _ConstantCalls(mod, left)
         calls.visit_expr(func)
-        folder = _Folder(mod, written)
+        folder = _Folder(mod, left)
         folder.build(calls.functions)
         return remove_all_unused(folder.visit_expr(func), self.to_run)
 
 
 class _Folder(PyExprMutator):
-    """Computes calls, and uses constants in place of the variables that are bound to them."""
+    """Computes calls, and uses constants in place of the variables that are bound to them; some
+    variables are left.
+    """
 
-    def __init__(self, mod: IRModule, written: set[GraphVar]) -> None:
+    def __init__(self, mod: IRModule, left: set[GraphVar]) -> None:
         super().__init__()
-        self._mod, self._written = mod, written
+        self._mod, self._left = mod, left
         self._built: dict[PrimFunc, Callable[..., object] | None] = {}  # None: cannot be built
         self._constants: dict[GraphVar, Constant | ShapeExpr] = {}
         self._is_dataflow = False
@@ -118,8 +128,8 @@ class _Folder(PyExprMutator):
     visit_dataflow_var_ = visit_var_
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
-        """The binding, unless its value is a constant, which nothing overwrites."""
-        if binding.var in self._written and isinstance(binding.value, GraphCall):
+        """The binding, unless its value is a constant, and its variable is not left."""
+        if binding.var in self._left and isinstance(binding.value, GraphCall):
             self.reemit_binding(binding, self.visit_expr_post_order(binding.value))
             return
         value = self.visit_expr(binding.value)
@@ -171,7 +181,7 @@ class _Folder(PyExprMutator):
             return None
         func, fields = called
         info = call.sinfo_args[0]
-        shape = _static_shape(info)
+        shape = static_shape(info)
         assert isinstance(info, TensorStructInfo)
         if func not in self._built:
             self.build([func])
@@ -189,16 +199,16 @@ class _Folder(PyExprMutator):
 class _ConstantCalls(PyExprVisitor):
     """Collects the functions whose calls can be computed, with all arguments known."""
 
-    def __init__(self, mod: IRModule, written: set[GraphVar]) -> None:
+    def __init__(self, mod: IRModule, left: set[GraphVar]) -> None:
         self.functions: list[PrimFunc] = []
-        self._mod, self._written = mod, written
+        self._mod, self._left = mod, left
         self.known: set[GraphVar] = set()
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding of a result."""
         super().visit_var_binding_(binding)
         value = binding.value
-        if binding.var in self._written:
+        if binding.var in self._left:
             return
         if isinstance(value, Constant) or value in self.known or self._is_taken(value):
             self.known.add(binding.var)
@@ -219,7 +229,7 @@ class _ConstantCalls(PyExprVisitor):
 def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[GraphExpr, ...]] | None:
     """The function and the arrays of a call; None unless it has one result of a known shape."""
     info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
-    if _static_shape(info) is None or len(call.args) > 2:
+    if static_shape(info) is None or len(call.args) > 2:
         return None
     given = call.args[1]
     func = mod.functions.get(call.args[0]) if isinstance(call.args[0], GlobalVar) else None
@@ -242,8 +252,30 @@ def _is_known(value: GraphExpr) -> bool:
     return isinstance(value, Constant)
 
 
-def _static_shape(info: StructInfo | None) -> tuple[int, ...] | None:
-    """The shape of a tensor, if all sizes are numbers."""
-    if not isinstance(info, TensorStructInfo) or not info.dtype:
-        return None
-    return constant_sizes(sizes_of(info))
+def _large_operands(func: GraphFunction, mod: IRModule) -> set[GraphVar]:
+    """The variables of large results of injective functions that one product or window uses."""
+    operands: set[GraphVar] = set()
+    counts = Counter(uses_of(func))
+    for block in dataflow_blocks(func):
+        large = {
+            binding.var
+            for binding in block.bindings
+            if isinstance(binding.var, DataflowVar)
+            and counts[binding.var] == 1
+            and is_large(binding.var.struct_info)
+            and _kind_of(binding, mod) <= OpPatternKind.INJECTIVE
+        }
+        for binding in block.bindings if large else ():
+            if _kind_of(binding, mod) is OpPatternKind.OUT_ELEMENT_WISE_FUSABLE:
+                operands |= large.intersection(uses_of(binding.value))
+    return operands
+
+
+def _kind_of(binding: Binding, mod: IRModule) -> OpPatternKind:
+    """The pattern kind of the function of a call, if it has one."""
+    value = binding.value
+    if not isinstance(binding, VarBinding) or not is_call_of(value, "relax.call_tir"):
+        return OpPatternKind.OPAQUE
+    func = mod.functions.get(value.args[0]) if isinstance(value.args[0], GlobalVar) else None
+    attrs = func.attrs if isinstance(func, PrimFunc) else {}
+    return OpPatternKind(int(attrs.get(ATTRIBUTE, OpPatternKind.OPAQUE)))

@@ -155,6 +155,28 @@ def test_fold_batchnorm_of_constants_alone() -> None:
     assert names == ["relax.nn.conv2d", "relax.add"]
 
 
+@pytest.mark.parametrize("is_built", [False, True])
+def test_large_weights_stay_products_for_builds(is_built: bool) -> None:
+    """The result is that of numpy, which multiplies them otherwise."""
+    weight = RNG.random((4, 3, 300, 300), "float32")
+    x = relax.Var("x", relax.TensorStructInfo([1, 3, 300, 300], "float32"))
+    params = {name: relax.const(one) for name, one in {**WEIGHTS, "w": weight}.items()}
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            conv = builder.emit(nn.conv2d(x, params["w"]))
+            out = builder.emit_output(_normalized(builder, conv, params))
+        builder.emit_func_output(out)
+    folded = FoldBatchnormToConv2D(only_constants=is_built)(builder.get())
+    arrays = [one for one in nodes_of(folded["main"]) if isinstance(one, relax.Constant)]
+    assert len(arrays) == 2 + is_built
+    assert (arrays[0].data is params["w"].data) is is_built
+    scale = WEIGHTS["gamma"] / np.sqrt(WEIGHTS["variance"] + np.float32(1e-3))
+    products = FoldConstant()(LegalizeOps()(folded))
+    arrays = [one for one in nodes_of(products["main"]) if isinstance(one, relax.Constant)]
+    np.testing.assert_array_equal(arrays[0].data.numpy(), weight * scale.reshape(4, 1, 1, 1))
+
+
 def test_fold_batchnorm_keeps_values_of_another_block() -> None:
     """The image is a value of a dataflow block in which the normalization does not stand."""
     x = relax.Var("x", relax.TensorStructInfo(list(IMAGE.shape), "float32"))

@@ -1,8 +1,9 @@
 """FoldConstant: values of constants are computed by running their functions."""
 
 import numpy as np
+import pytest
 
-from te_sched import relax
+from te_sched import relax, topi
 from te_sched.relax.transform import fold_constant
 from te_sched.script import ir as I
 from te_sched.script import relax as R
@@ -94,3 +95,33 @@ def test_the_graph_computes_the_same():
 
 def test_values_that_are_overwritten_are_not_shared():
     check_overwritten(relax.transform.FoldConstant())
+
+
+@pytest.mark.parametrize("rows", [1024, 256])
+def test_large_operands_of_products_may_be_left(rows):
+    x = relax.Var("x", relax.TensorStructInfo([2, rows], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            weight = builder.emit_te(topi.exp, relax.const(np.zeros((rows, 512), "float32")))
+            other = builder.emit_te(topi.exp, relax.const(np.zeros((2, 512), "float32")))
+            product = builder.emit_te(topi.matmul, x, weight)
+            out = builder.emit_output(builder.call_te(topi.add, product, other))
+        builder.emit_func_output(out)
+    module = relax.transform.AnnotateTIROpPattern()(builder.get())
+    assert len(bindings_of(relax.transform.FoldConstant()(module))) == 2
+    folded = relax.transform.FoldConstant(leaves_large=True)(module)
+    assert len(bindings_of(folded)) == 2 + (rows == 1024)
+
+
+def test_large_values_with_two_uses_are_computed_once():
+    x = relax.Var("x", relax.TensorStructInfo([512, 512], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            weight = builder.emit_te(topi.exp, relax.const(np.zeros((512, 512), "float32")))
+            product = builder.emit_te(topi.matmul, x, weight)
+            out = builder.emit_output(builder.call_te(topi.matmul, product, weight))
+        builder.emit_func_output(out)
+    module = relax.transform.AnnotateTIROpPattern()(builder.get())
+    assert len(bindings_of(relax.transform.FoldConstant(leaves_large=True)(module))) == 2
