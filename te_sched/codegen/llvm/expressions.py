@@ -17,7 +17,9 @@ from te_sched.codegen.llvm.types import Value, floating, integer, llvm_type
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
-from te_sched.ir.visitor import walk
+from te_sched.ir.choices import choice_of, with_choice
+from te_sched.ir.term_keys import same
+from te_sched.ir.visitor import replace, walk
 
 
 def evaluate(out: FunctionText, node: E.Expr) -> Value:
@@ -86,10 +88,34 @@ def evaluate_place(out: FunctionText, index: E.Expr) -> memory.LaneAddresses:
 
 
 def _cast(out: FunctionText, node: E.Cast) -> Value:
+    if dtypes.is_small_float(node.dtype):
+        narrow = _never_widened(node.value, node.dtype)
+        if narrow is not None:
+            return _apart(out, evaluate, narrow)
     value = _apart(out, evaluate, node.value)
     if dtypes.lanes(node.dtype) != dtypes.lanes(value.dtype):
         value = memory.broadcast(out, value, dtypes.lanes(node.dtype))
     return cast(out, value, node.dtype)
+
+
+def _never_widened(value: E.Expr, dtype: str) -> E.Expr | None:
+    """A value of float32 that was converted from a small float, or zero, before it was; None for
+    other values. A choice is one of such values.
+    """
+    if isinstance(value, E.Cast):
+        is_wide = dtypes.parse(value.dtype).code == "float" and dtypes.parse(value.dtype).bits == 32
+        return value.value if is_wide and value.value.dtype == dtype else None
+    if isinstance(value, E.Broadcast):
+        element = _never_widened(value.value, dtypes.with_lanes(dtype, 1))
+        return None if element is None else replace(value, value=element, dtype=dtype)
+    if isinstance(value, E.FloatImm):
+        return E.FloatImm(0.0, dtype) if same(value, E.FloatImm(0.0, value.dtype)) else None
+    choice = choice_of(value)
+    if choice is None:
+        return None
+    condition, *parts = choice
+    yes, no = (_never_widened(part, dtype) for part in parts)
+    return None if yes is None or no is None else with_choice(value, condition, yes, no)
 
 
 def _linear(out: FunctionText, node: E.BinaryOp) -> Value:

@@ -16,9 +16,9 @@ from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm.loops import NOT_UNROLLED
 from te_sched.codegen.target import Target
 from te_sched.dlight.cpu.dot_products import (
-    GROUP,
     DotProduct,
     dot_product_of,
+    narrow_copies,
     pack_groups,
     tensorized,
 )
@@ -79,10 +79,12 @@ def schedule_contraction(
     Parameters
     ----------
     constants : parameters that can be packed in advance.
-    uses_dot_products : whether products of bytes are added four at once; other contractions are
+    uses_dot_products : whether instructions add several products at once; other contractions are
         left.
     choice : which tile of several is taken.
     """
+    if uses_dot_products:
+        narrow_copies(sch, block, target)
     node = node_of(sch, block)
     found = contraction_of(node, constants)
     if found is None:
@@ -116,7 +118,7 @@ def schedule_contraction(
     if padding is not None:
         sch.compute_inline(padding)
     if dot is not None:
-        pack_groups(sch, block, found, dot.depth)
+        pack_groups(sch, block, found, dot)
     last = epilogue_of(sch, block)
     is_part = width is not None and width < columns  # of which a reader asks for the part only
     if last is None or (dot is not None and is_part):
@@ -133,7 +135,7 @@ def schedule_contraction(
     if packed is not None:
         if is_constant and None not in map(extent_of, node_of(sch, packed).iter_vars):
             sch.annotate(packed, PACKED, True)  # known in advance
-        group = None if dot is None else _packed_place(node, found, dot.depth)
+        group = None if dot is None else (_packed_place(node, found, dot.depth), dot.group)
         _schedule_packing(sch, packed, columns, _packed_place(node, found, found.column), group)
     return True
 
@@ -263,8 +265,8 @@ def _multiples(
     multiples = {
         at: size for at, size in sizes.items() if size > 1 and multiple_of(axes[at]) % size
     }
-    if dot is not None and (extent_of(axes[dot.depth]) or 0) % GROUP:
-        multiples[dot.depth] = GROUP
+    if dot is not None and (extent_of(axes[dot.depth]) or 0) % dot.group:
+        multiples[dot.depth] = dot.group
     return multiples
 
 
@@ -331,7 +333,7 @@ def _pack(
     def panel(*at: Any) -> list[Any]:
         column, outer, inner = at[found.column], [*at], []
         if dot is not None:
-            outer[dot.depth], inner = at[dot.depth] // GROUP, [at[dot.depth] % GROUP]
+            outer[dot.depth], inner = at[dot.depth] // dot.group, [at[dot.depth] % dot.group]
         return [
             *[at[one] for one in spatial],
             column // columns,
@@ -394,7 +396,7 @@ def _tile(
     sums = _loops_of(sch, block, reduced)
     group = []
     if dot is not None:
-        sums[dot.depth], part = sch.split(sums[dot.depth], [None, GROUP])
+        sums[dot.depth], part = sch.split(sums[dot.depth], [None, dot.group])
         group = [part]
     sch.reorder(*sums.values(), *tile.values(), *group)
     if rolled in sums:
@@ -581,10 +583,14 @@ def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> di
 
 
 def _schedule_packing(
-    sch: Schedule, packed: BlockRV, columns: int, column: int, group: int | None = None
+    sch: Schedule,
+    packed: BlockRV,
+    columns: int,
+    column: int,
+    group: tuple[int, int] | None = None,
 ) -> None:
     """Write panels side by side: the columns of a panel are the innermost loop, but for groups
-    along an iterator.
+    along an iterator: its place, and the size of a group.
     """
     sch.annotate(packed, SCHEDULED, 1)
     size = assumed_size(node_of(sch, packed).iter_vars)
@@ -595,7 +601,8 @@ def _schedule_packing(
         outer, inner = sch.split(across, [None, columns])
         loops[place] = outer
         if group is not None:
-            loops[group], within = sch.split(loops[group], [None, GROUP])
+            depth, size_of_group = group
+            loops[depth], within = sch.split(loops[depth], [None, size_of_group])
             sch.reorder(*loops, inner, within)
             sch.unroll(within)
         else:

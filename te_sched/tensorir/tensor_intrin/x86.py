@@ -1,6 +1,7 @@
-"""Intrinsics of x86 processors: dot products of four unsigned bytes with four signed ones.
+"""Intrinsics of x86 processors: dot products of four unsigned bytes with four signed ones, and of
+pairs of bfloat16.
 
-A dot product adds to 32-bit numbers the products of four bytes with rows of four bytes.
+A dot product of bytes adds to 32-bit numbers the products of four bytes with rows of four bytes.
 `VNNI_DOT_16x4_INTRIN` does so with vpdpbusd, `AVX512_DOT_16x4_INTRIN` without VNNI. It multiplies
 numbers of 16 bits, those of the even and those of the odd bytes, which is exact; TVM's adds pairs
 of products with saturation. `dot_intrinsic` names those for other vectors and operands.
@@ -35,6 +36,8 @@ DOT_INSTRUCTIONS = {
     "avx512": {16: "llvm.x86.avx512.pmaddw.d.512"},
     "avx2": {8: "llvm.x86.avx2.pmadd.wd"},
 }
+# The instruction for pairs of bfloat16 by the lanes of its vectors.
+PAIR_INSTRUCTIONS = {lanes: f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}" for lanes in (16, 8)}
 
 
 def dot_intrinsic(
@@ -58,6 +61,16 @@ def dot_intrinsic(
     """
     options = (has_signed_four, "signed"), (has_rows_first, "rows_first"), (is_local, "local")
     return "_".join([f"dot_{lanes}x4_{instructions}", *[name for is_on, name in options if is_on]])
+
+
+def pair_intrinsic(lanes: int, has_rows_first: bool = False, is_local: bool = False) -> str:
+    """The name of the intrinsic of dot products of pairs of bfloat16, with sums in float32.
+
+    >>> pair_intrinsic(16, is_local=True)
+    'dot_16x2_bf16_local'
+    """
+    options = (has_rows_first, "rows_first"), (is_local, "local")
+    return "_".join([f"dot_{lanes}x2_bf16", *[name for is_on, name in options if is_on]])
 
 
 class _Operands:
@@ -105,6 +118,21 @@ def _pairs(instruction: str, lanes: int, buffers: Buffers) -> Stmt:
     return made.then(stored(sums, value, lanes))
 
 
+def _bfloats(lanes: int, buffers: Buffers) -> Stmt:
+    vectors, sums, dtype = Vectors(), buffers[2], f"bfloat16x{2 * lanes}"
+    pair = vectors.let("A_i32", as_bits("int32", vectors.let("A_bf16x2", vector(buffers[0], 2))))
+    pairs = vectors.let("A_pairs", as_bits(dtype, Broadcast(pair, lanes)))
+    rows = vectors.let("B_pairs", vector(buffers[1], 2 * lanes))
+    value = llvm(f"float32x{lanes}", PAIR_INSTRUCTIONS[lanes], vector(sums, lanes), pairs, rows)
+    return vectors.then(stored(sums, value, lanes))
+
+
+def _pair_of_bfloats(lanes: int, has_rows_first: bool, is_local: bool) -> Callable[[], Pair]:
+    statement = partial(_bfloats, lanes)
+    scope, dtypes = "local" if is_local else "", ("bfloat16", "bfloat16", "float32")
+    return lambda: dot_product(lanes, 2, dtypes, statement, has_rows_first, scope)
+
+
 def _made(
     instructions: str, lanes: int, has_signed_four: bool, has_rows_first: bool, is_local: bool
 ) -> Callable[[], Pair]:
@@ -120,4 +148,7 @@ INTRINSICS = {
     dot_intrinsic(instructions, lanes, *options): _made(instructions, lanes, *options)
     for instructions, by_lanes in DOT_INSTRUCTIONS.items()
     for lanes, options in product(by_lanes, product((False, True), repeat=3))
+} | {
+    pair_intrinsic(lanes, *options): _pair_of_bfloats(lanes, *options)
+    for lanes, options in product(PAIR_INSTRUCTIONS, product((False, True), repeat=2))
 }

@@ -152,3 +152,24 @@ def test_and_decides_before_its_second_operand() -> None:
     a, b = np.ones(1, "float32"), np.zeros(N, "float32")
     build(function([source, target], loop(N, body)))(a, b)
     np.testing.assert_array_equal(b, [1.0] + [0.0] * (N - 1))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_numbers_that_were_converted_are_not_rounded(dtype: str) -> None:
+    """Borders of zeros around what float32 has of smaller numbers."""
+    small = E.Var("small", f"{dtype}x4")
+    wide = E.Cast("float32x4", small)
+    zero = E.Broadcast(E.FloatImm(0.0, "float32"), 4)
+    bits = [7, 0x7FC1, 0x8000, 0x3F80] if dtype == "bfloat16" else [1.5, np.nan, -0.0, 6e-8]
+    for other, is_exact in ((zero, True), (E.Broadcast(E.FloatImm(0.1, "float32"), 4), False)):
+        node = E.Cast(f"{dtype}x4", E.Select(lanes(0) < V, wide, other))
+        out = new_function()
+        out.environment.update({small: Value("%s", f"{dtype}x4"), V: Value("%v", "int32x4")})
+        evaluate(out, node)
+        assert (len(text_of(out).splitlines()) == 2) == is_exact
+    node = E.Cast(f"{dtype}x4", E.Select(lanes(0) < V, wide, zero))
+    result = run_expression(node, {small: bits, V: [1, 1, 1, 0]})
+    np.testing.assert_array_equal(
+        result[:3].view("uint16"), np.array(bits[:3], result.dtype).view("uint16")
+    )
+    assert result[3] == 0

@@ -1,4 +1,6 @@
-"""Products of bytes use the instructions of the processor, and are exact on all."""
+"""Products of bytes use the instructions of the processor, and are exact on all; products of
+bfloat16 are added in pairs.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, topi
-from te_sched.dlight.cpu.dot_products import dot_instructions
+from te_sched.dlight.cpu.dot_products import dot_instructions, pair_instructions
 from te_sched.errors import BuildError
+from te_sched.lowering.blocks.widen_halves import widen_halves
 from te_sched.target import Target
 
 pytestmark = pytest.mark.skipif(
@@ -49,6 +52,11 @@ def convolution(tensors: list[te.Tensor]) -> te.Tensor:
     return topi.nn.conv(*tensors, 1, 1, 1, 1, "NCHW", out_dtype="int32")
 
 
+def in_groups(tensors: list[te.Tensor]) -> te.Tensor:
+    """A convolution of three groups."""
+    return topi.nn.group_conv2d_nchw(*tensors, 1, 1, 1, 3, out_dtype="int32")
+
+
 def scheduled(function: Any, tensors: list[te.Tensor], target: str, weights: Any) -> Any:
     """The function of tensors with the default schedule; weights are places of parameters."""
     func = te.create_prim_func([*tensors, function(tensors)])
@@ -61,6 +69,12 @@ def windows(data: Any, weights: Any) -> Any:
     padded = np.pad(data, [(0, 0), (0, 0), (1, 1), (1, 1)])
     parts = np.lib.stride_tricks.sliding_window_view(padded, weights.shape[2:], (2, 3))
     return np.einsum("nchwyx,fcyx->nfhw", parts, weights)
+
+
+def windows_in_groups(data: Any, weights: Any) -> Any:
+    """What `in_groups` computes, by numpy."""
+    parts = zip(np.split(data, 3, 1), np.split(weights, 3), strict=True)
+    return np.concatenate([windows(*part) for part in parts], 1)
 
 
 class Case(NamedTuple):
@@ -78,6 +92,7 @@ CASES = {
     "padded": Case(products, lambda a, b: a @ b + 7, ((33, 30), (30, 41))),
     "transposed": Case(transposed, lambda a, b: a.T @ b.T, ((32, 64), (20, 32))),
     "convolution": Case(convolution, windows, ((1, 8, 6, 9), (32, 8, 3, 3))),
+    "groups": Case(in_groups, windows_in_groups, ((2, 24, 6, 9), (96, 8, 3, 3))),
 }
 
 
@@ -86,7 +101,7 @@ CASES = {
 def test_results(name: str, instructions: str) -> None:
     case = CASES[name]
     tensors = operands(case.shapes, case.dtypes)
-    weights = [1] if name == "convolution" else []
+    weights = [1] if name in ("convolution", "groups") else []
     sch = scheduled(case.function, tensors, TARGETS[instructions], weights)
     text = sch.mod.script()
     assert ("llvm.x86.avx512.vpdpbusd." in text) == (instructions == "vnni")
@@ -129,3 +144,95 @@ def test_few_rows_of_a_matrix_that_varies_are_not_packed() -> None:
         tensors = operands(((2, 64), (64, 64)), ("uint8", "int8"))
         sch = scheduled(products, tensors, TARGETS["vnni"], weights)
         assert ("vpdpbusd" in sch.mod.script()) == is_packed
+
+
+def test_groups_that_instructions_do_not_divide_have_a_plain_schedule() -> None:
+    tensors = operands(((1, 18, 6, 9), (96, 6, 3, 3)), ("uint8", "int8"))
+    assert "vpdpbusd" not in scheduled(in_groups, tensors, TARGETS["vnni"], [1]).mod.script()
+
+
+# -- bfloat16 --------------------------------------------------------------------------------------
+
+WITH_PAIRS, WITHOUT_PAIRS = "llvm -mcpu=cooperlake", "llvm -mcpu=cascadelake"
+
+
+def halves(function: Any, shapes: Any, target: str) -> Any:
+    """The schedule of a function of bfloat16, computed in float32 as in graphs."""
+    tensors = operands(shapes, ("bfloat16", "bfloat16"))
+    func = widen_halves(te.create_prim_func([*tensors, function(*tensors)]))
+    func = func.with_attr("layout_free_buffers", [1])
+    return dlight.cpu.Default().apply(func, Target(target), False)
+
+
+def bordered(data: te.Tensor, weights: te.Tensor) -> te.Tensor:
+    """A convolution of one group with borders."""
+    return topi.nn.conv2d_nchw(data, weights, 1, 1, 1)
+
+
+def grouped(data: te.Tensor, weights: te.Tensor) -> te.Tensor:
+    """A convolution of three groups, and a function of its sums."""
+    return topi.nn.relu(topi.nn.group_conv2d_nchw(data, weights, 1, 1, 1, 3))
+
+
+HALVES = {
+    "product": (topi.nn.matmul, lambda a, b: a @ b, ((48, 64), (64, 96))),
+    "padded": (topi.nn.matmul, lambda a, b: a @ b, ((33, 31), (31, 41))),
+    "dense": (topi.nn.dense, lambda a, b: a @ b.T, ((20, 30), (40, 30))),
+    "convolution": (bordered, windows, ((1, 8, 6, 9), (32, 8, 3, 3))),
+    "groups": (
+        grouped,
+        lambda a, b: np.maximum(windows_in_groups(a, b), 0),
+        ((2, 18, 6, 9), (96, 6, 3, 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_products_of_bfloat16_are_added_in_pairs(name: str) -> None:
+    function, by_numpy, shapes = HALVES[name]
+    assert "dpbf16ps" not in halves(function, shapes, WITHOUT_PAIRS).mod.script()
+    sch = halves(function, shapes, WITH_PAIRS)
+    assert "llvm.x86.avx512bf16.dpbf16ps.512" in sch.mod.script()
+    try:
+        built = te_sched.build(sch.mod, target="llvm -opt-level=0")
+    except BuildError as error:  # another processor
+        pytest.skip(str(error))
+    rng = np.random.default_rng(0)
+    numbers = [rng.integers(-8, 8, shape).astype("float32") for shape in shapes]
+    expected = by_numpy(*numbers)
+    arrays = [te_sched.nd.array(one, dtype="bfloat16") for one in (*numbers, 0 * expected)]
+    built(*arrays)
+    result = arrays[-1].numpy().astype("float32")
+    np.testing.assert_allclose(result, expected, rtol=2**-8, atol=0)
+
+
+@pytest.mark.parametrize("name", ["product", "convolution"])
+def test_pairs_of_special_values(name: str) -> None:
+    """Borders of zeros stay what they are, and NaN and infinity reach the results."""
+    function, by_numpy, shapes = HALVES[name]
+    try:
+        built = te_sched.build(halves(function, shapes, WITH_PAIRS).mod, target="llvm")
+    except BuildError as error:  # another processor
+        pytest.skip(str(error))
+    a, b = (np.ones(shape, "float32") for shape in shapes)
+    a.flat[0], a.flat[-1] = np.nan, np.inf
+    expected = by_numpy(a, b)
+    arrays = [te_sched.nd.array(one, dtype="bfloat16") for one in (a, b, np.zeros_like(expected))]
+    built(*arrays)
+    np.testing.assert_allclose(arrays[-1].numpy().astype("float32"), expected, rtol=2**-8)
+
+
+def test_instructions_for_pairs_follow_the_target() -> None:
+    assert pair_instructions(Target(WITH_PAIRS)) == (("bf16", 16), ("bf16", 8))
+    assert pair_instructions(Target(WITHOUT_PAIRS)) == ()
+
+
+def test_what_another_block_computes_is_not_rounded() -> None:
+    """Only copies are kept in bfloat16: a factor that is computed has more digits."""
+
+    def function(a: te.Tensor, b: te.Tensor) -> te.Tensor:
+        shifted = te.compute(a.shape, lambda *at: a[at] * te.const(1.5, "bfloat16"), "shifted")
+        return topi.nn.conv2d_nchw(shifted, b, 1, 1, 1)
+
+    sch = halves(function, ((1, 8, 6, 9), (32, 8, 3, 3)), WITH_PAIRS)
+    assert "dpbf16ps" not in sch.mod.script()

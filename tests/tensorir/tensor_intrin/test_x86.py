@@ -93,6 +93,30 @@ def test_results_of_dot_products(
         np.testing.assert_array_equal(y, x.astype("int32") @ rows.T)
 
 
+@pytest.mark.parametrize("lanes", x86.PAIR_INSTRUCTIONS)
+@pytest.mark.parametrize("has_rows_first", [False, True])
+def test_results_of_pairs(lanes: int, has_rows_first: bool) -> None:
+    text = of_bytes(lanes, False, has_rows_first).replace("uint8", "bfloat16")
+    text = (
+        text.replace("int8", "bfloat16")
+        .replace("int32", "float32")
+        .replace("= 0", "= T.float32(0)")
+    )
+    text = text.replace(f"{lanes}, 4)", f"{lanes}, 2)").replace(", 4,", ", 8,")
+    text = text.replace("vk // 4", "vk // 2").replace("vk % 4", "vk % 2")
+    name = x86.pair_intrinsic(lanes, has_rows_first)
+    try:
+        built = te_sched.build(tensorized(name, text).mod, target="llvm")
+    except BuildError as error:  # another processor
+        pytest.skip(str(error))
+    rng = np.random.default_rng(0)
+    x = rng.integers(-8, 8, (8, 16)).astype("float32")
+    w = rng.integers(-8, 8, (32 // lanes, 8, lanes, 2)).astype("float32")
+    y = np.zeros((8, 32), "float32")
+    built(*[te_sched.nd.array(one, dtype="bfloat16") for one in (x, w)], y)
+    np.testing.assert_array_equal(y, x @ w.transpose(0, 2, 1, 3).reshape(32, 16).T)
+
+
 @pytest.mark.parametrize("name", [x86.VNNI_DOT_16x4_INTRIN, x86.AVX512_DOT_16x4_INTRIN])
 def test_results_on_x86(name: str) -> None:
     sch = tensorized(name)
