@@ -89,6 +89,13 @@ def share_among_processors(
         sch.annotate(loop, "pragma_parallel_work", least)
 
 
+def is_worth_sharing(axes: Collection[IterVar], least: int) -> bool:
+    """Whether it can pay that processors share a block: its elements are many, or calls give their
+    number, which `share_among_processors` compares with a limit then.
+    """
+    return size_of(axes) >= least or any(extent_of(axis) is None for axis in axes)
+
+
 def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
     """Inline injective blocks into injective ones that read them, and into all those that transpose
     or that copy one of the `constants`.

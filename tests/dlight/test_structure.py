@@ -10,6 +10,8 @@ from te_sched.ir.expr import BufferLoad
 from te_sched.ir.visitor import walk
 from tests.dlight.functions import applied, product, tensor
 
+N = te.var("n", "int64")
+
 
 def schedule_of(declared):
     return tir.Schedule(te.create_prim_func(declared))
@@ -98,3 +100,10 @@ def test_steps_of_neighbors_in_memory() -> None:
     for indices, step in steps.items():
         assert structure.step_along(BufferLoad(buffer, indices), i) == step
         assert structure.is_along(BufferLoad(buffer, indices), i) == (step == 1)
+
+
+@pytest.mark.parametrize(("sizes", "is_worth"), [((4, 8), False), ((64, 8), True), ((N, 2), True)])
+def test_blocks_of_open_sizes_are_shared_if_calls_say_so(sizes, is_worth) -> None:
+    sch = schedule_of(applied(topi.exp, *sizes))
+    axes = structure.node_of(sch, structure.blocks_of(sch)[0]).iter_vars
+    assert structure.is_worth_sharing(axes, 512) == is_worth

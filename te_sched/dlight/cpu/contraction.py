@@ -38,6 +38,7 @@ from te_sched.dlight.structure import (
     Contraction,
     attempt,
     contraction_of,
+    is_worth_sharing,
     loop_of,
     node_of,
     share_among_processors,
@@ -379,7 +380,7 @@ def _tile(
     """
     node, columns = node_of(sch, block), sizes[found.column]
     axes = [one.var for one in node.iter_vars if one.kind == SPATIAL]
-    is_parallel = assumed_size(node.iter_vars) >= _WORTH
+    is_parallel = is_worth_sharing(node.iter_vars, _WORTH)
     loops = _split_into_tiles(sch, last, node, found, sizes)
     outer, innermost = order_tiles(sch, node, found, loops, sizes, is_parallel)
     turned = _transposed_of(sch, elements or block, last, found, node, sizes, lanes)
@@ -593,8 +594,7 @@ def _schedule_packing(
     along an iterator: its place, and the size of a group.
     """
     sch.annotate(packed, SCHEDULED, 1)
-    size = assumed_size(node_of(sch, packed).iter_vars)
-    loops = sch.get_loops(packed)
+    axes, loops = node_of(sch, packed).iter_vars, sch.get_loops(packed)
     across = _loops_of(sch, packed, [column]).get(column)
     if across is not None:
         place = [loop_of(sch, one).loop_var for one in loops].index(loop_of(sch, across).loop_var)
@@ -607,6 +607,6 @@ def _schedule_packing(
             sch.unroll(within)
         else:
             sch.reorder(*loops, inner)
-    if size >= _WORTH:
+    if is_worth_sharing(axes, _WORTH):
         shared = sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0]
-        share_among_processors(sch, shared, node_of(sch, packed).iter_vars, _WORTH // 2)
+        share_among_processors(sch, shared, axes, _WORTH // 2)

@@ -34,6 +34,7 @@ from te_sched.dlight.structure import (
     blocks_of,
     inline_injective,
     is_untouched,
+    is_worth_sharing,
     loop_of,
     node_of,
     share_among_processors,
@@ -477,10 +478,7 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
     if not tile_transposed(sch, block):
         _vectorize_last(sch, block, lanes)
     outer = _without_row(sch, block, _outer(sch, block), lanes)
-    is_large = size_of(node.iter_vars) >= _WORTH or any(
-        extent_of(one) is None for one in node.iter_vars
-    )
-    if outer and is_large:
+    if outer and is_worth_sharing(node.iter_vars, _WORTH):
         kept = _enough(sch, outer)
         fused = sch.fuse(*kept) if len(kept) > 1 else kept[0]
         attempt(lambda: share_among_processors(sch, fused, node.iter_vars, _WORTH // 2))

@@ -83,6 +83,27 @@ def test_tiles_of_unknown_length_are_numbered_without_the_batch_of_one():
     assert "% ((n" not in text
 
 
+@pytest.mark.parametrize("depth", [2, 24, 64])
+def test_calls_decide_whether_processors_share_products_of_open_sizes(depth):
+    """How many are added for all elements is not guessed: an image may be large."""
+    h, w = te.var("h", "int64"), te.var("w", "int64")
+    x, filters = tensor(1, depth, h, w, name="x"), tensor(48, depth, 1, 1, name="filters")
+    declared = [x, filters, topi.nn.relu(topi.nn.conv2d_nchw(x, filters, 1, 0, 1))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    sums = [line for line in str(sch.mod).splitlines() if '"dlight.scheduled": 1' in line][-1]
+    assert "T.parallel(" in sums
+    assert "pragma_parallel_work" in sums
+    numbers, built = np.random.default_rng(0), te_sched.build(sch.mod)["main"]
+    for size in ((1, 1), (3, 7), (17, 33), (80, 81)):
+        a = numbers.random((1, depth, *size), "float32")
+        b = numbers.random((48, depth, 1, 1), "float32")
+        out = np.empty((1, 48, *size), "float32")
+        built(a, b, out)
+        expected = np.maximum(np.einsum("ncyx,fc->nfyx", a, b[:, :, 0, 0]), 0)
+        np.testing.assert_allclose(out, expected, rtol=1e-4)
+
+
 def test_turned_filters_that_are_constant_are_packed_at_once():
     """Those of a transposed convolution are not copied first, so that packing them is no work."""
     x, w = tensor(1, 8, 5, 5), tensor(8, 16, 4, 4, name="W")
