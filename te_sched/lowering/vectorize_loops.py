@@ -274,9 +274,14 @@ class _Vectorizer(Mapper):
         return is_scalar and self.analyzer.can_prove(ops.greater(factor, 0))
 
     def visit_Cast(self, node: E.Cast) -> Any:
+        """In programs to run, a ramp in a wider type is a ramp: accesses and predicates are its."""
         value = self.visit(node.value)
         if value is node.value:
             return node
+        is_to_run = self.analyzer.settings.to_run
+        if is_to_run and isinstance(value, Ramp) and _is_wider(node.dtype, value.dtype):
+            base, stride = (ops.cast(node.dtype, part) for part in (value.base, value.stride))
+            return Ramp(base, stride, value.lanes)
         return E.Cast(dtypes.with_lanes(node.dtype, dtypes.lanes(value.dtype)), value)
 
     def visit_Select(self, node: E.Select) -> Any:
@@ -544,6 +549,12 @@ class _Masked(_Predicated):
         if not _is_maskable(node, dtypes.lanes(self.mask.dtype)):
             raise _HasNoVectorForm("condition", self.mask)
         return super()._under_mask(node, dtype)
+
+
+def _is_wider(dtype: str, ramp: str) -> bool:
+    """Whether signed integers have more bits than the elements of a ramp."""
+    wide, narrow = dtypes.parse(dtype), dtypes.parse(ramp)
+    return wide.code == narrow.code == "int" and wide.bits > narrow.bits
 
 
 def _is_zero(value: Expr) -> bool:

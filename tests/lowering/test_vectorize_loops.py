@@ -71,6 +71,20 @@ def test_stores_of_some_lanes_have_predicates_in_programs_to_run() -> None:
     )
 
 
+def test_lanes_in_a_wider_type_have_predicates_in_programs_to_run() -> None:
+    """A condition of a sum of 64 bits and a narrow loop variable is one of lanes in a row."""
+    wide, limit = var("w", "int64"), var("m", "int64")
+    place = wide + ops.cast("int64", i)
+    mask = 'predicate=T.get_active_lane_mask("uint1x4", w, m)'
+    assert to_run(IfThenElse(place < limit, store(A, 1, place))) == expected(f"""
+        w = T.int64()
+        m = T.int64()
+        if w < m:
+            A.vstore([T.Ramp(w, T.int64(1), 4)], T.Broadcast(1, 4), {mask})
+    """)
+    assert "A[w:w + T.int64(4)] = T.Broadcast(1, 4)" in to_run(store(A, 1, place))
+
+
 def test_elements_or_zero_are_loads_with_predicates_in_programs_to_run() -> None:
     choice = intrinsics.if_then_else(i < n, read(A, i), 0)
     mask = 'predicate=T.get_active_lane_mask("uint1x4", 0, n)'
