@@ -28,9 +28,9 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.occurrences import Occurrence
 from te_sched.ir.scopes import Loop, Memory, scope_of, whole
-from te_sched.ir.stmt import AttrStmt, LetStmt, PrimFunc, Stmt
+from te_sched.ir.stmt import AttrStmt, BufferRealize, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import reads_data, variables_of
-from te_sched.lowering.positions import row_major
+from te_sched.lowering.positions import row_major, weighted_sum
 from te_sched.wording import wording
 
 _ONE: Expr = IntImm(1)
@@ -59,6 +59,8 @@ class AccessContext:
         self.memory, self.values = self.defined.memory, self.defined.values
         # views and strided arguments: their layout is not that of the memory
         self.views: dict[Var, Buffer] = {}
+        # the buffers that memory was declared with
+        self.owners = {buffer.data: buffer for buffer in func.buffer_map.values()}
         self.stage = ""  # the name of the stored buffer
         self.symbols = {param for param in func.params if param.dtype != "handle"}
         for buffer in func.buffer_map.values():
@@ -77,6 +79,8 @@ class AccessContext:
             self.bind(node.var, node.value)
         elif type(node) is AttrStmt and node.key == "buffer_bind_scope":
             self.add_view(*node.node)
+        elif type(node) is BufferRealize:
+            self.owners.setdefault(node.buffer.data, node.buffer)
         with ExitStack() as facts:
             for loop in self.scope.loops[len(outside.loops) :]:
                 if type(loop.range.extent) is not IntImm:  # an iteration is run
@@ -150,7 +154,7 @@ class AccessContext:
             yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
         elif self._is_beyond_a_row(occurrence, memory):
             yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
-        elif self._is_of_other_rank(occurrence, memory):
+        elif self._is_another_view(occurrence, memory):
             yield from self._needs_of_view(occurrence, memory)
         elif len(occurrence.indices) == len(memory.region):
             pairs = zip(occurrence.indices, memory.region, strict=True)
@@ -178,12 +182,23 @@ class AccessContext:
         is_row = type(last) is Ramp and ops.is_const(last.stride, 1)
         return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
 
-    def _is_of_other_rank(self, occurrence: Occurrence, memory: Memory) -> bool:
-        """Whether an access is to a compact view with dimensions of its own."""
-        buffer, count = occurrence.buffer, len(occurrence.indices)
-        if buffer is None or buffer.strides or not ops.is_const(buffer.elem_offset, 0):
+    def _is_another_view(self, occurrence: Occurrence, memory: Memory) -> bool:
+        """Whether an access is to a view of memory with a layout or elements of its own."""
+        data, buffer, count = occurrence.data, occurrence.buffer, len(occurrence.indices)
+        if buffer is None or count != len(buffer.shape):
             return False
-        return count == len(buffer.shape) and count not in (1, len(memory.region))
+        if buffer is self.owners.get(data) or buffer is self.views.get(data):
+            return False
+        if buffer.strides or not ops.is_const(buffer.elem_offset, 0):
+            return True
+        if count == 1:
+            return False  # the index counts elements of memory
+        if count != len(memory.shape) or count != len(memory.region):
+            return True
+        is_alike = dtypes.storage_bytes(buffer.dtype) == dtypes.storage_bytes(memory.dtype)
+        return not is_alike or not all(
+            map(self.analyzer.can_prove_equal, buffer.shape, memory.shape)
+        )
 
     def _needs_of_view(self, occurrence: Occurrence, memory: Memory) -> Iterator[Need]:
         """The conditions for an access to be inside a view, and in its memory if that may be
@@ -196,8 +211,26 @@ class AccessContext:
         ):
             yield Need(number, index, _ZERO, extent)
         reach = self.reach(occurrence.data, memory, buffer)
-        if not self.analyzer.can_prove_equal(reduce(ops.mul, buffer.shape, _ONE), reach):
-            yield Need(0, row_major(occurrence.indices, buffer.shape), _ZERO, reach)
+        offset = self._offset_of_view(occurrence.data, memory, buffer)
+        if buffer.strides:
+            position = weighted_sum(occurrence.indices, buffer.strides)
+        else:
+            position = row_major(occurrence.indices, buffer.shape)
+            end = ops.add(offset, reduce(ops.mul, buffer.shape, _ONE))
+            if ops.is_const(offset, 0) and self.analyzer.can_prove_equal(end, reach):
+                return
+        yield Need(0, ops.add(position, offset), _ZERO, reach)
+
+    def _offset_of_view(self, data: Var, memory: Memory, buffer: Buffer) -> Expr:
+        """The elements of a view from the first one of its memory to that of the view."""
+        owner = self.owners.get(data)
+        if owner is None or ops.is_const(owner.elem_offset, 0):
+            return buffer.elem_offset
+        own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
+        start = owner.elem_offset
+        if own != other:
+            start = ops.floordiv(ops.mul(start, own), other)
+        return self.analyzer.simplify(ops.sub(buffer.elem_offset, start))
 
     def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
         """The flat index of an element."""
@@ -251,7 +284,7 @@ class AccessContext:
         """The number of elements from the first to the last, with gaps."""
         extents = [extent for _, extent in memory.region]
         whole = reduce(ops.mul, extents, _ONE)
-        view = self.views.get(data)
+        view = self.views.get(data, self.owners.get(data))
         if view is not None and view.strides:
             lasts = [ops.sub(extent, _ONE) for extent in extents]
             whole = reduce(ops.add, map(ops.mul, lasts, view.strides), _ONE)

@@ -235,9 +235,32 @@ def test_accesses_to_views_of_another_rank_are_checked(read: str, write: str) ->
             built(*arrays, np.array([0, value]))
 
 
-@pytest.mark.parametrize(("rows", "is_within"), [(3, True), (4, False)])
-def test_views_of_another_rank_end_with_their_memory(rows: int, is_within: bool) -> None:
-    text = f"A1 = T.Buffer(({rows}, 20), data=A.data)\nfor k, p in T.grid({rows}, 20):\n"
-    guarded = guard_accesses(parsed(text + "    A1[k, p] = 1.0", "A: T.Buffer((3, 4, 5))"))
+@pytest.mark.parametrize(
+    ("view", "is_within"),
+    [
+        ("(3, 20)", True),  # of another rank
+        ("(4, 20)", False),
+        ("(2, 6, 5)", True),  # of the same rank
+        ("(2, 6, 6)", False),
+        ('(3, 4, 5), "int8"', True),  # of smaller and greater elements
+        ('(3, 4, 20), "int8"', True),
+        ('(3, 4, 21), "int8"', False),
+        ('(3, 4, 5), "float64"', False),
+        ('(3, 10), "float64"', True),
+        ("(2, 4, 5), elem_offset=20", True),  # that begins later
+        ("(3, 4, 5), elem_offset=1", False),
+        ("(20,), elem_offset=40", True),
+        ("(20,), elem_offset=41", False),
+        ("(2, 2, 5), strides=(40, 10, 1)", True),  # with gaps
+        ("(3, 4, 5), strides=(40, 5, 1)", False),
+        ("(20,), strides=(3,)", True),
+        ("(21,), strides=(3,)", False),
+    ],
+)
+def test_views_are_judged_by_their_own_layout(view: str, is_within: bool) -> None:
+    shape = view[1 : view.index(")")].removesuffix(",")
+    at = ", ".join("kpq"[: shape.count(",") + 1])
+    text = f"V = T.Buffer({view}, data=A.data)\nfor {at} in T.grid({shape}):\n"
+    guarded = guard_accesses(parsed(f"{text}    V[{at}] = V[{at}]", "A: T.Buffer((3, 4, 5))"))
     assert bool(guarded.findings.refuted) != is_within
     assert guarded.checked == 0
