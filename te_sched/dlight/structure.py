@@ -22,6 +22,7 @@ from te_sched.tensorir.facts.axes import (
 )
 from te_sched.tensorir.facts.computations import (
     factors_of,
+    is_affine_copy,
     is_copy,
     is_injective,
     is_transposition,
@@ -98,7 +99,8 @@ def is_worth_sharing(axes: Collection[IterVar], least: int) -> bool:
 
 def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
     """Inline injective blocks into injective ones that read them, and into all those that transpose
-    or that copy one of the `constants`.
+    or that copy one of the `constants`. Copies along rows, also with casts, are inlined into all
+    but sums of products, which read them often.
 
     Blocks between a reduction and the result become one block. Other copies stay before a
     reduction, which reads them along its iterators. A block whose elements would be computed
@@ -115,6 +117,7 @@ def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
             is_inner = is_transposition(node) or (
                 is_copy(node) and node.reads[0].buffer in constants
             )
+            is_inner |= is_affine_copy(node) and not any(map(factors_of, readers))
             if is_inner or (
                 all(is_injective(one) for one in readers) and not _is_repeated(node, readers)
             ):

@@ -260,8 +260,10 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
     """Schedule blocks other than contractions: those of the same rows together."""
     heads = list(blocks)
     parts: list[tuple[BlockRV, BlockRV]] = []
+    steps: dict[BlockRV, int] = {}  # of reductions
     for block in blocks:
         if is_reduction(node_of(sch, block)):
+            steps[block] = size_of(node_of(sch, block).iter_vars)
             made = _in_parts(sch, block, lanes)
             place = heads.index(block)
             heads[place:place] = made
@@ -281,7 +283,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
             _copy_where_read(sch, block, lanes)
     for part, whole in parts:
         if rows is None:
-            schedule_elements(sch, whole, lanes)
+            schedule_elements(sch, whole, lanes, steps.get(whole, 0))
         _vectorize_last(sch, part, lanes, rows)
     if rows is not None:
         axes = node_of(sch, heads[-1]).iter_vars
@@ -330,11 +332,11 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> list[BlockRV]:
 
 def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     """Compute the parts of an element where they are added, in registers."""
-    inner = _loops_of_kind(sch, whole, SPATIAL)
-    if inner and (
-        rows is None or loop_of(sch, inner[-1]).loop_var is not loop_of(sch, rows).loop_var
-    ):
-        attempt(lambda: sch.reorder(inner[-1], *_loops_of_kind(sch, whole, REDUCTION)))
+    spatial = _loops_of_kind(sch, whole, SPATIAL)
+    shared = [] if rows is None else sch.get_loops(whole)[: _place_of(sch, whole, rows) + 1]
+    inner = [loop for loop in spatial if loop.key not in {outer.key for outer in shared}]
+    if inner:
+        attempt(lambda: sch.reorder(*inner, *_loops_of_kind(sch, whole, REDUCTION)))
         attempt(lambda: sch.compute_at(part, inner[-1]))
     own = sch.get_loops(part)
     reduced = _loops_of_kind(sch, part, REDUCTION)
@@ -377,12 +379,17 @@ def _reduce_across(sch: Schedule, block: BlockRV, rows: Any) -> None:
     node, loops = node_of(sch, block), sch.get_loops(block)
     if not is_reduction(node) or node.iter_vars[-1].kind == SPATIAL or not _reads_across(node):
         return
-    own = loops[[loop.key for loop in loops].index(rows.key) + 1 :]
+    own = loops[_place_of(sch, block, rows) + 1 :]
     keys = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
     reduced = [loop for loop in own if loop.key in keys]
     spatial = [loop for loop in own if loop.key not in keys]
     if reduced and spatial:
         attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
+
+
+def _place_of(sch: Schedule, block: BlockRV, loop: Any) -> int:
+    """The number of loops of a block that are around one of them."""
+    return [other.key for other in sch.get_loops(block)].index(loop.key)
 
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
@@ -457,8 +464,10 @@ def _product(extents: list[Expr]) -> Expr:
     return reduce(ops.mul, extents, ops.const(1, "int64"))
 
 
-def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
-    """Run the outer loops of a block on all cores, and the last one in vectors."""
+def schedule_elements(sch: Schedule, block: BlockRV, lanes: int, steps: int = 0) -> None:
+    """Run the outer loops of a block on all cores, and the last one in vectors. There may be other
+    blocks in them: `steps` are those of all.
+    """
     node = node_of(sch, block)
     loops = sch.get_loops(block)
     kinds = [one.kind for one in node.iter_vars]
@@ -478,7 +487,7 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
     if not tile_transposed(sch, block):
         _vectorize_last(sch, block, lanes)
     outer = _without_row(sch, block, _outer(sch, block), lanes)
-    if outer and is_worth_sharing(node.iter_vars, _WORTH):
+    if outer and (steps >= _WORTH or is_worth_sharing(node.iter_vars, _WORTH)):
         kept = _enough(sch, outer)
         fused = sch.fuse(*kept) if len(kept) > 1 else kept[0]
         attempt(lambda: share_among_processors(sch, fused, node.iter_vars, _WORTH // 2))

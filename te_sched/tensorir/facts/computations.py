@@ -100,6 +100,20 @@ def is_transposition(block: Block) -> bool:
     return is_copy(block) and all(isinstance(index, Var | IntImm) for index in indices)
 
 
+def is_affine_copy(block: Block) -> bool:
+    """Whether a block moves elements, which it may cast, from indices that are sums of multiples of
+    iterators, and in the last dimension an iterator.
+    """
+    store = stored(block)
+    load = None if store is None else _uncast(store.value)
+    if not isinstance(load, BufferLoad) or not load.indices:
+        return False
+    if not isinstance(load.indices[-1], Var | IntImm):
+        return False
+    parts = [part for index in load.indices for part in walk(index)]
+    return all(isinstance(part, Var | IntImm | Add | Mul) for part in parts)
+
+
 def added_by(store: BufferStore) -> Expr | None:
     """What a store adds to its element; None for other stores."""
     if not isinstance(store.value, Add):

@@ -367,3 +367,28 @@ def test_sums_across_rows_that_another_block_reads_are_vectors(shape):
     *_, reduced, columns = sch.get_loops("A_red")
     kinds = [sch.get(loop).kind for loop in (reduced, columns)]
     assert kinds == ["serial", "vectorized"]
+
+
+@pytest.mark.parametrize("shape", [(16, 60, 64), (8, 20, 3, 64)])
+def test_parts_of_sums_are_innermost_where_rows_are_computed_together(shape):
+    """The loop over the rows stood inside of that of parts, so that vectors were rows."""
+    sch = scheduled(applied(lambda a: topi.multiply(topi.sum(a, len(shape) - 1), 0.5), *shape))
+    inner = [sch.get(sch.get_loops(one)[-1]) for one in blocks_named(sch, "A_red_rf_update")]
+    assert inner
+    assert all(loop.kind == "vectorized" and int(loop.extent) >= 4 for loop in inner)
+    around = {loop.key for loop in sch.get_loops("A_red")[:-1]}
+    for update in blocks_named(sch, "A_red_rf_update"):
+        assert around <= {loop.key for loop in sch.get_loops(update)}
+
+
+def test_large_sums_in_parts_run_on_all_cores():
+    """The number of their results decided, which is small."""
+    sch = scheduled(applied(lambda a: topi.sum(a, 2), 16, 20, 1024), tolerance=1e-3)
+    assert sch.get(sch.get_loops("A_red")[0]).kind == "parallel"
+
+
+def test_copies_along_rows_are_not_made_for_sums():
+    a = tensor(4, 40, 16)
+    groups = te.compute((4, 2, 20, 16), lambda n, g, c, i: a[n, g * 20 + c, i], "groups")
+    sch = scheduled([a, topi.sum(groups, (2, 3))])
+    assert not blocks_named(sch, "groups")

@@ -50,6 +50,17 @@ def test_copies_and_transpositions():
     assert not facts.is_copy(block(A, topi.exp(A)))
 
 
+def test_affine_copies_are_along_rows() -> None:
+    (A,) = placeholders((4, 6))
+    rows = te.compute((2, 2, 6), lambda i, j, k: A[i * 2 + j, k], "rows")
+    assert facts.is_affine_copy(block(A, rows))
+    assert facts.is_affine_copy(block(A, topi.cast(A, "float16")))
+    assert facts.is_affine_copy(block(A, topi.transpose(A)))
+    assert not facts.is_affine_copy(block(A, topi.reshape(A, (24,))))
+    assert not facts.is_affine_copy(block(A, te.compute((4, 3), lambda i, j: A[i, j * 2], "B")))
+    assert not facts.is_affine_copy(block(A, topi.exp(A)))
+
+
 def test_operands_are_without_the_result():
     node = matmul()
     assert [one.buffer.name for one in facts.inputs_of(node)] == ["A", "B"]
