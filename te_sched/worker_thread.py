@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from te_sched.errors import called_from, user_place
 from te_sched.locks import after_fork, new_lock
@@ -126,6 +126,80 @@ def map_in_threads(call: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
     if failures:
         raise failures.pop(0)
     return [results[number] for number in range(len(items))]
+
+
+class CallsAhead(Generic[_S, _T]):
+    """Calls for items that are begun in other threads before all items are known.
+
+    As of `map_in_threads`, the calls should be native code, and a processor is left to the caller.
+    """
+
+    def __init__(self, call: Callable[[_S], _T]) -> None:
+        self._call = call
+        self._lock = new_lock()
+        self._begun: set[_S] = set()
+        self._waiting: deque[_S] = deque()
+        self._results: dict[_S, _T | BaseException] = {}
+        self._threads: list[threading.Thread] = []
+        self._running = 0
+
+    def begin(self, item: _S) -> None:
+        """Call for an item soon, unless there is no processor for it."""
+        if item in self._begun or usable_processors() < 2:
+            return
+        with self._lock:
+            self._waiting.append(item)
+            needs_thread = self._running < usable_processors() - 1
+            self._running += needs_thread
+        self._begun.add(item)
+        if needs_thread:
+            self._start()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the item waits for `results`
+            with self._lock:
+                self._running -= 1
+            return
+        self._threads.append(thread)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running -= 1
+                    return
+                item = self._waiting.popleft()
+            try:
+                self._results[item] = self._call(item)
+            except BaseException as error:
+                self._results[item] = error
+
+    def stop(self, waits: bool = True) -> None:
+        """Begin no more calls, and wait for those that are running."""
+        with self._lock:
+            self._waiting.clear()
+        for thread in self._threads if waits else ():
+            thread.join()
+
+    def results(self, items: Sequence[_S]) -> list[_T]:
+        """The results of all items; raises the first error of a call."""
+        with self._lock:
+            waiting = {*self._waiting}
+            self._waiting.clear()
+        rest = [item for item in items if item in waiting or item not in self._begun]
+        called = dict(zip(rest, map_in_threads(self._call, rest), strict=True))
+        for thread in self._threads:
+            thread.join()
+        results: list[_T] = []
+        for item in items:
+            result = called[item] if item in called else self._results[item]
+            if isinstance(result, BaseException):
+                raise result
+            results.append(result)
+        return results
 
 
 def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:

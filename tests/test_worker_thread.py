@@ -14,7 +14,7 @@ import pytest
 
 from te_sched import worker_thread
 from te_sched.errors import CallError, user_place
-from te_sched.worker_thread import can_be_left, map_in_threads
+from te_sched.worker_thread import CallsAhead, can_be_left, map_in_threads
 
 
 def test_what_a_call_raises_comes_back_with_the_users_line() -> None:
@@ -127,3 +127,60 @@ def test_without_room_for_threads_the_caller_makes_all_calls(
     monkeypatch.setattr(threading.Thread, "start", refuse)
     threads = map_in_threads(lambda item: threading.current_thread(), [1, 2, 3])
     assert threads == [threading.current_thread()] * 3
+
+
+def test_calls_are_begun_before_all_items_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 2)
+    is_called, threads = threading.Event(), []
+
+    def call(item: int) -> int:
+        threads.append(threading.current_thread())
+        is_called.set()
+        return item * item
+
+    calls = CallsAhead(call)
+    calls.begin(3)
+    assert is_called.wait(60)
+    calls.begin(3)
+    calls.begin(5)
+    assert calls.results([5, 2, 3]) == [25, 4, 9]
+    assert len(threads) == 3
+    assert threads[0] is not threading.current_thread()
+
+
+def test_without_another_processor_all_calls_are_made_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 1)
+    calls = CallsAhead(lambda item: threading.current_thread())
+    calls.begin(1)
+    assert calls.results([1, 2]) == [threading.current_thread()] * 2
+
+
+def test_the_failure_of_a_call_ahead_is_raised_with_the_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 2)
+    calls = CallsAhead(lambda item: 1 // item)
+    calls.begin(0)
+    with pytest.raises(ZeroDivisionError):
+        calls.results([1, 0])
+
+
+def test_calls_that_are_stopped_are_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_thread, "usable_processors", lambda: 2)
+    is_running, may_end, called = threading.Event(), threading.Event(), []
+
+    def call(item: int) -> None:
+        called.append(item)
+        is_running.set()
+        may_end.wait(60)
+
+    calls = CallsAhead(call)
+    calls.begin(1)
+    assert is_running.wait(60)
+    calls.begin(2)
+    calls.stop(waits=False)
+    may_end.set()
+    calls.stop()
+    assert called == [1]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from te_sched.absent_names import tell_of_absent_names as _tell_of_absent_names
+from te_sched.analysis.judge import functions_of
 from te_sched.codegen.target import (
     Arguments,
     Target,
@@ -20,7 +21,7 @@ from te_sched.codegen.target import (
 from te_sched.config import current
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, StepTimer, Work, functions_in, run_plan
-from te_sched.driver.steps import PLAN, PREPARING
+from te_sched.driver.steps import PLAN, PLAN_IN_TURN, PREPARING
 from te_sched.errors import BuildError, repr_of, user_place
 from te_sched.ir.expr import Buffer
 from te_sched.ir.source_lines import About, adding_lines, lines_of
@@ -149,9 +150,19 @@ def build_with_callers(
     """
     work = _work(functions, None, target)
     work.callers, work.known_as = callers, name
-    _take(PLAN, work)
+    work.prepared = _prepared_in_turn(work)
+    _take(PLAN_IN_TURN, work)
     module: Any = work.module
     return module  # type: ignore[no-any-return]
+
+
+def _prepared_in_turn(work: Work) -> Iterator[tuple[str, PrimFunc]]:
+    """The functions for LLVM, each prepared when it is asked for, then those that call them."""
+    for name, func in functions_of(work.inputs, work.name, "build").items():
+        part = replace(work, inputs=IRModule({name: func}), callers={}, prepared=None)
+        run_plan(PREPARING, part)
+        yield from part.functions.items()
+    yield from work.callers.items()
 
 
 def functions_for_processor(

@@ -33,7 +33,8 @@ class Work:
     `switches` are those for lowering to run, `outside` those of the caller of `build`. `findings`
     are reported after lowering; `checked` are the functions with run-time checks for a GPU, which
     runs the kernels without them: empty if none is needed, and None if checks are off. `callers`
-    are lowered functions that call the others, for a CPU.
+    are lowered functions that call the others, for a CPU. `prepared` are functions for LLVM, in
+    place of `functions` and `callers`, that are made one after the other.
     """
 
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any]
@@ -52,6 +53,7 @@ class Work:
     module: Module | CudaModule | None = None
     timer: StepTimer | None = None
     callers: Mapping[str, PrimFunc] = field(default_factory=dict)
+    prepared: Iterator[tuple[str, PrimFunc]] | None = None
 
     @property
     def schedule(self) -> Schedule:

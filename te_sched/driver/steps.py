@@ -272,7 +272,7 @@ def compile_functions(work: Work) -> None:
     """Compile the functions with LLVM."""
     from te_sched.runtime.build import build_functions
 
-    functions = {**work.functions, **work.callers}
+    functions = work.prepared or {**work.functions, **work.callers}
     work.module = build_functions(functions, work.target, work.known_as)
 
 
@@ -343,6 +343,8 @@ PREPARING = (
     Step(judge_passes, lambda work: work.verify and not (work.sanitize or work.is_for_gpu)),
     Step(finish_functions, lambda work: not work.is_for_gpu),
 )
+# Of functions that are prepared one after the other while others are compiled.
+PLAN_IN_TURN = (Step(find_built, _may_be_known), Step(compile_functions))
 PLAN = (
     Step(find_built, _may_be_known),
     *PREPARING,

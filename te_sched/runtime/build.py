@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from te_sched.codegen.llvm.compile import compile_functions
+from te_sched.codegen.llvm.compile import Functions, compile_functions
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import BuildError
 from te_sched.ir.expr import StringImm
 from te_sched.ir.stmt import AttrStmt, PrimFunc
 from te_sched.ir.visitor import walk
+from te_sched.locks import once
 from te_sched.runtime.compiled_programs import QueryRecorder, find_program, keep_program
-from te_sched.runtime.csource import compile_c
+from te_sched.runtime.csource import CObject, compile_c
 from te_sched.runtime.module import Module, make_module
 from te_sched.runtime.object_cache import current_cache
 
@@ -28,29 +29,41 @@ def find_built(name: str, target: Target) -> Module | None:
 
 
 def build_functions(
-    functions: Mapping[str, PrimFunc],
+    functions: Mapping[str, PrimFunc] | Functions,
     target: str | Target | None = None,
     program: str | None = None,
 ) -> Module:
-    """Compile lowered functions, and keep them as `program` for `find_built`.
+    """Compile lowered functions, and keep them as `program` for `find_built`. They may be made one
+    after the other: LLVM compiles those before meanwhile.
 
     Raises BuildError for what cannot be compiled or linked.
     """
     target = as_target(target)
     check_available(target)
-    if not functions:
-        raise BuildError("cannot build a module without functions", "", "give it at least one")
-    sources = dict.fromkeys(text for func in functions.values() for text in _c_sources(func))
+    if isinstance(functions, Mapping):
+        if not functions:
+            raise BuildError("cannot build a module without functions", "", "give it at least one")
+        functions = functions.items()
+    sources: dict[str, None] = {}
     processor = ("-march=native",) if target.mcpu is None else ()  # names of processors differ
-    objects = [compile_c(source, ("-O3", *processor)) for source in sources]
+
+    def written() -> Iterator[tuple[str, PrimFunc]]:
+        for name, func in functions:
+            sources.update(dict.fromkeys(_c_sources(func)))
+            yield name, func
+
+    @once
+    def objects() -> list[CObject]:
+        return [compile_c(source, ("-O3", *processor)) for source in sources]
 
     def is_defined(name: str) -> bool:
-        return any(name in code.symbols for code in objects)
+        return any(name in code.symbols for code in objects())
 
-    recorder = QueryRecorder(current_cache())
-    compiled = compile_functions(functions, target, recorder.extern_kind, is_defined, recorder.emit)
-    module = make_module(compiled, [code.data for code in objects])
-    if program is not None and not objects and not compiled.linked:  # these may be in files
+    with QueryRecorder(current_cache()) as recorder:
+        questions = recorder.extern_kind, is_defined
+        compiled = compile_functions(written(), target, *questions, recorder.emit, recorder.begin)
+    module = make_module(compiled, [code.data for code in objects()])
+    if program is not None and not sources and not compiled.linked:  # these may be in files
         keep_program(program, recorder)
     return module
 

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from te_sched.codegen.llvm.compile import CompiledObject
 from te_sched.codegen.llvm.machine import TargetMachine, machine_of
 from te_sched.codegen.target import Target
 from te_sched.runtime import registry
-from te_sched.runtime.compiled_objects import Objects, description, find_objects, objects_of
+from te_sched.runtime.compiled_objects import (
+    Objects,
+    ObjectsAhead,
+    description,
+    find_objects,
+    objects_of,
+)
 from te_sched.runtime.fingerprint import fingerprint
 from te_sched.runtime.loader import metadata_text
 from te_sched.runtime.object_cache import ObjectCache, current_cache
@@ -24,20 +30,37 @@ from te_sched.runtime.object_cache import ObjectCache, current_cache
 
 @dataclass
 class QueryRecorder:
-    """Answers the questions of `codegen` about the registry and LLVM, and records them."""
+    """Answers the questions of `codegen` about the registry and LLVM, and records them; inside its
+    `with`, parts of the text are compiled while it is written.
+    """
 
     cache: ObjectCache | None
     kinds: dict[str, str | None] = field(default_factory=dict)
     key: str = ""  # of the objects
+    _ahead: ObjectsAhead | None = None
 
     def extern_kind(self, name: str) -> str | None:
         """How generated code calls a registered name."""
         self.kinds[name] = registry.extern_kind(name)
         return self.kinds[name]
 
+    def begin(self, text: str, machine: TargetMachine) -> None:
+        """Compile parts of LLVM text, to which functions will be added."""
+        if self._ahead is None:
+            self._ahead = ObjectsAhead(machine, self.cache)
+        self._ahead.begin(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Compile nothing more; a Ctrl-C does not wait for what is being compiled."""
+        if self._ahead is not None:
+            self._ahead.parts.stop(waits=kind is None or issubclass(kind, Exception))
+
     def emit(self, text: str, linked: tuple[str, ...], machine: TargetMachine) -> Objects:
         """The objects of LLVM text, compiled if they are not kept."""
-        key, objects = objects_of(text, linked, machine, self.cache)
+        key, objects = objects_of(text, linked, machine, self.cache, self._ahead)
         self.key = key or self.key
         return objects
 

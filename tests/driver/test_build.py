@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax, te, tir
+from te_sched import driver, relax, te, tir
+from te_sched.codegen.llvm import parts
+from te_sched.codegen.llvm.machine import PartsAhead
 from te_sched.driver import build
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError, TeSchedError
 from te_sched.ir.stmt import IRModule
@@ -146,3 +148,37 @@ def test_bound_buffers_are_arguments() -> None:
     out = np.zeros(8, "float32")
     module(np.ones(8, "float32"), out)
     np.testing.assert_array_equal(out, 2)
+
+
+def test_functions_are_compiled_while_others_are_prepared(monkeypatch) -> None:
+    """A part is begun as soon as its functions are written."""
+    events: list[str] = []
+    monkeypatch.setattr(parts, "_LEAST_CUT", 0)
+    monkeypatch.setattr(parts, "PART", 500)
+    prepare = driver.run_plan
+    monkeypatch.setattr(
+        driver, "run_plan", lambda *args: (events.append("prepare"), prepare(*args))[1]
+    )
+    monkeypatch.setattr(PartsAhead, "begin", lambda self, part: events.append("begin"))
+    a = te.placeholder((N, N), name="A")
+    scales = (2.0, 3.0)
+    results = [te.compute((N, N), lambda *i, scale=scale: te.exp(a[i]) * scale) for scale in scales]
+    functions = {
+        f"f{scale}": te.create_prim_func([a, result])
+        for scale, result in zip(scales, results, strict=True)
+    }
+    with te_sched.config(cache=False):
+        module = driver.build_with_callers(IRModule(functions), {}, Target("llvm"))
+    assert events == ["prepare", "prepare", "begin", "prepare", "begin"]
+    data, result = np.random.default_rng(0).random((N, N), "float32"), np.zeros((N, N), "float32")
+    for scale in scales:
+        module[f"f{scale}"](data, result)
+        np.testing.assert_allclose(result, np.exp(data) * scale, 1e-5)
+
+
+def test_an_error_of_a_function_ends_what_is_begun() -> None:
+    a = te.placeholder((N,), name="A")
+    legal = te.create_prim_func([a, te.compute((N,), lambda i: a[i] + 1.0)])
+    beyond = te.create_prim_func([a, te.compute((N,), lambda i: a[i + 1])])
+    with pytest.raises(BuildError, match="out of bounds"):
+        driver.build_with_callers(IRModule({"f": legal, "g": beyond}), {}, Target("llvm"))

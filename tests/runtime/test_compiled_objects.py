@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from te_sched.codegen.llvm.machine import TargetMachine, machine_of
+from te_sched.codegen.llvm.machine import PartsAhead, TargetMachine, machine_of
 from te_sched.codegen.target import Target
 from te_sched.runtime import compiled_objects
 from te_sched.runtime.object_cache import ObjectCache
@@ -56,3 +56,28 @@ def test_objects_without_a_key_are_compiled_each_time(
     for _ in range(2):
         assert compiled_objects.objects_of(*ARGUMENTS, machine(), cache) == ("", (b"object",))
     assert len(compiled) == 2
+
+
+def test_parts_are_begun_unless_objects_with_the_first_one_were_kept(
+    compiled: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ObjectCache(tmp_path, 10**6)
+    begun: list[str] = []
+    monkeypatch.setattr(PartsAhead, "finished", lambda self, text: text.split()[:-1])
+    monkeypatch.setattr(PartsAhead, "begin", lambda self, part: begun.append(part))
+    for expected in (["a", "a", "b"], []):
+        begun.clear()
+        ahead = compiled_objects.ObjectsAhead(machine(), cache)
+        for text in ("a", "a b", "a b c"):
+            ahead.begin(text)
+        assert begun == expected
+        compiled_objects.objects_of("a b c", (), machine(), cache, ahead)
+    assert len(compiled) == 1
+
+
+def test_parts_are_begun_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(PartsAhead, "finished", lambda self, text: text.split()[:-1])
+    monkeypatch.setattr(PartsAhead, "begin", lambda self, part: begun.append(part))
+    compiled_objects.ObjectsAhead(machine(), None).begin("a b")
+    assert begun == ["a"]

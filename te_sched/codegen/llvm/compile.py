@@ -6,10 +6,11 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from te_sched.codegen.llvm import machine as llvm_machine
+from te_sched.codegen.llvm import parts
 from te_sched.codegen.llvm.entry import write_function
 from te_sched.codegen.llvm.half import define_half_conversions
 from te_sched.codegen.llvm.module import Locations, ModuleText
@@ -20,6 +21,8 @@ from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
 Emit = Callable[[str, tuple[str, ...], llvm_machine.TargetMachine], tuple[bytes, ...]]
+Begin = Callable[[str, llvm_machine.TargetMachine], None]
+Functions = Iterable[tuple[str, PrimFunc]]  # with their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +51,25 @@ class CompiledObject:
 
 @walks_deeply("compile functions", BuildError)
 def compile_functions(
-    functions: Mapping[str, PrimFunc],
+    functions: Mapping[str, PrimFunc] | Functions,
     target: Target,
     extern_kinds: Callable[[str], str | None] = lambda name: None,
     is_defined: Callable[[str], bool] = lambda name: False,
     emit: Emit = llvm_machine.compile_objects,
+    begin: Begin = lambda text, machine: None,
 ) -> CompiledObject:
     """Generate and compile code for functions.
 
     `extern_kinds(name)` is "pointer" or "callback" for functions registered in Python;
     `is_defined(name)` says that another object that will be linked defines it. `emit` compiles
-    LLVM text, or finds the objects in a cache. Raises BuildError for what cannot be compiled, with
+    LLVM text, or finds the objects in a cache; `begin` gets the text of the functions before, each
+    time that it has grown by that of a part. Raises BuildError for what cannot be compiled, with
     the names of missing functions.
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)
-    module = _write_module(functions, target, machine, extern_kinds, is_defined)
+    pairs = functions.items() if isinstance(functions, Mapping) else functions
+    module = _write_module(pairs, target, machine, extern_kinds, is_defined, begin=begin)
     metadata = module.describe(machine.describe())
     text = module.render(metadata, machine.header)
     linked = tuple(dict.fromkeys(module.linked_ir))
@@ -84,20 +90,22 @@ def show_functions(
     """
     check_available(target)
     machine = llvm_machine.machine_of(target)
-    module = _write_module(functions, target, machine, extern_kinds, lambda name: True, lines)
+    pairs = functions.items()
+    module = _write_module(pairs, target, machine, extern_kinds, lambda name: True, lines)
     text = module.render(module.describe(machine.describe()), machine.header)
     return llvm_machine.show_sources(text, tuple(dict.fromkeys(module.linked_ir)), machine)
 
 
 def _write_module(
-    functions: Mapping[str, PrimFunc],
+    functions: Functions,
     target: Target,
     machine: llvm_machine.TargetMachine,
     extern_kinds: Callable[[str], str | None],
     is_defined: Callable[[str], bool],
     lines: Mapping[int, int] | None = None,
+    begin: Begin = lambda text, machine: None,
 ) -> ModuleText:
-    """The text of functions."""
+    """The text of functions, which may be made one after the other."""
     module = ModuleText(
         extern_kinds,
         lambda: llvm_machine.has_masks(machine),
@@ -110,8 +118,14 @@ def _write_module(
         module.function_attributes = f'"prefer-vector-width"="{target.vector_width}" '
     if lines is not None:
         module.locations = Locations(lines, module)
-    for name, func in functions.items():
+    length = 0
+    for name, func in functions:
+        before = len(module.functions)
         write_function(module, func, name)
+        length += sum(map(len, module.functions[before:]))
+        if length >= parts.PART:
+            begin(module.render(b"", machine.header), machine)
+            length = 0
     llvm_machine.check_imported(dict.fromkeys(module.linked_ir), machine)
     define_half_conversions(module, lambda: llvm_machine.converts_halves(machine))
     _check_externs(module, is_defined)

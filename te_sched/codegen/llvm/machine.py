@@ -19,13 +19,13 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from te_sched.codegen.llvm import quirks
-from te_sched.codegen.llvm.parts import parts_of
+from te_sched.codegen.llvm.parts import PartCutter, parts_of
 from te_sched.codegen.llvm.processors import check_target
 from te_sched.codegen.llvm.trial import compile_apart
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
-from te_sched.worker_thread import can_be_left, map_in_threads
+from te_sched.worker_thread import CallsAhead, can_be_left, map_in_threads
 
 _LOCK = new_lock()
 _IMPORTED = "the LLVM IR of a pragma import_llvm"
@@ -367,13 +367,41 @@ def compile_object(text: str, linked: tuple[str, ...], machine: TargetMachine) -
         return bytes(handle.emit_object(module))
 
 
+class PartsAhead:
+    """The parts of a module that are compiled while functions are added to it."""
+
+    def __init__(self, machine: TargetMachine) -> None:
+        self._cutter = PartCutter(machine.level)
+        self._calls = CallsAhead[str, bytes](lambda part: compile_object(part, (), machine))
+
+    def finished(self, text: str) -> list[str]:
+        """The texts of the parts that are finished."""
+        return self._cutter.finished(text)
+
+    def begin(self, part: str) -> None:
+        """Compile a part soon."""
+        self._calls.begin(part)
+
+    def stop(self, waits: bool = True) -> None:
+        """Begin no more parts, and wait for those that are being compiled."""
+        self._calls.stop(waits)
+
+    @can_be_left
+    def objects(self, text: str) -> tuple[bytes, ...]:
+        """The object files of the complete text."""
+        return tuple(self._calls.results(self._cutter.parts(text)))
+
+
 @can_be_left
 def compile_objects(
-    text: str, linked: tuple[str, ...], machine: TargetMachine
+    text: str, linked: tuple[str, ...], machine: TargetMachine, ahead: PartsAhead | None = None
 ) -> tuple[bytes, ...]:
-    """LLVM text optimized and compiled to object files, several of a long one."""
-    parts = [text] if linked else parts_of(text, machine.level)
-    return tuple(map_in_threads(lambda part: compile_object(part, linked, machine), parts))
+    """LLVM text optimized and compiled to object files, several of a long one; some parts may have
+    been begun.
+    """
+    if linked:
+        return (compile_object(text, linked, machine),)
+    return (ahead or PartsAhead(machine)).objects(text)
 
 
 @can_be_left

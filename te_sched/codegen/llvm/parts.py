@@ -2,8 +2,8 @@
 
 A part has some of the functions, what these use that other modules cannot see, and declarations of
 the other functions. Parts depend on the text alone, so that a program becomes the same code on each
-computer. Functions for which LLVM leaves out other passes are in other parts. Must not know what
-functions compute.
+computer, and a part can be compiled before later functions are written. Functions for which LLVM
+leaves out other passes are in other parts. Must not know what functions compute.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from functools import cached_property
 from te_sched.codegen.llvm import quirks
 
 _LEAST_CUT = 80_000  # characters of functions; LLVM takes 0.1 s and more for them
-_PART = 40_000
-_MOST_PARTS = 16  # with the same passes
+PART = 40_000  # characters, at least
+_MANY_PARTS = 16  # after which the next ones are twice as long
 _SYMBOL = re.compile(r'@("[^"]*"|[\w.$-]+)')
 _NODE = re.compile(r"!(\d+)")
 _PARAMETER = re.compile(r" %[\w.]+")
-_SLOTS = re.compile(r"(@te_sched_slots = )(global \[\d+ x ptr\]) zeroinitializer")
+_SLOTS = re.compile(r"(@te_sched_slots = )global \[\d+ x ptr\] zeroinitializer")
 _TABLES = ("@te_sched_metadata ", "@te_sched_functions ")
 _COPIED = re.compile(r"@\S+ = (?:private|internal) (?:unnamed_addr )?constant ")
 
@@ -103,7 +103,7 @@ class _Module:
         ]
         lines = [
             *self.header,
-            self.slots if is_first else _SLOTS.sub(r"\1external \2", self.slots),
+            self.slots if is_first else _SLOTS.sub(r"\1external global [0 x ptr]", self.slots),
             *(self.tables if is_first else ()),
             *(line for name, line in self.named.items() if name in reached),
             *others,
@@ -125,38 +125,89 @@ class _Module:
 
 
 def parts_of(text: str, level: int) -> list[str]:
-    """The texts of the parts of a module, the largest first; of a short one, its text.
+    """The texts of the parts of a module, first the one with the tables; of a short one, its text.
 
     `level` is LLVM's effort.
     """
-    if len(text) < _LEAST_CUT or (module := _read(text)) is None:
-        return [text]
-    groups: dict[frozenset[str], dict[str, int]] = {}
-    for name, function in module.functions.items():
-        if not function.is_internal:
+    return PartCutter(level).parts(text)
+
+
+class PartCutter:
+    """Cuts the text of a module, also while functions are added to it: what a part that is finished
+    has does not depend on later functions.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._measured: dict[str, tuple[frozenset[str], int]] = {}  # functions, by symbol
+        self._count = 0  # of the parts that were finished before
+
+    def finished(self, text: str) -> list[str]:
+        """The parts that are finished since the last call, of a module to which functions will be
+        added.
+        """
+        module = _read(text)
+        if module is None:
+            return []
+        shares = self._shares(module).finished
+        new, self._count = shares[self._count :], len(shares)
+        return [module.part(names, False) for names in new]
+
+    def parts(self, text: str) -> list[str]:
+        """All parts of a module."""
+        module = _read(text)
+        if module is None:
+            return [text]
+        shares = self._shares(module)
+        growing = [names for _, names in shares.growing.values()] or [set()]
+        *others, last = [*shares.finished, *growing]
+        if not others:
+            return [text]
+        return [module.part(last, True), *(module.part(names, False) for names in others)]
+
+    def _shares(self, module: _Module) -> _Shares:
+        """Functions in shares, in their order; in one share, if they are short."""
+        shares, total = _Shares(), 0
+        for name, function in module.functions.items():
+            if not function.is_internal:
+                passes, size = self._measure(module, name)
+                shares.add(name, size, passes)
+                total += size
+        if total >= _LEAST_CUT:
+            return shares
+        names = {name for name, function in module.functions.items() if not function.is_internal}
+        return _Shares(growing={frozenset(): (total, names)})
+
+    def _measure(self, module: _Module, name: str) -> tuple[frozenset[str], int]:
+        """The passes that are left out for a function, and its length with what it uses."""
+        if name not in self._measured:
             own = module.reached_from([name])
             texts = [module.functions[one].text for one in own if _is_inside(module, one, name)]
-            passes = quirks.passes_left_out("\n".join(texts), level)
-            groups.setdefault(passes, {})[name] = sum(map(len, texts))
-    shares = [share for sizes in groups.values() for share in _shares(sizes)]
-    shares.sort(key=lambda share: -share[0])
-    return [module.part(names, not number) for number, (_, names) in enumerate(shares)]
+            passes = quirks.passes_left_out("\n".join(texts), self._level)
+            self._measured[name] = passes, sum(map(len, texts))
+        return self._measured[name]
+
+
+@dataclass
+class _Shares:
+    """The functions of parts: of those that are finished, and of one for each set of passes."""
+
+    finished: list[set[str]] = field(default_factory=list)
+    growing: dict[frozenset[str], tuple[int, set[str]]] = field(default_factory=dict)
+
+    def add(self, name: str, size: int, passes: frozenset[str]) -> None:
+        """Add a function; its share is finished when it is large enough."""
+        length, names = self.growing.pop(passes, (0, set()))
+        length, names = length + size, {*names, name}
+        if length >= PART << len(self.finished) // _MANY_PARTS:
+            self.finished.append(names)
+        else:
+            self.growing[passes] = length, names
 
 
 def _is_inside(module: _Module, symbol: str, root: str) -> bool:
     function = module.functions.get(symbol)
     return function is not None and (function.is_internal or symbol == root)
-
-
-def _shares(sizes: dict[str, int]) -> list[tuple[int, set[str]]]:
-    """Functions in shares of about the same size."""
-    count = min(max(sum(sizes.values()) // _PART, 1), _MOST_PARTS, len(sizes))
-    shares: list[tuple[int, set[str]]] = [(0, set()) for _ in range(count)]
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        number = min(range(count), key=lambda number: shares[number][0])
-        size, names = shares[number]
-        shares[number] = size + sizes[name], {*names, name}
-    return shares
 
 
 def _read(text: str) -> _Module | None:

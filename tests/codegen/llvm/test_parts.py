@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from te_sched.codegen.llvm import parts
+from te_sched.codegen.llvm.compile import compile_functions
 from te_sched.codegen.llvm.machine import host_machine
+from te_sched.codegen.target import Target
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
@@ -52,7 +54,7 @@ FUNCTIONS = {"first": exponential(1.0), "second": exponential(2.0), "main": both
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "_LEAST_CUT", 0)
-    monkeypatch.setattr(parts, "_PART", 500)
+    monkeypatch.setattr(parts, "PART", 500)
 
 
 def built() -> Module:
@@ -76,7 +78,7 @@ def text_of(module: Module) -> str:
 def test_the_parts_compute_what_the_whole_does() -> None:
     module = built()
     check(module)
-    assert len(module.objects(Path("a.so"))) == 3
+    assert len(module.objects(Path("a.so"))) == 1 + len(FUNCTIONS)  # the first one has the tables
 
 
 def test_each_part_has_its_functions_and_what_these_use() -> None:
@@ -91,18 +93,18 @@ def test_each_part_has_its_functions_and_what_these_use() -> None:
         assert not defined[-1] & declared
         assert len(part) < len(text)
     names = [{name for name in one if re.fullmatch("te_sched_[a-z]+", name)} for one in defined]
-    assert sorted(map(sorted, names)) == [
+    assert list(map(sorted, names)) == [
+        [],
         ["te_sched_first"],
-        ["te_sched_main"],
         ["te_sched_second"],
+        ["te_sched_main"],
     ]
     assert sum("te_sched.exp.float32x8" in one for one in defined) == 2
     assert [" global [" in part.replace("external global", "") for part in cut] == [
         True,
-        False,
-        False,
+        *[False] * 3,
     ]
-    assert ["te_sched_metadata" in part for part in cut] == [True, False, False]
+    assert ["te_sched_metadata" in part for part in cut] == [True, *[False] * 3]
     assert all(len(set(re.findall(r"^!\d+", part, re.M))) < text.count("\n!") for part in cut)
     assert parts.parts_of(text, 3) == cut
 
@@ -119,13 +121,13 @@ def test_short_modules_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parts.parts_of(text, 3) == [text]
     monkeypatch.setattr(parts, "_LEAST_CUT", len(text) + 1)
     assert parts.parts_of(text, 3) == [text]
-    monkeypatch.setattr(parts, "_LEAST_CUT", len(text))
-    monkeypatch.setattr(parts, "_PART", len(text) // 3)
+    monkeypatch.setattr(parts, "_LEAST_CUT", len(text) // 2)
+    monkeypatch.setattr(parts, "PART", len(text) // 4)
     assert 1 < len(parts.parts_of(text, 3)) < 4
 
 
 def test_functions_with_other_passes_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_PART", 10**6)
+    monkeypatch.setattr(parts, "PART", 10**6)
     text = text_of(built())
     assert len(parts.parts_of(text, 3)) == 1
     lanes = "".join(
@@ -164,3 +166,21 @@ def test_sources_are_those_of_the_parts() -> None:
         assert len(re.findall(f"^te_sched_{name}:", module.get_source("asm"), re.M)) == 1
         assert f"define i32 @te_sched_{name}(" in module.get_source("ll")
     assert host_machine().triple in module.get_source("ll")
+
+
+def test_finished_parts_are_those_of_the_longer_module() -> None:
+    """Each is returned once, when the functions up to its last one are written."""
+    cutter, finished = parts.PartCutter(3), []
+    functions = {f"f{k}": exponential(k + 1.0) for k in range(6)}
+    texts = []
+    compile_functions(
+        {name: join_dimensions(func) for name, func in functions.items()},
+        Target("llvm"),
+        emit=lambda text, linked, machine: (texts.append(text), (b"",))[1],
+        begin=lambda text, machine: finished.extend(cutter.finished(text)),
+    )
+    assert len(finished) == len(set(finished)) == 6
+    first, *others = cutter.parts(texts[0])
+    assert others == finished
+    assert "te_sched_metadata" in first
+    assert parts.parts_of(texts[0], 3) == [first, *others]
