@@ -55,8 +55,8 @@ def tell_of_absent_names(name: str, *submodules: str) -> None:
         if below is not None:
             return below
         public = {*vars(module).get("__all__", ()), *dir(module)}
-        known = sorted([one for one in public if not one.startswith("_")])
-        raise load("te_sched.compat.absent:absent_name")(module.__name__, name, known)
+        names = sorted([candidate for candidate in public if not candidate.startswith("_")])
+        raise load("te_sched.compat.absent:absent_name")(module.__name__, name, names)
 
     vars(module)["__getattr__"] = __getattr__
     show_names(module, *submodules)

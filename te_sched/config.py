@@ -205,14 +205,14 @@ def scoped(**changes: Any) -> Iterator[Config]:
     ...     current().verify_passes
     True
     """
-    known = {field.name: str(field.type) for field in dataclasses.fields(Config)}
-    for name in changes.keys() - known.keys():
+    type_names = {field.name: str(field.type) for field in dataclasses.fields(Config)}
+    for name in changes.keys() - type_names.keys():
         raise TeSchedError(
             f"unknown switch of te_sched.config: {name}={repr_of(changes[name])}",
-            help=f"use one of: {', '.join(sorted(known))}{did_you_mean(name, known)}",
+            help=f"use one of: {', '.join(sorted(type_names))}{did_you_mean(name, type_names)}",
         )
     for name, value in changes.items():
-        classes, wanted = _KINDS[known[name]]
+        classes, wanted = _KINDS[type_names[name]]
         is_odd = (type(value) is int and value < 1) or (type(value) is str and why_no_path(value))
         if type(value) not in classes or is_odd:
             raise TeSchedError(

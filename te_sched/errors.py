@@ -169,7 +169,11 @@ class TeSchedError(RuntimeError):
         >>> TeSchedError("stage B has no loops", where=Subject("stage", "B")).names("stage")
         ['B']
         """
-        return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
+        return [
+            subject.name
+            for subject in self.about
+            if isinstance(subject, Subject) and subject.kind == kind
+        ]
 
     def __str__(self) -> str:
         if self.brief:
@@ -707,19 +711,19 @@ _REPEATED: ContextVar[SourceLocation | None] = ContextVar("repeated", default=No
 
 @contextmanager
 def called_from(
-    place: SourceLocation, said: ContextVar[SourceLocation | None] = _CALLED_FROM
+    location: SourceLocation, said: ContextVar[SourceLocation | None] = _CALLED_FROM
 ) -> Iterator[None]:
     """Use a line of the user's program as the location of errors in threads without user code."""
-    token = said.set(place)
+    token = said.set(location)
     try:
         yield
     finally:
         said.reset(token)
 
 
-def repeating(place: SourceLocation) -> AbstractContextManager[None]:
+def repeating(location: SourceLocation) -> AbstractContextManager[None]:
     """Use a line of the user's program as the location of all errors inside the `with`."""
-    return called_from(place, _REPEATED)
+    return called_from(location, _REPEATED)
 
 
 def user_place() -> SourceLocation:
@@ -753,21 +757,21 @@ _WARNED: dict[str, dict[Any, Any]] = {}  # by file, as Python keeps them by modu
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's program; like Python, by default once for each line."""
-    place = user_place()
-    file = place.file or "<unknown>"
+    location = user_place()
+    file = location.file or "<unknown>"
     registry = _WARNED.setdefault(file, {})
-    warnings.warn_explicit(text, category, file, place.line, registry=registry)
+    warnings.warn_explicit(text, category, file, location.line, registry=registry)
 
 
 def place_of_error(error: BaseException) -> SourceLocation:
     """The innermost line of the user in the traceback of an error."""
-    found, trace = SourceLocation(), error.__traceback__
+    location, trace = SourceLocation(), error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
         if _judge(trace.tb_frame, filename) is True:
-            found = SourceLocation(filename, trace.tb_lineno)
+            location = SourceLocation(filename, trace.tb_lineno)
         trace = trace.tb_next
-    return found
+    return location
 
 
 def hides_frames(info: Any) -> bool:
@@ -796,10 +800,10 @@ def _judge(frame: FrameType, filename: str) -> bool | str:
         or module in _BETWEEN
         or module.startswith(("functorch.", "sympy.", "te_sched.", "torch."))
     )
-    found = _COMMAND_LINE if module.startswith("te_sched.cli.") else is_users
+    verdict = _COMMAND_LINE if module.startswith("te_sched.cli.") else is_users
     if not filename.startswith("<"):
-        _IS_USERS[filename] = found
-    return found
+        _IS_USERS[filename] = verdict
+    return verdict
 
 
 def kind_of(value: object) -> str:
@@ -862,20 +866,20 @@ def with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' or name.lower() == 'ndarray' else 'a'} {name}"
 
 
-def did_you_mean(given: object, legal: Iterable[str]) -> str:
+def did_you_mean(word: object, legal: Iterable[str]) -> str:
     """A question with the most similar legal name, or "" if there is none."""
-    if not isinstance(given, str):
+    if not isinstance(word, str):
         return ""
     import difflib  # slow to load, and needed only for errors
 
-    names, low = [*legal], given.lower()
+    names, low = [*legal], word.lower()
     swaps = (
         _swaps(low) if len(low) < 8 else set()
     )  # in short names they change too much for difflib
     near = [name.lower() for name in names if name.lower() in swaps]
     near = near or difflib.get_close_matches(low, {name.lower() for name in names}, 1, 0.7)
     alike = [name for name in names if near and name.lower() == near[0]]
-    best = difflib.get_close_matches(given, alike, 1, 0.0)
+    best = difflib.get_close_matches(word, alike, 1, 0.0)
     return f" (did you mean {best[0]!r}?)" if best else ""
 
 

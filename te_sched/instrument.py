@@ -106,10 +106,10 @@ class PassTimingInstrument(PassInstrument):
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         """Start the clock of a pass."""
-        made = _Timed(info.name)
-        self._open[-1].inner.append(made)
-        self._open.append(made)
-        made.start = time.perf_counter_ns()
+        timing = _Timed(info.name)
+        self._open[-1].inner.append(timing)
+        self._open.append(timing)
+        timing.start = time.perf_counter_ns()
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         """Stop the clock of a pass."""
@@ -121,7 +121,7 @@ class PassTimingInstrument(PassInstrument):
         if not self._root.inner:
             warn("no passes have been measured")
             return ""
-        total = sum(one.duration for one in self._root.inner)
+        total = sum(timing.duration for timing in self._root.inner)
         lines: list[str] = []
         _render(self._root.inner, 0, total, total, lines)
         return "".join(f"{line}\n" for line in lines)
@@ -136,14 +136,14 @@ class _Timed:
 
 
 def _render(timed: list[_Timed], depth: int, total: int, outer: int, lines: list[str]) -> None:
-    for one in timed:
-        own = one.duration - sum(inner.duration for inner in one.inner)
-        shares = [100 * one.duration / max(whole, 1) for whole in (total, outer)]
+    for timing in timed:
+        own = timing.duration - sum(inner.duration for inner in timing.inner)
+        shares = [100 * timing.duration / max(whole, 1) for whole in (total, outer)]
         lines.append(
-            "\t" * depth + f"{one.name}: {one.duration // 1000}us [{own // 1000}us] "
+            "\t" * depth + f"{timing.name}: {timing.duration // 1000}us [{own // 1000}us] "
             f"({shares[0]:.2f}%; {shares[1]:.2f}%)"
         )
-        _render(one.inner, depth + 1, total, one.duration, lines)
+        _render(timing.inner, depth + 1, total, timing.duration, lines)
 
 
 class PrintBeforeAll(PassInstrument):

@@ -53,7 +53,7 @@ _PROPERTIES: tuple[tuple[type, str, str, str], ...] = (
 
 def give_methods() -> None:
     """Give the classes their methods and properties."""
-    for kind, name, place, summary in _METHODS:
-        setattr(kind, name, lazy_function(place, summary))
-    for kind, name, place, summary in _PROPERTIES:
-        setattr(kind, name, property(lazy_function(place, summary), doc=summary))
+    for kind, name, path, summary in _METHODS:
+        setattr(kind, name, lazy_function(path, summary))
+    for kind, name, path, summary in _PROPERTIES:
+        setattr(kind, name, property(lazy_function(path, summary), doc=summary))

@@ -19,13 +19,13 @@ _LOADING = new_reentrant_lock()
 _PATIENCE = 5.0  # seconds
 
 
-def load(place: str) -> Any:
+def load(path: str) -> Any:
     """The module or the attribute of a module at a place.
 
     >>> load("math:pi") == load("math").pi
     True
     """
-    module, _, attribute = place.partition(":")
+    module, _, attribute = path.partition(":")
     loaded = _imported(module)
     return getattr(loaded, attribute) if attribute else loaded
 
@@ -88,7 +88,7 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
     return _imported(full_name)
 
 
-def lazy_function(place: str, summary: str = "") -> Callable[..., Any]:
+def lazy_function(path: str, summary: str = "") -> Callable[..., Any]:
     """A function or method, with a docstring, that loads the function at a place when it is called.
 
     >>> lazy_function("math:gcd")(12, 8)
@@ -96,7 +96,7 @@ def lazy_function(place: str, summary: str = "") -> Callable[..., Any]:
     """
 
     def function(*args: Any, **options: Any) -> Any:
-        return load(place)(*args, **options)
+        return load(path)(*args, **options)
 
     function.__doc__ = summary
     return function

@@ -252,20 +252,20 @@ class PassContext(PublicObject):
         self._scopes.append((scope, SCOPE.set(self)))
         entered: list[Any] = []
         try:
-            for one in self.instruments:
-                one.enter_pass_ctx()
-                entered.append(one)
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
         except BaseException:
-            for one in entered:
-                one.exit_pass_ctx()
+            for instrument in entered:
+                instrument.exit_pass_ctx()
             self._leave(None, None, None)
             raise
         return self
 
     def __exit__(self, *error: Any) -> None:
         try:
-            for one in self.instruments:
-                one.exit_pass_ctx()
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
         finally:
             self._leave(*error)
 
@@ -280,11 +280,11 @@ class PassContext(PublicObject):
         >>> with PassContext() as context:
         ...     context.override_instruments([])
         """
-        for one in self.instruments:
-            one.exit_pass_ctx()
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
         self.instruments = _listed("instruments", instruments)
-        for one in self.instruments:
-            one.enter_pass_ctx()
+        for instrument in self.instruments:
+            instrument.enter_pass_ctx()
 
     def is_enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs a pass in this context.
@@ -338,7 +338,7 @@ def warn_once(option: str, reason: str) -> None:
 def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> Lowering:
     if not options and not disabled_pass:
         return AS_TVM
-    disabled = {one for name in disabled_pass for one in _pass_of(name)}
+    disabled = {pass_name for name in disabled_pass for pass_name in _pass_of(name)}
     changes: dict[str, Any] = {}
     for name, value in options.items():
         if name == "tir.disable_vectorize":
@@ -350,7 +350,7 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> Lo
         elif name in _NESTED:
             changes.update(_options_of(name, value))
         elif name == "tir.add_lower_pass":
-            changes["added_passes"] = tuple([_added_pass(one) for one in _listed(name, value)])
+            changes["added_passes"] = tuple([_added_pass(pair) for pair in _listed(name, value)])
         elif name in _DISABLING:
             disabled.update(_pass_of(_DISABLING[name]) if _flag(name, value) else ())
         else:
@@ -366,26 +366,26 @@ def _accept(name: str) -> None:
     elif name.startswith(_OTHER_PREFIXES):
         warn_once(name, "it is about a part of TVM that te_sched does not have")
     else:
-        known = [*PassContext.list_configs(), *_WITHOUT_EFFECT]
+        names = [*PassContext.list_configs(), *_WITHOUT_EFFECT]
         raise LoweringError(
             f"unknown option of PassContext: {repr_of(name)}",
-            help=f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
+            help=f"use one of {', '.join(sorted(names))}{did_you_mean(name, names)}",
         )
 
 
 def _options_of(option: str, value: Any) -> dict[str, Any]:
     """The settings from the mapping of an option."""
-    known, example = _NESTED[option]
+    fields, example = _NESTED[option]
     if not isinstance(value, Mapping):
         raise LoweringError(
             f"PassContext option {option!r} must be a mapping, got {repr_of(value)}",
             help=f"write {example}",
         )
-    for name in [name for name in value if name not in known]:
-        warn_once(f"{option} {name}", f"it knows {', '.join(known)}")
+    for name in [name for name in value if name not in fields]:
+        warn_once(f"{option} {name}", f"it knows {', '.join(fields)}")
     return {
         setting: _reader_of(name)(f"{option} {name}", value[name])
-        for name, setting in known.items()
+        for name, setting in fields.items()
         if name in value
     }
 
@@ -400,16 +400,16 @@ def _reader_of(name: str) -> Callable[[str, Any], int]:
 def _flags(kind: type[Flag], name: str, value: Any) -> int:
     """Flags, also given as a number."""
     number = value.value if isinstance(value, kind) else value
-    every = sum(one.value for one in kind)
+    every = sum(flag.value for flag in kind)
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= every:
         raise _wrong(name, value, f"flags of tir.transform.{kind.__name__}")
     return int(number)
 
 
-def _added_pass(given: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:
-    if not isinstance(given, list | tuple) or len(given) != 2 or not is_function(given[1]):
-        raise _wrong("tir.add_lower_pass", given, "a pair of a phase and a pass")
-    return _integer("the phase of tir.add_lower_pass", given[0]), as_function(given[1])
+def _added_pass(pair: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not is_function(pair[1]):
+        raise _wrong("tir.add_lower_pass", pair, "a pair of a phase and a pass")
+    return _integer("the phase of tir.add_lower_pass", pair[0]), as_function(pair[1])
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -434,9 +434,9 @@ def _listed(name: str, value: Any) -> list[Any]:
 
 def _names(name: str, value: Any) -> list[str]:
     names = _listed(name, value)
-    for one in names:
-        if not isinstance(one, str):
-            raise _wrong(name, one, "a list of names of passes")
+    for pass_name in names:
+        if not isinstance(pass_name, str):
+            raise _wrong(name, pass_name, "a list of names of passes")
     return names
 
 
@@ -471,19 +471,19 @@ def _pass_of(name: str) -> tuple[str, ...]:
     return (function,)
 
 
-def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
+def as_function(user_pass: Any) -> Callable[[PrimFunc], PrimFunc]:
     """A user's pass as a function from PrimFunc to PrimFunc; it may be a PrimFuncPass, a pass on
     modules, or a function on statements, as in the oldest generation. Its `info` is that of a pass.
     """
-    is_pass = isinstance(getattr(one, "info", None), PassInfo)
+    is_pass = isinstance(getattr(user_pass, "info", None), PassInfo)
 
     def run(func: PrimFunc) -> PrimFunc:
         if is_pass:
-            return _only(one._applied(IRModule.from_expr(func)), one.info.name)
-        new = one(func.body)
+            return _only(user_pass._applied(IRModule.from_expr(func)), user_pass.info.name)
+        new = user_pass(func.body)
         if not isinstance(new, Stmt):
             raise LoweringError(
-                f"pass {getattr(one, '__name__', one)!r} must return a statement, "
+                f"pass {getattr(user_pass, '__name__', user_pass)!r} must return a statement, "
                 f"got {kind_of(new)}",
                 "a function that is added as a pass maps statements",
                 "make it return a statement, or decorate it with tir.transform.prim_func_pass",
@@ -491,7 +491,7 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
         return func.with_body(new)
 
     if is_pass:
-        run.info = one.info  # type: ignore[attr-defined]
+        run.info = user_pass.info  # type: ignore[attr-defined]
     return run
 
 

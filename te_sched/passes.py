@@ -313,10 +313,10 @@ class LoweringPass(PrimFuncPass):
         """The function under settings: options of TVM let another one stand in for it."""
         if self._stand_in is None or settings.to_run:
             return self.function
-        options, place = self._stand_in
+        options, path = self._stand_in
         if not any(getattr(settings, option) for option in options):
             return self.function
-        return cast("Callable[[PrimFunc, Lowering], PrimFunc]", load(place))
+        return cast("Callable[[PrimFunc, Lowering], PrimFunc]", load(path))
 
     def applied(self, func: PrimFunc, settings: Lowering) -> PrimFunc:
         """The function after the pass, which instruments see as a module of its own."""

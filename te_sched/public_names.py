@@ -19,8 +19,8 @@ def list_names(
     Type checkers treat names imported `as` themselves as public. `dir` and completion list these
     and the names that the module loads `late`.
     """
-    found = vars(module).items()
-    public = [name for name, value in found if name[0] != "_" and _is_from(home, value)]
+    members = vars(module).items()
+    public = [name for name, value in members if name[0] != "_" and _is_from(home, value)]
     vars(module)["__all__"] = sorted({*more, *public})
     _set_dir(module, late)
 
@@ -48,6 +48,6 @@ def _is_from(home: str, value: Any) -> bool:
     """Whether a value of a module is from a package or a constant, and not a module."""
     if isinstance(value, ModuleType | type(annotations)):
         return False
-    found = getattr(value, "__module__", None)
-    is_constant = not isinstance(found, str)
-    return home == "te_sched" if is_constant else f"{found}.".startswith(f"{home}.")
+    module_name = getattr(value, "__module__", None)
+    is_constant = not isinstance(module_name, str)
+    return home == "te_sched" if is_constant else f"{module_name}.".startswith(f"{home}.")

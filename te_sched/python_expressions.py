@@ -252,9 +252,9 @@ class ExpressionEvaluator:
         if function is sum:
             return self._sum(*args, **named)
         if function in (set, dict):
-            self.limits.spend(sum(length_of(one) ** 2 // 1000 for one in args))
-        made = function(*args, **named)
-        return list(made) if function in _LAZY else made
+            self.limits.spend(sum(length_of(arg) ** 2 // 1000 for arg in args))
+        output = function(*args, **named)
+        return list(output) if function in _LAZY else output
 
     def _sum(self, values: Any, start: Any = 0) -> Any:
         for value in self.iterate(values):
@@ -324,7 +324,11 @@ class ExpressionEvaluator:
             yield from self.unpack(target.value, list(value))
         elif isinstance(target, ast.Tuple | ast.List):
             values = self.unpacked(target, value)
-            star = [place for place, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
+            star = [
+                index
+                for index, element in enumerate(target.elts)
+                if isinstance(element, ast.Starred)
+            ]
             if star:
                 end = len(values) - (len(target.elts) - star[0] - 1)
                 values = [*values[: star[0]], values[star[0] : end], *values[end:]]
@@ -490,17 +494,17 @@ def _signature(evaluator: ExpressionEvaluator, args: ast.arguments) -> inspect.S
     defaults += [evaluator.value(node) for node in args.defaults]
     parameters = [
         kinds(
-            one.arg,
-            kinds.POSITIONAL_ONLY if one in args.posonlyargs else kinds.POSITIONAL_OR_KEYWORD,
+            param.arg,
+            kinds.POSITIONAL_ONLY if param in args.posonlyargs else kinds.POSITIONAL_OR_KEYWORD,
             default=default,
         )
-        for one, default in zip(plain, defaults, strict=True)
+        for param, default in zip(plain, defaults, strict=True)
     ]
     if args.vararg is not None:
         parameters.append(kinds(args.vararg.arg, kinds.VAR_POSITIONAL))
-    for one, node in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+    for arg, node in zip(args.kwonlyargs, args.kw_defaults, strict=True):
         default = kinds.empty if node is None else evaluator.value(node)
-        parameters.append(kinds(one.arg, kinds.KEYWORD_ONLY, default=default))
+        parameters.append(kinds(arg.arg, kinds.KEYWORD_ONLY, default=default))
     if args.kwarg is not None:
         parameters.append(kinds(args.kwarg.arg, kinds.VAR_KEYWORD))
     return inspect.Signature(parameters)

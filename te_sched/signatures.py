@@ -147,7 +147,7 @@ def checked(
     It recurses beyond Python's limit like a function that `walks_deeply`, called `again` then: by
     default unless it is a method, which may have changed its object.
     """
-    known: list[_Signature] = []  # annotations are evaluated at the first call
+    signatures: list[_Signature] = []  # annotations are evaluated at the first call
     owner, _, own = function.__qualname__.rpartition(".")
     shown = face + (shown or _shown_name(function))
     if again is None:
@@ -155,9 +155,9 @@ def checked(
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if not known:
-            known.append(_signature(function, {*_LEFT, *but}))
-        by_place, by_name, rest, tested = known[0]
+        if not signatures:
+            signatures.append(_signature(function, {*_LEFT, *but}))
+        by_place, by_name, rest, tested = signatures[0]
         count, most = len(args), len(by_place)
         for number in tested if count <= most else (*tested, *range(most, count)):
             if number >= count:
@@ -441,12 +441,16 @@ def _missing(
 ) -> list[str]:
     """The parameters without a default that a call gives no value."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    given = [name for name, one in parameters.items() if one.kind in by_place][: len(args)]
+    bound_names = [name for name, parameter in parameters.items() if parameter.kind in by_place][
+        : len(args)
+    ]
     kinds = (*by_place, Parameter.KEYWORD_ONLY)
     return [
         name
-        for name, one in parameters.items()
-        if one.kind in kinds and one.default is one.empty and name not in (*given, *named)
+        for name, parameter in parameters.items()
+        if parameter.kind in kinds
+        and parameter.default is parameter.empty
+        and name not in (*bound_names, *named)
     ]
 
 
@@ -494,10 +498,12 @@ def checked_value(
     value: Any, error: type[TeSchedError], face: str, again: bool | None = None
 ) -> Any:
     """The checked version of a function; a class, whose `__init__` is checked; or another value."""
-    made: Any = getattr(value, "__init__", None) if isinstance(value, type) else None
-    is_ours = isinstance(made, FunctionType) and made.__module__.startswith("te_sched.")
-    if is_ours and not hasattr(made, "__wrapped__"):  # perhaps that of a base class
-        setattr(value, "__init__", checked(made, error, face, shown=value.__name__))  # noqa: B010
+    constructor: Any = getattr(value, "__init__", None) if isinstance(value, type) else None
+    is_ours = isinstance(constructor, FunctionType) and constructor.__module__.startswith(
+        "te_sched."
+    )
+    if is_ours and not hasattr(constructor, "__wrapped__"):  # perhaps that of a base class
+        setattr(value, "__init__", checked(constructor, error, face, shown=value.__name__))  # noqa: B010
     is_function = isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
     return checked(value, error, face, again=again) if is_function else value
 
@@ -530,13 +536,13 @@ def _kinds_of_fields(kind: Any) -> list[tuple[str, ParameterKind]]:
 def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
     parameters = list(signature(function).parameters.values())
     names = getattr(unwrap(function), "__globals__", {})
-    kinds = dict.fromkeys([one.name for one in parameters], _ANYTHING)
-    for one in parameters:
-        if one.name not in left and one.annotation is not one.empty:
-            kinds[one.name] = kind_of_annotation(one.annotation, names)
+    kinds = dict.fromkeys([param.name for param in parameters], _ANYTHING)
+    for parameter in parameters:
+        if parameter.name not in left and parameter.annotation is not parameter.empty:
+            kinds[parameter.name] = kind_of_annotation(parameter.annotation, names)
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    rest = [one.name for one in parameters if one.kind is Parameter.VAR_POSITIONAL]
-    by_place = [(one.name, kinds[one.name]) for one in parameters if one.kind in places]
+    rest = [param.name for param in parameters if param.kind is Parameter.VAR_POSITIONAL]
+    by_place = [(param.name, kinds[param.name]) for param in parameters if param.kind in places]
     return _Signature(
         by_place,
         kinds,
@@ -561,15 +567,15 @@ def _kind_of(hint: Any) -> ParameterKind:
         kinds = [_kind_of(part) for part in inner]
         if _ANYTHING in kinds:
             return _ANYTHING
-        tests = [one.fits for one in kinds]
-        words = " or ".join(one.words for one in kinds)
-        help = next((one.help for one in kinds if one.help), "")
+        tests = [kind.fits for kind in kinds]
+        words = " or ".join(kind.words for kind in kinds)
+        help = next((kind.help for kind in kinds if kind.help), "")
         element = next((kind.element for kind in kinds if kind.element), None)
         return ParameterKind(
             lambda value: any(map(operator.call, tests, repeat(value))), words, help, element
         )
     if outer is Annotated:
-        return next((one for one in inner if isinstance(one, ParameterKind)), _ANYTHING)
+        return next((kind for kind in inner if isinstance(kind, ParameterKind)), _ANYTHING)
     if outer in _SEVERAL:
         is_uniform = len(inner) == 1 or inner[1] is ...
         return _kind_of_several(outer, _kind_of(inner[0]) if is_uniform else _ANYTHING)

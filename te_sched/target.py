@@ -161,8 +161,8 @@ class GenericFunc(PublicObject):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         target = Target.current()
         keys = target.keys if target is not None else ()
-        found = next((self.bodies[key] for key in keys if key in self.bodies), self.fdefault)
-        return found(*args, **kwargs)
+        body = next((self.bodies[key] for key in keys if key in self.bodies), self.fdefault)
+        return body(*args, **kwargs)
 
     @checked
     def register(
@@ -182,14 +182,14 @@ class GenericFunc(PublicObject):
         """
         if func is None:
             return lambda decorated: self.register(key, decorated, override)
-        for one in [key] if isinstance(key, str) else key:
-            if one in self.bodies and not override:
+        for target_key in [key] if isinstance(key, str) else key:
+            if target_key in self.bodies and not override:
                 raise DeclarationError(
-                    f"{self.__name__} has a body for {one!r} already",  # type: ignore[attr-defined]
+                    f"{self.__name__} has a body for {target_key!r} already",  # type: ignore[attr-defined]
                     "",
                     "pass override=True to replace it",
                 )
-            self.bodies[one] = func
+            self.bodies[target_key] = func
         return func
 
 

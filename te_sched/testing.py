@@ -145,10 +145,10 @@ def check_numerical_grads(
         return wide if points == 3 else (4 * central(name, index, delta / 2) - wide) / 3
 
     grads: Any = grad_values if is_named else dict(enumerate(grad_values))
-    given = function_value
-    if given is None:
-        given = function(**values) if is_named else function(*values.values())
-    start = float(given)
+    result = function_value
+    if result is None:
+        result = function(**values) if is_named else function(*values.values())
+    start = float(result)
     if unknown := [name for name in grads if name not in values]:
         raise DeclarationError(
             f"a derivative is given for input {unknown[0]!r}, but there is no such input",
@@ -157,37 +157,37 @@ def check_numerical_grads(
         )
     for name, grad in grads.items():
         expected = np.asarray(grad, "float64")
-        found, count = np.zeros_like(expected), max(expected.size, 1)
+        gradient, count = np.zeros_like(expected), max(expected.size, 1)
         wrong = list(np.ndindex(expected.shape))
         for points in (2, 3, 5):
             for index in wrong:
-                found[index] = difference(name, index, points)
-            error = np.abs(found - expected)
-            limit = atol * count**0.5 + rtol * float(np.linalg.norm(found))
+                gradient[index] = difference(name, index, points)
+            error = np.abs(gradient - expected)
+            limit = atol * count**0.5 + rtol * float(np.linalg.norm(gradient))
             distance = float(np.linalg.norm(error))
             if distance <= limit:
                 break
-            wrong = [i for i in wrong if not error[i] <= atol + rtol * abs(found[i])] or wrong
+            wrong = [i for i in wrong if not error[i] <= atol + rtol * abs(gradient[i])] or wrong
         else:
             raise AssertionError(
                 f"the derivative with respect to input {name} differs from finite differences by "
-                f"{distance:.3g}, at most {limit:.3g} is allowed\n{expected}\n{found}"
+                f"{distance:.3g}, at most {limit:.3g} is allowed\n{expected}\n{gradient}"
             )
 
 
 def _as_numbers(value: Any) -> Any:
-    found = value.numpy() if hasattr(value, "numpy") else value
+    array = value.numpy() if hasattr(value, "numpy") else value
     try:
-        found = np.asanyarray(found)
+        array = np.asanyarray(array)
     except (ValueError, TypeError, TeSchedError):
-        found = np.asanyarray(None)
-    if found.dtype.kind in "OSUMm":
+        array = np.asanyarray(None)
+    if array.dtype.kind in "OSUMm":
         raise DeclarationError(
             f"cannot compare {repr_of(value)}: it is not an array of numbers",
             "",
             "give arrays of numbers",
         )
-    return found
+    return array
 
 
 def install_request_hook(depth: int) -> None:
@@ -214,12 +214,12 @@ def _pytest() -> Any:
 
 
 def _needed_pytest(what: str) -> Any:
-    found = _pytest()
-    if found is None:
+    module = _pytest()
+    if module is None:
         raise TeSchedError(
             f"testing.{what} needs pytest, which is not installed", "", "pip install pytest"
         )
-    return found
+    return module
 
 
 @checked
@@ -373,13 +373,13 @@ def skip_if_32bit(reason: str = "needs 64 bits") -> Callable[[_Test], Any]:
 
 def parametrize_targets(*args: Any) -> Any:
     """Run a test with parameters `target` and `dev` for each enabled target, or for given ones."""
-    named = [one for one in args if isinstance(one, str | dict)]
+    named = [target for target in args if isinstance(target, str | dict)]
 
     def decorate(test: _Test) -> Any:
         _check_test(test)
         pytest = _needed_pytest("parametrize_targets")
         wanted = named or [target for target, _ in enabled_targets()]
-        usable = [one for one in wanted if device_enabled(one)]
+        usable = [target for target in wanted if device_enabled(target)]
         cases = [(target, device(str(target), 0)) for target in usable]
         return pytest.mark.parametrize(("target", "dev"), cases)(test)
 

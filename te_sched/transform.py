@@ -57,29 +57,35 @@ class Sequential(ModulePass):
         traceable: bool = False,
     ) -> None:
         self.passes = list(() if passes is None else passes)
-        for one in self.passes:
-            if is_function(one) and not isinstance(one, type) and not is_maker(one):
+        for transform in self.passes:
+            if (
+                is_function(transform)
+                and not isinstance(transform, type)
+                and not is_maker(transform)
+            ):
                 continue
-            name = getattr(one, "__name__", "")
+            name = getattr(transform, "__name__", "")
             raise DeclarationError(
-                f"{name or repr_of(one)} is not a pass",
-                "it makes passes" if is_maker(one) else f"it is {kind_of(one)}",
-                f"give a pass that it makes: {call_of(one, name)}"
-                if is_maker(one)
+                f"{name or repr_of(transform)} is not a pass",
+                "it makes passes" if is_maker(transform) else f"it is {kind_of(transform)}",
+                f"give a pass that it makes: {call_of(transform, name)}"
+                if is_maker(transform)
                 else "give passes, such as tir.transform.Simplify()",
             )
         self.info = info_of(None, opt_level, name, required, traceable)
 
     def transform_module(self, mod: IRModule, context: PassContext, /) -> IRModule:
         """The module after all passes."""
-        for one in self.passes:
-            info = getattr(one, "info", None)
+        for transform in self.passes:
+            info = getattr(transform, "info", None)
             if info is None or context.is_enabled(info):
-                mod = one(mod)
+                mod = transform(mod)
         return mod
 
     def __repr__(self) -> str:
-        names = " ".join(one.info.name for one in self.passes if isinstance(one, Pass))
+        names = " ".join(
+            transform.info.name for transform in self.passes if isinstance(transform, Pass)
+        )
         return (
             f"Run Sequential pass: {self.info.name} at the optimization level "
             f"{self.info.opt_level}. The passes will be executed are: [{names} ]"

@@ -48,7 +48,7 @@ class _ListedUnpickler(pickle.Unpickler):
             return restore  # it sets fields, as pickle does
         if name not in self._classes.get(module, ()):
             raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
-        found = getattr(importlib.import_module(module), name, None)
-        if not isinstance(found, type) or found.__module__ != module:
+        cls = getattr(importlib.import_module(module), name, None)
+        if not isinstance(cls, type) or cls.__module__ != module:
             raise pickle.UnpicklingError(f"{module}.{name} is not a class of this module")
-        return found
+        return cls

@@ -76,10 +76,10 @@ class _Scratch:
         """The folder, which exists until all users have left, and longer if it is not empty."""
         with self._lock:
             if not self._folders or not os.path.isdir(self._folders[0]):
-                made = files.new_temporary_folder(
+                new_folder = files.new_temporary_folder(
                     "start a worker process", "te_sched-workers-", WorkerError
                 )
-                self._folders[:] = [made]
+                self._folders[:] = [new_folder]
             folder = self._folders[0]
             self._users += 1
         try:
@@ -93,8 +93,8 @@ class _Scratch:
 
 
 def _remove(folders: list[str]) -> None:
-    for one in folders:
-        shutil.rmtree(one, ignore_errors=True)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _scratch = _Scratch()
@@ -207,11 +207,11 @@ class WorkerPool:
         self.shutdown()
 
 
-def _check(name: str, given: Any, kinds: type[int] | tuple[type[int], type[float]]) -> None:
-    if given is not None and not (isinstance(given, kinds) and given > 0):
+def _check(name: str, value: Any, kinds: type[int] | tuple[type[int], type[float]]) -> None:
+    if value is not None and not (isinstance(value, kinds) and value > 0):
         noun = "integer" if kinds is int else "number"
         raise DeclarationError(
-            f"{name} must be a positive {noun}, got {repr_of(given)}",
+            f"{name} must be a positive {noun}, got {repr_of(value)}",
             help="leave it out for the default",
         )
 
@@ -382,8 +382,8 @@ class _Worker:
             answer = self._connection.recv_bytes()
         except (EOFError, OSError):
             return WorkerAnswer(False, self._crash())
-        found: WorkerAnswer = pickle.loads(answer)
-        return found
+        result: WorkerAnswer = pickle.loads(answer)
+        return result
 
     def _crash(self) -> WorkerCrashError:
         try:

@@ -56,7 +56,7 @@ class Finding:
         name = self.words.subject if stage is None else stage
         named = (name(self.stage), Subject(self.words.loop, self.axis))
         line = Subject("line", self.line, self.line)
-        return [one for one in (*named, line) if one.name]
+        return [subject for subject in (*named, line) if subject.name]
 
     def located(self, locate: Callable[[About], About]) -> Finding:
         """The finding with the lines of its subject."""
@@ -76,8 +76,8 @@ def broken_rule(
     verdict: str = REFUTED,
 ) -> Finding:
     """An illegal request of a schedule about the memory of a stage."""
-    told = words or wording()
-    return Finding(RULE, verdict, message, name, stage=name, why=why, help=help, words=told)
+    vocabulary = words or wording()
+    return Finding(RULE, verdict, message, name, stage=name, why=why, help=help, words=vocabulary)
 
 
 # The same about a block.
@@ -89,13 +89,13 @@ class Findings(tuple[Finding, ...], Shown):
 
     __slots__ = ()
 
-    def __new__(cls, found: Iterable[Finding] = ()) -> Findings:
+    def __new__(cls, findings: Iterable[Finding] = ()) -> Findings:
         """Findings sorted by verdict."""
-        return super().__new__(cls, sorted(found, key=lambda one: _ORDER[one.verdict]))
+        return super().__new__(cls, sorted(findings, key=lambda finding: _ORDER[finding.verdict]))
 
     def of(self, verdict: str) -> Iterator[Finding]:
         """The findings with a verdict."""
-        return (one for one in self if one.verdict == verdict)
+        return (finding for finding in self if finding.verdict == verdict)
 
     @property
     def refuted(self) -> tuple[Finding, ...]:
@@ -120,7 +120,7 @@ class Findings(tuple[Finding, ...], Shown):
     def records(self) -> list[dict[str, str]]:
         """A record per finding, for pandas.DataFrame, with the names of `Finding`'s fields."""
         names = [field.name for field in fields(Finding) if field.name != "words"]
-        return [{name: getattr(one, name) for name in names} for one in self]
+        return [{name: getattr(finding, name) for name in names} for finding in self]
 
     def raise_refuted(self) -> None:
         """Refuse a program with a refuted finding.
@@ -137,4 +137,4 @@ class Findings(tuple[Finding, ...], Shown):
         head = ", ".join(f"{number} {verdict}" for number, verdict in counts)
         if self.hints:
             head += f", {counted(len(self.hints), 'hint')}"
-        return "\n".join([head, *[str(one) for one in self if one.verdict != PROVED]])
+        return "\n".join([head, *[str(finding) for finding in self if finding.verdict != PROVED]])

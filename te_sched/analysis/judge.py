@@ -64,24 +64,26 @@ def check(
     """
     del target
     if not isinstance(inputs, Schedule):
-        given = functions_of(inputs, "main", "check").values()
-        return Findings([found for func in given for found in _about_function(func)])
+        functions = functions_of(inputs, "main", "check").values()
+        return Findings([finding for func in functions for finding in _about_function(func)])
     locate = partial(with_places, schedule=inputs)
     return Findings(finding.located(locate) for finding in _about_schedule(inputs, args))
 
 
 def _about_schedule(inputs: Schedule, args: Sequence[Any] | None) -> list[Finding]:
     """The findings about a schedule."""
-    found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
+    findings = [
+        finding for judge in _OF_SCHEDULES if (finding := _refused(judge, inputs)) is not None
+    ]
     try:
         func = lower(inputs, args, stop_after="schedule_ops")["main"]
     except LoweringError as error:
         if not args:
             raise
-        return [*found, _as_finding(error)]
+        return [*findings, _as_finding(error)]
     later = (partial(check_predicates, args=args or ()), promised_sizes)
-    found += [one for judge in later if (one := _refused(judge, inputs)) is not None]
-    return [*found, *_all_of(guard_extents(func))]
+    findings += [finding for judge in later if (finding := _refused(judge, inputs)) is not None]
+    return [*findings, *_all_of(guard_extents(func))]
 
 
 _OF_SCHEDULES = (check_legality, check_combinations, check_extents, check_sizes, check_sums)
@@ -123,7 +125,7 @@ def check_program(func: PrimFunc, proved: Collection[str] = ()) -> Findings:
     program = accesses_of(func)
     initialized = partial(judge_initialized, proved=proved)
     judges = (judge_scopes, judge_races, judge_coverage, initialized)
-    return Findings(found for judge in judges for found in judge(program))
+    return Findings(finding for judge in judges for finding in judge(program))
 
 
 @walks_deeply("check a program")
@@ -137,7 +139,11 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
     if isinstance(inputs, PrimFunc):
         return {name: inputs}
     if isinstance(inputs, IRModule):
-        graphs = [name for name, one in inputs.functions.items() if isinstance(one, GraphFunction)]
+        graphs = [
+            name
+            for name, function in inputs.functions.items()
+            if isinstance(function, GraphFunction)
+        ]
         if graphs:
             raise BuildError(
                 f"{call} does not take functions of graphs, got {', '.join(graphs)}",

@@ -85,11 +85,11 @@ class Apart:
             tuple(self._form(e, single) for e in (x, y, p, q))
             for x, y, p, q in zip(a.index, b.index, a.sizes, b.sizes, strict=True)
         ]
-        one = constant(1)
-        known = -1
-        while known < len(self.equal):
-            known = len(self.equal)
-            equations.extend((whole, whole, one, one) for whole in self._wholes())
+        unit = constant(1)
+        count = -1
+        while count < len(self.equal):
+            count = len(self.equal)
+            equations.extend((whole, whole, unit, unit) for whole in self._wholes())
             if any(self._use(*equation) for equation in equations):
                 return True
             if self.wanted <= self.equal:
@@ -155,12 +155,12 @@ class Apart:
             span = None if width is None else Interval(plus({}, width, -1), width)
             form = times(scale, {(factor,): 1})
             digits.append(_Digit(scale, span, (form, form), factor))
-        digits.sort(key=lambda one: rank(one.scale))
+        digits.sort(key=lambda digit: rank(digit.scale))
         return self._find_equal(digits, within)
 
     def _split(self, a: Form, factor: Any) -> tuple[Form | None, Form]:
         scale, rest = split(a, factor)
-        if scale is None or any(self._differs(one) for one in factors(scale)):
+        if scale is None or any(self._differs(factor) for factor in factors(scale)):
             return None, rest
         return scale, rest
 
@@ -186,8 +186,8 @@ class Apart:
             return None
         scale = scale if sign > 0 else plus({}, scale, -1)
         first, second = times(scale, ends.min), times(scale, ends.max)
-        known = self.forms.sign_of(scale)
-        return {1: Interval(first, second), -1: Interval(second, first)}.get(known)
+        scale_sign = self.forms.sign_of(scale)
+        return {1: Interval(first, second), -1: Interval(second, first)}.get(scale_sign)
 
     def _ends(self, factor: Any) -> Span | None:
         low, high = self.forms.bounds({(factor,): 1}, self.fixed)
@@ -208,12 +208,12 @@ class Apart:
         is_whole = len(reaches) > len(digits)
         if is_whole and self._is_never(_one(reaches[-1])):
             return True
-        for place in reversed(range(len(digits))):
-            factor, scale = digits[place].factor, digits[place].scale
+        for position in reversed(range(len(digits))):
+            factor, scale = digits[position].factor, digits[position].scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
             if not (
-                self._is_within(size, _one(reaches[place]))
-                or self._is_within(size, self._limits_where(digits[:place], rest))
+                self._is_within(size, _one(reaches[position]))
+                or self._is_within(size, self._limits_where(digits[:position], rest))
             ):
                 return is_whole and self._is_never(self._limits_where(digits, rest))
             if factor is not None:
@@ -243,7 +243,7 @@ class Apart:
         x, y = Form(), Form()
         for digit in digits:
             x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
-        least_x, least_y = (self.forms.bounds(one, self.fixed).min for one in (x, y))
+        least_x, least_y = (self.forms.bounds(form, self.fixed).min for form in (x, y))
         if least_x is None or least_y is None:
             return Interval([], [])
         low, high = plus(start.min, least_x), plus(start.max, least_y, -1)
@@ -254,8 +254,8 @@ class Apart:
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Iterator[Form]:
         """Limits of a sum, where some other sums are not negative."""
-        for one in self.forms.where(plus({}, total, -1), gaps):
-            least = self.forms.bounds(one, self.fixed).min
+        for form in self.forms.where(plus({}, total, -1), gaps):
+            least = self.forms.bounds(form, self.fixed).min
             if least is not None:
                 yield plus({}, least, -1)
 
@@ -282,10 +282,10 @@ def _sum(a: Span | None, b: Span | None) -> Span:
 def _paired(left: list[_Digit], right: list[_Digit]) -> Iterator[_Digit]:
     """Pairs parts of the two sides with the same scale, as digits of the difference."""
     for end in list(left):
-        for place, other in enumerate(right):
+        for position, other in enumerate(right):
             if other.scale == end.scale:
-                del right[place]
-                left[:] = [one for one in left if one is not end]
+                del right[position]
+                left[:] = [digit for digit in left if digit is not end]
                 yield _Digit(end.scale, _sum(end.span, other.span), end.forms + other.forms)
                 break
 

@@ -191,9 +191,9 @@ def _connective(kind: type[Any], decisive: bool) -> Binary:
     """The conjunction or disjunction of two conditions; a `decisive` constant is the result."""
 
     def connect(a: Any, b: Any) -> Any:
-        for one, other in ((a, b), (b, a)):
-            if type(one) is IntImm:
-                return one if bool(one.value) == decisive else other
+        for operand, other in ((a, b), (b, a)):
+            if type(operand) is IntImm:
+                return operand if bool(operand.value) == decisive else other
         return kind(a, b)
 
     return connect

@@ -163,10 +163,10 @@ class Canonicalizer(Rewriter):
         low, high = self.facts.bounds.of(e)
         return low >= 0 and high < divisor
 
-    def _sum_of(self, one: IterSplitExpr, dtype: str) -> IterSumExpr:
-        if type(one.source) is IntImm:
-            return IterSumExpr((), one.source.value * one.scale, dtype)
-        return IterSumExpr((one,) if one.scale else (), 0, dtype, False)
+    def _sum_of(self, part: IterSplitExpr, dtype: str) -> IterSumExpr:
+        if type(part.source) is IntImm:
+            return IterSumExpr((), part.source.value * part.scale, dtype)
+        return IterSumExpr((part,) if part.scale else (), 0, dtype, False)
 
     def _opaque(self, kind: type[Any], a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
         """A division to which only the rules apply."""
@@ -175,19 +175,19 @@ class Canonicalizer(Rewriter):
         done = self.finish_arithmetic(folded) if type(folded) is kind else folded
         return self.atom(done)
 
-    def divide(self, one: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
+    def divide(self, part: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
         """A part // divisor, or truncating."""
-        source, lower, extent, scale, _ = one
+        source, lower, extent, scale, _ = part
         if scale % divisor == 0:
-            return one._replace(scale=scale // divisor)
-        share = _share(one, divisor, trunc)
+            return part._replace(scale=scale // divisor)
+        share = _share(part, divisor, trunc)
         if not share:
-            return IterSplitExpr(one.expr(), divisor, trunc=trunc)
+            return IterSplitExpr(part.expr(), divisor, trunc=trunc)
         lowest = lower * share
         if 0 < extent <= share or self._is_within(source, lowest):
-            return self._nothing(one)
-        if self.facts.bounds.facts and self._is_within(one.expr(), divisor):  # a bounded quotient
-            return self._nothing(one)
+            return self._nothing(part)
+        if self.facts.bounds.facts and self._is_within(part.expr(), divisor):  # a bounded quotient
+            return self._nothing(part)
         if extent == UNBOUNDED:
             return IterSplitExpr(source, lowest, trunc=trunc)
         if extent % share == 0:
@@ -196,23 +196,23 @@ class Canonicalizer(Rewriter):
         rest = IterSplitExpr(source, 1, lower * extent, trunc=trunc)
         return IterSplitExpr(rest.expr(), lowest, trunc=trunc)
 
-    def _nothing(self, one: IterSplitExpr) -> IterSplitExpr:
-        return IterSplitExpr(build.imm(0, one.source.dtype), scale=0)
+    def _nothing(self, part: IterSplitExpr) -> IterSplitExpr:
+        return IterSplitExpr(build.imm(0, part.source.dtype), scale=0)
 
-    def remainder(self, one: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
+    def remainder(self, part: IterSplitExpr, divisor: int, trunc: bool) -> IterSplitExpr:
         """A part % divisor, or truncating."""
-        source, lower, extent, scale, _ = one
+        source, lower, extent, scale, _ = part
         if scale % divisor == 0:
-            return self._nothing(one)
-        share = _share(one, divisor, trunc)
+            return self._nothing(part)
+        share = _share(part, divisor, trunc)
         if share:
             if extent == UNBOUNDED or extent % share == 0:
                 if self._is_within(source, lower * share):
-                    return one._replace(extent=UNBOUNDED)
+                    return part._replace(extent=UNBOUNDED)
                 return IterSplitExpr(source, lower, share, scale, trunc)
             if share > 0 and share % extent == 0:
-                return one
-        return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
+                return part
+        return IterSplitExpr(part.expr(), 1, divisor, trunc=trunc)
 
     def visit_LT(self, e: Any) -> Any:
         """a < b (and b > a), divided by a common factor; terms too small to matter are dropped.
@@ -243,18 +243,18 @@ class Canonicalizer(Rewriter):
 
     def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""
-        small = tuple([one for one in gap.args if abs(one.scale) == 1])
-        large = tuple([one for one in gap.args if abs(one.scale) > 1])
-        divisor = gcd(gap.base, *(one.scale for one in large)) if large else 1
+        small = tuple([term for term in gap.args if abs(term.scale) == 1])
+        large = tuple([term for term in gap.args if abs(term.scale) > 1])
+        divisor = gcd(gap.base, *(term.scale for term in large)) if large else 1
         if divisor == 1:
             return None
         whole = divided(IterSumExpr(large, gap.base, gap.dtype), divisor)
         if not small or self._is_within(to_expr(IterSumExpr(small, 0, gap.dtype)), divisor):
             return whole
-        one = small[0]
-        splits = one.extent != UNBOUNDED and one.extent % divisor == 0
-        if len(small) == 1 and splits and one.scale == 1:
-            coarse = self.divide(one, divisor, one.trunc)
+        part = small[0]
+        splits = part.extent != UNBOUNDED and part.extent % divisor == 0
+        if len(small) == 1 and splits and part.scale == 1:
+            coarse = self.divide(part, divisor, part.trunc)
             return plus(whole, self._sum_of(coarse, gap.dtype))
         return None
 
@@ -265,17 +265,17 @@ class Canonicalizer(Rewriter):
         inner = self.form(e.value)
         if e.dtype != "int64" and not self._fits(inner):
             return self.atom(Rewriter.visit_Cast(self, Cast(e.dtype, to_expr(inner))))
-        args = [one._replace(source=build.cast(e.dtype, one.source)) for one in inner.args]
+        args = [part._replace(source=build.cast(e.dtype, part.source)) for part in inner.args]
         return IterSumExpr(tuple(args), inner.base, e.dtype, inner.is_sum)
 
     def _fits(self, form: IterSumExpr) -> bool:
         """Whether every part of a sum, and each partial sum, fits into int32."""
         low = high = 0
         limit = 1 << 31
-        for one in form.args:
+        for split in form.args:
             for part in (
-                self.facts.bounds.of(one.source),
-                self.facts.bounds.of(one.expr()),
+                self.facts.bounds.of(split.source),
+                self.facts.bounds.of(split.expr()),
             ):
                 if part[0] < -limit or part[1] >= limit:
                     return False
@@ -285,16 +285,16 @@ class Canonicalizer(Rewriter):
         return bool(-limit <= low + form.base and high + form.base < limit)
 
 
-def _share(one: IterSplitExpr, divisor: int, trunc: bool) -> int:
+def _share(part: IterSplitExpr, divisor: int, trunc: bool) -> int:
     """By what the digit of a part is divided if the part is divided by a number; 0 if it cannot be.
 
     Negative shares are for parts with lower = 1 alone: x // 2 * -1 // 2 rounds x // 2 down and then
     up, so that it is not x // -4 (which TVM makes of it).
     """
-    if divisor % one.scale or not (one.is_whole or one.trunc == trunc):
+    if divisor % part.scale or not (part.is_whole or part.trunc == trunc):
         return 0
-    share = divisor // one.scale
-    return share if share > 0 or one.lower_factor == 1 else 0
+    share = divisor // part.scale
+    return share if share > 0 or part.lower_factor == 1 else 0
 
 
 _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {

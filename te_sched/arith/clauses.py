@@ -61,8 +61,8 @@ class Clauses(Mapper):
 
     def one_of_either(self, a: Expr, b: Expr) -> Expr | None:
         """a or b as one literal, or None."""
-        found = self.analyzer.rewrite_simplify(build.either(a, b))
-        return None if type(found) is Or else found
+        disjunction = self.analyzer.rewrite_simplify(build.either(a, b))
+        return None if type(disjunction) is Or else disjunction
 
     def joined(self, clauses: list[_Clause]) -> list[_Clause]:
         """Clauses without those that others imply, and with those joined that differ little."""
@@ -84,10 +84,10 @@ class Clauses(Mapper):
         others = [literal for literal in second if not _has(first, literal)]
         if len(first) != len(second) or len(mine) != 1 or len(others) != 1:
             return None
-        found = self.analyzer.rewrite_simplify(build.both(mine[0], others[0]))
-        if type(found) is And:
+        conjunction = self.analyzer.rewrite_simplify(build.both(mine[0], others[0]))
+        if type(conjunction) is And:
             return None
-        return [found if literal is others[0] else literal for literal in second]
+        return [conjunction if literal is others[0] else literal for literal in second]
 
 
 def _clauses(e: Any) -> list[_Clause] | None:
@@ -97,8 +97,8 @@ def _clauses(e: Any) -> list[_Clause] | None:
     a, b = _clauses(e.a), _clauses(e.b)
     if a is None or b is None:
         return None
-    found = [*a, *b] if type(e) is And else [[*one, *other] for one in a for other in b]
-    return found if len(found) <= _MOST_CLAUSES else None
+    clauses = [*a, *b] if type(e) is And else [[*clause, *other] for clause in a for other in b]
+    return clauses if len(clauses) <= _MOST_CLAUSES else None
 
 
 def _reduced(items: list[Any], join: Callable[[Any, Any], Any]) -> list[Any]:
@@ -108,12 +108,12 @@ def _reduced(items: list[Any], join: Callable[[Any, Any], Any]) -> list[Any]:
         done = True
         for later in range(len(items)):
             for earlier in range(later):
-                one = join(items[earlier], items[later])
-                if one is not None:
+                replacement = join(items[earlier], items[later])
+                if replacement is not None:
                     items = [
                         *items[:earlier],
                         *items[earlier + 1 : later],
-                        one,
+                        replacement,
                         *items[later + 1 :],
                     ]
                     done = False
@@ -128,7 +128,7 @@ def _is_pure(e: Expr) -> bool:
 
 
 def _has(clause: _Clause, literal: Expr) -> bool:
-    return any(same(one, literal) for one in clause)
+    return any(same(member, literal) for member in clause)
 
 
 def _is_within(clause: _Clause, other: _Clause) -> bool:
@@ -144,4 +144,4 @@ def _distinct(clause: _Clause) -> _Clause:
 
 
 def _is_constant(clause: _Clause, value: bool) -> bool:
-    return any(type(one) is IntImm and bool(one.value) == value for one in clause)
+    return any(type(literal) is IntImm and bool(literal.value) == value for literal in clause)

@@ -29,13 +29,13 @@ class Combination:
 
     def __init__(self, combiner: CommReducer) -> None:
         self._combiner = combiner
-        self.identity: State = tuple([_value(one, {}) for one in combiner.identity])
+        self.identity: State = tuple([_value(identity, {}) for identity in combiner.identity])
 
     def combine(self, total: State, point: State) -> State:
         """The results for a total so far and the next values."""
         parameters = (*self._combiner.lhs, *self._combiner.rhs)
         values = dict(zip(parameters, (*total, *point), strict=True))
-        return tuple([_value(one, dict(values)) for one in self._combiner.result])
+        return tuple([_value(result, dict(values)) for result in self._combiner.result])
 
     def fold(self, points: Sequence[State]) -> State:
         """The values combined one after the other, from the identity."""
@@ -71,7 +71,7 @@ def find_counterexample(combiner: CommReducer, law: Law) -> str | None:
     try:
         with np.errstate(all="ignore"):
             reducer = Combination(combiner)
-            samples = [_samples(one.dtype, rng) for one in combiner.rhs]
+            samples = [_samples(var.dtype, rng) for var in combiner.rhs]
             points = list(zip(*samples, strict=True)) or [()] * _POINTS  # of no values: a count
             expected, actual = reducer.fold(points), law(reducer, points)
     except Unevaluable:

@@ -168,18 +168,18 @@ class Comparisons:
                 return None
             kind = EQ
         done = kind(number, value) if limit.is_lower else kind(value, number)
-        known = self._simplifier.literal(done) if self._facts.true else None
-        return done if known is None else known
+        literal = self._simplifier.literal(done) if self._facts.true else None
+        return done if literal is None else literal
 
     def _is_compared(self, value: Expr) -> bool:
         """Whether a sum is known to differ from something, or is compared with no number."""
         facts = self._facts
         if any(type(e) is NE and (same(e.a, value) or same(e.b, value)) for e in facts.true):
             return True
-        for known in facts.differences:
-            if type(known.b) is not IntImm and same(known.a, value):
+        for difference in facts.differences:
+            if type(difference.b) is not IntImm and same(difference.a, value):
                 return True
-            if type(known.a) is not IntImm and same(known.b, value):
+            if type(difference.a) is not IntImm and same(difference.b, value):
                 return True
         return False
 

@@ -24,15 +24,17 @@ def complete(func: PrimFunc, buffers: list[Buffer]) -> PrimFunc:
     blocks read and write.
     """
     body = func.body
-    known = {buffer.data: buffer for buffer in (*func.buffer_map.values(), *buffers)}
+    buffer_of = {buffer.data: buffer for buffer in (*func.buffer_map.values(), *buffers)}
     is_root = type(body) is BlockRealize and not body.block.iter_vars and not buffers
     if is_root:
         assert isinstance(body, BlockRealize)
         block = _without_detection(body.block)
-        inside = _Completion({**known, **{one.data: one for one in block.alloc_buffers}})
+        inside = _Completion(
+            {**buffer_of, **{buffer.data: buffer for buffer in block.alloc_buffers}}
+        )
         body = replace(body, block=inside.in_block(block))
     else:
-        body = _Completion(known).visit(body)
+        body = _Completion(buffer_of).visit(body)
         if buffers or has_blocks(body):
             block = Block((), (), (), ROOT, None, body, tuple(buffers))
             body = BlockRealize((), ops.TRUE, block)

@@ -31,15 +31,15 @@ def conjuncts(condition: Expr) -> Iterator[Expr]:
 
 def single_values(conditions: Iterable[Expr]) -> dict[Var, int]:
     """Variables with a single value under conditions, such as a == 3, or a < 1 of a thread."""
-    found: dict[Var, int] = {}
+    values: dict[Var, int] = {}
     for condition in conditions:
         for part in conjuncts(condition):
             if isinstance(part, EQ | LT) and type(part.a) is Var and isinstance(part.b, IntImm):
                 if isinstance(part, EQ):
-                    found[part.a] = part.b.value
+                    values[part.a] = part.b.value
                 elif part.b.value == 1:
-                    found[part.a] = 0
-    return found
+                    values[part.a] = 0
+    return values
 
 
 def gap_of(condition: Any, forms: Forms) -> Form | None:

@@ -124,22 +124,22 @@ class ConstBounds(Visitor):
         if kind is IntImm:
             return (e.value, e.value)  # type: ignore[attr-defined]
         if kind is Var and not self.facts:
-            known = self.variables.get(e)  # type: ignore[call-overload]
-            return known if known is not None else _free_var(e)
-        found: ConstBound | None = self.memo.get(e)
-        if found is None:
+            var_bound = self.variables.get(e)  # type: ignore[call-overload]
+            return var_bound if var_bound is not None else _free_var(e)
+        bound: ConstBound | None = self.memo.get(e)
+        if bound is None:
             combine = BINARY.get(kind)
             if combine is not None:
-                found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
+                bound = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
             else:
                 method = self.methods.get(kind)
-                found = method(self, e) if method is not None else of_dtype(e.dtype)
-            if self.exact and self.wraps(e, found) and self.data.of(e):
-                found = of_dtype(e.dtype)
+                bound = method(self, e) if method is not None else of_dtype(e.dtype)
+            if self.exact and self.wraps(e, bound) and self.data.of(e):
+                bound = of_dtype(e.dtype)
             if self.facts:
-                found = self.within_facts(e, found)
-            self.memo[e] = found
-        return found
+                bound = self.within_facts(e, bound)
+            self.memo[e] = bound
+        return bound
 
     def wraps(self, e: Any, interval: ConstBound | None = None) -> bool:
         """Whether an integer operation with results in an interval may overflow its type."""
@@ -162,8 +162,8 @@ class ConstBounds(Visitor):
         return low, high
 
     def visit_Var(self, e: Any) -> ConstBound:
-        found = self.variables.get(e)
-        return found if found is not None else _free_var(e)
+        bound = self.variables.get(e)
+        return bound if bound is not None else _free_var(e)
 
     def visit_Broadcast(self, e: Any) -> ConstBound:
         return self.of(e.value)

@@ -70,11 +70,11 @@ def _goal(var: Var, condition: Any) -> _Goal | None:
     else:
         way = _MOST if kind in (LT, LE) else _LEAST
         if kind in (LT, GT):
-            one = build.imm(1, bound.dtype)
+            unit = build.imm(1, bound.dtype)
             if var in variables_of(bound):
-                expr = build.add(expr, one) if kind is LT else build.sub(expr, one)
+                expr = build.add(expr, unit) if kind is LT else build.sub(expr, unit)
             else:
-                bound = build.sub(bound, one) if kind is LT else build.add(bound, one)
+                bound = build.sub(bound, unit) if kind is LT else build.add(bound, unit)
     if var in variables_of(bound):
         expr, bound, way = bound, expr, _TURNED[way]
     return _Goal(expr, bound, way)

@@ -31,10 +31,10 @@ def detect_linear_equation(e: Expr, variables: Sequence[Var]) -> tuple[Expr, ...
     coefficients: list[Expr] = []
     rest = e
     for var in variables:
-        found = _split(rest, var, build.imm(0, var.dtype))
-        if found is None:
+        parts = _split(rest, var, build.imm(0, var.dtype))
+        if parts is None:
             return None
-        coefficient, rest = found
+        coefficient, rest = parts
         coefficients.append(coefficient)
     if not variables_of(*coefficients).isdisjoint(variables):
         return None

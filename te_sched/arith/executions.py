@@ -129,7 +129,7 @@ class Execution:
                 counts = np.clip(self.limit - (np.cumsum(counts) - counts), 0, counts)
                 total, is_whole = self.limit, False
             values = {v: np.repeat(a, counts) if np.ndim(a) else a for v, a in values.items()}
-            digits = {one: np.repeat(a, counts) for one, a in digits.items()}
+            digits = {loop: np.repeat(a, counts) for loop, a in digits.items()}
             number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
             low = np.repeat(low, counts) if np.ndim(low) else low
             count = total
@@ -146,14 +146,14 @@ class Execution:
         assert access.index is not None
         values = [*[points.digits[loop] for loop in outside], *map(points.of, access.index)]
         rows, which = rows_of(values, points.count), np.arange(points.count)
-        for place, one in enumerate(access.sizes, len(outside)):
-            size = int(self.value(one))
+        for column, extent in enumerate(access.sizes, len(outside)):
+            size = int(self.value(extent))
             if size != 1:
                 if len(rows) * size > self.limit:
                     raise TooMany
                 steps = np.tile(np.arange(size), len(rows))
                 rows, which = np.repeat(rows, size, axis=0), np.repeat(which, size)
-                rows[:, place] += steps
+                rows[:, column] += steps
         return rows, which
 
     def touched(
@@ -163,9 +163,9 @@ class Execution:
         points = self.points(access.loops, most).held(access.conditions)
         return points, *self.elements(access, points, outside)
 
-    def text(self, name: str, place: Iterable[Any]) -> str:
+    def text(self, name: str, element: Iterable[Any]) -> str:
         """An element and the sizes, for messages."""
-        text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
+        text = f"{name}[{', '.join(str(int(index)) for index in element)}]"
         return f"{text}, where {sizes_text(self.sizes)}" if self.sizes else text
 
 
@@ -177,13 +177,13 @@ def rows_of(columns: Iterable[Any], count: int) -> Any:
 
 def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
     """The variables that expressions depend on, directly or through values of lets."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     pending = [*exprs]
     while pending:
-        new = variables_of(pending.pop()) - found
-        found |= new
+        new = variables_of(pending.pop()) - variables
+        variables |= new
         pending += [lets[var] for var in new if var in lets]
-    return found
+    return variables
 
 
 def connected(
@@ -250,8 +250,8 @@ def distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, An
     if math.prod(spans) >= 1 << 62:
         return np.unique(np.stack(columns, axis=-1), axis=0)
     places = [column - low for column, low in zip(columns, lows, strict=True)]
-    found = np.unravel_index(distinct_numbers(np.ravel_multi_index(places, spans)), spans)
-    return np.stack([column + low for column, low in zip(found, lows, strict=True)], axis=-1)
+    coordinates = np.unravel_index(distinct_numbers(np.ravel_multi_index(places, spans)), spans)
+    return np.stack([column + low for column, low in zip(coordinates, lows, strict=True)], axis=-1)
 
 
 def sizes_text(sizes: Values) -> str:

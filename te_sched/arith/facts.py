@@ -123,9 +123,9 @@ class Facts:
     def change_memory(self, data: Container[Var] | None) -> None:
         """Remove the facts about elements of some memory, or of all of it, which is written."""
         for facts, nothing in ((self.bounds.facts, EVERYTHING), (self.modular.facts, ANYTHING)):
-            for place, (e, *_) in enumerate(facts):
-                if any(data is None or one in data for one in data_read_by(e)):
-                    facts[place] = (e, *nothing)
+            for position, (e, *_) in enumerate(facts):
+                if any(data is None or pointer in data for pointer in data_read_by(e)):
+                    facts[position] = (e, *nothing)
                     self.changes += 1
         self.forget()
 
@@ -134,7 +134,9 @@ class Facts:
         self.values.pop(var, None)
         self.ranges.pop(var, None)
         if self.differences:
-            self.differences = [known for known in self.differences if known.owner is not var]
+            self.differences = [
+                difference for difference in self.differences if difference.owner is not var
+            ]
 
     def assume_range(self, var: Var, bound: Range) -> None:
         """Add the symbolic bounds of a range: min <= var < min + extent."""
@@ -200,9 +202,9 @@ class Facts:
 
     def differ(self, x: Expr, y: Expr) -> bool:
         """Whether x != y follows from a known inequality of two expressions, or of their equals."""
-        for known in self.true:
-            if type(known) is NE:
-                a, b = known.a, known.b
+        for fact in self.true:
+            if type(fact) is NE:
+                a, b = fact.a, fact.b
                 if (same(a, x) and same(b, y)) or (same(a, y) and same(b, x)):
                     return True
                 if self.settings.prove_transitively and (
@@ -230,15 +232,15 @@ class Facts:
         best = INFINITY
         for _ in range(len(self.differences) + 1):
             fresh = []
-            for place, distance in reached:
-                for known in self.differences:
-                    if type(known.a) is not type(place) or not same(known.a, place):
+            for node, distance in reached:
+                for difference in self.differences:
+                    if type(difference.a) is not type(node) or not same(difference.a, node):
                         continue
-                    limit = distance + known.limit
-                    if same(known.b, goal):
+                    limit = distance + difference.limit
+                    if same(difference.b, goal):
                         best = min(best, limit)
                     elif self.settings.prove_transitively is not False:
-                        fresh.append((known.b, limit))
+                        fresh.append((difference.b, limit))
             if not fresh or len(fresh) > 32:
                 break
             reached = fresh

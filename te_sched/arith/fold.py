@@ -94,9 +94,9 @@ def _fold_exactly(e: Any) -> Any | None:
     return folded if _is_folded(folded, e) else None
 
 
-def _is_folded(found: Expr, e: Any) -> bool:
+def _is_folded(result: Expr, e: Any) -> bool:
     """Whether what was built for an operation is a constant or an operand."""
-    return found is e.a or found is e.b or type(found) is not type(e)
+    return result is e.a or result is e.b or type(result) is not type(e)
 
 
 _EXACT_FOLDS = (Add, Sub, Mul, Min, Max)

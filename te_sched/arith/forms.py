@@ -79,9 +79,11 @@ def plus(a: Form, b: Form, factor: int = 1) -> Form:
 def times(a: Form, b: Form) -> Form:
     """a * b"""
     total: Form = {}
-    for one, scale in a.items():
+    for monomial, scale in a.items():
         for other, factor in b.items():
-            term = tuple(sorted(one + other, key=id)) if one and other else one or other
+            term = (
+                tuple(sorted(monomial + other, key=id)) if monomial and other else monomial or other
+            )
             total[term] = total.get(term, 0) + scale * factor
     return {term: scale for term, scale in total.items() if scale}
 
@@ -171,10 +173,10 @@ class Forms:
         if kind is Var:
             value = self.values.get(e)  # type: ignore[call-overload]
             return {(e,): 1} if value is None else self.of(value)
-        found = self.known.get(e)
-        if found is None:
-            found = self.known[e] = self._made(e, kind)
-        return found
+        form = self.known.get(e)
+        if form is None:
+            form = self.known[e] = self._made(e, kind)
+        return form
 
     def _made(self, e: Any, kind: type) -> Form:
         if kind is Add or kind is Sub:
@@ -245,13 +247,13 @@ class Forms:
 
     def variables(self, a: Form) -> set[Var]:
         """The variables in a form, also in its parts."""
-        found: set[Var] = set()
+        variables: set[Var] = set()
         for factor in factors(a):
             if type(factor) is Part:
-                found |= factor.variables
+                variables |= factor.variables
             else:
-                found.add(factor)
-        return found
+                variables.add(factor)
+        return variables
 
     # -- bounds ------------------------------------------------------------------------------------
 
@@ -349,11 +351,11 @@ class Forms:
         """Forms that are at most `a` where some others, the gaps, are not negative: `a`, and its
         differences with multiples of gaps.
         """
-        found = [a]
+        forms = [a]
         for gap in gaps:
-            for one in tuple(found)[:_MOST_SUMS]:
-                found += [less for less in self._less(one, gap) if less not in found]
-        return found[:_MOST_SUMS]
+            for form in tuple(forms)[:_MOST_SUMS]:
+                forms += [less for less in self._less(form, gap) if less not in forms]
+        return forms[:_MOST_SUMS]
 
     def _less(self, a: Form, gap: Form) -> Iterator[Form]:
         """Differences with multiples of a gap, which have one factor less."""
@@ -439,7 +441,7 @@ def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
     scale: Form = {}
     rest: Form = {}
     for term, value in a.items():
-        others = tuple([one for one in term if one is not factor])
+        others = tuple([other for other in term if other is not factor])
         missing = len(term) - len(others)
         if missing > 1:
             return None, rest
@@ -489,10 +491,10 @@ def _without(term: tuple[Any, ...], factors_of: tuple[Any, ...]) -> tuple[Any, .
     """The other factors of a product; None if it does not have all of these."""
     left = list(term)
     for factor in factors_of:
-        place = next((i for i, one in enumerate(left) if one is factor), None)
-        if place is None:
+        position = next((i for i, other in enumerate(left) if other is factor), None)
+        if position is None:
             return None
-        del left[place]
+        del left[position]
     return tuple(left)
 
 

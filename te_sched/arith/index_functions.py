@@ -34,16 +34,16 @@ def map_of(
     """
     names, last = _names(function, ndim)
     variables = {name: Var(name, dtype) for name in (*names, *last)}
-    made = function(
+    result = function(
         *[variables[name] for name in names], **{name: variables[name] for name in last}
     )
     finals: list[Expr] = []
     separators: list[int] = []
-    for one in made if is_sequence(made) else [made]:
-        if one is AXIS_SEPARATOR:
+    for index in result if is_sequence(result) else [result]:
+        if index is AXIS_SEPARATOR:
             separators.append(len(finals))
         else:
-            finals.append(index_of(one))
+            finals.append(index_of(index))
     stated = stated_inverse(inverse, len(finals), dtype)
     return IndexMap(tuple(variables.values()), tuple(finals), stated), separators
 
@@ -56,10 +56,10 @@ def value_map(function: Function, ndim: int, dtype: str = "int32") -> IndexMap:
     """
     names, last = _names(function, ndim)
     variables = {name: Var(name, dtype) for name in (*names, *last)}
-    made = function(
+    result = function(
         *[variables[name] for name in names], **{name: variables[name] for name in last}
     )
-    finals = [ops.convert(one) for one in (made if is_sequence(made) else [made])]
+    finals = [ops.convert(value) for value in (result if is_sequence(result) else [result])]
     return IndexMap(tuple(variables.values()), tuple(finals))
 
 
@@ -75,16 +75,16 @@ def index_of(value: Any) -> Expr:
     return index
 
 
-def stated_inverse(given: Any, ndim: int, dtype: str) -> IndexMap | None:
+def stated_inverse(inverse: Any, ndim: int, dtype: str) -> IndexMap | None:
     """The inverse that the user states, as a map."""
-    if given is None or isinstance(given, IndexMap):
-        return given
-    if callable(given):
-        made, separators = map_of(given, ndim, dtype=dtype)
+    if inverse is None or isinstance(inverse, IndexMap):
+        return inverse
+    if callable(inverse):
+        index_map, separators = map_of(inverse, ndim, dtype=dtype)
         if not separators:
-            return made
+            return index_map
     raise DeclarationError(
-        f"inverse_index_map is {kind_of(given)}, expected a function or an IndexMap",
+        f"inverse_index_map is {kind_of(inverse)}, expected a function or an IndexMap",
         "",
         "give a function of the new indices",
     )
@@ -100,16 +100,18 @@ def _names(function: Function, ndim: int | None) -> tuple[list[str], list[str]]:
             "",
             "give a function written in Python, for example lambda i: [i // 4, i % 4]",
         ) from None
-    names = [one.name for one in parameters if one.kind in _POSITIONAL]
-    last = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    rest = [one.name for one in parameters if one.kind is one.VAR_POSITIONAL]
+    names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+    last = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    rest = [
+        parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL
+    ]
     count = len(names) + len(last)
     if rest and ndim is None:
         raise DeclarationError(
             "an index map of a function with *args needs the number of indices", "", "give ndim"
         )
     if rest and ndim is not None and ndim >= count:
-        names += [f"{rest[0]}_{place}" for place in range(ndim - count)]
+        names += [f"{rest[0]}_{number}" for number in range(ndim - count)]
     elif ndim is not None and ndim != count:
         raise DeclarationError(
             f"the function of the index map takes {counted(count, 'index', 'indices')}, expected "

@@ -56,13 +56,13 @@ def map_indices(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...
     """
     _check_count(index_map, len(indices), "index", "indices")
     analyzer = Analyzer()
-    return tuple([analyzer.simplify(one) for one in substituted(index_map, indices)])
+    return tuple([analyzer.simplify(index) for index in substituted(index_map, indices)])
 
 
 def substituted(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...]:
     """The new indices of old ones, not simplified."""
     mapper = Indices(dict(zip(index_map.initial_indices, indices, strict=True)))
-    return tuple([mapper.visit(one) for one in index_map.final_indices])
+    return tuple([mapper.visit(index) for index in index_map.final_indices])
 
 
 def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -85,14 +85,14 @@ def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
     except DeclarationError:
         ranges = _bounds(retyped, domains)
     analyzer = Analyzer()
-    for one, index in zip(ranges, index_map.final_indices, strict=True):
-        if not analyzer.can_prove_equal(one.min, ops.const(0, one.min.dtype)):
+    for new_range, index in zip(ranges, index_map.final_indices, strict=True):
+        if not analyzer.can_prove_equal(new_range.min, ops.const(0, new_range.min.dtype)):
             raise _error(
-                f"new index {index} begins at {one.min}, expected 0",
+                f"new index {index} begins at {new_range.min}, expected 0",
                 "the indices of a buffer begin at 0",
                 "subtract the minimum in the map",
             )
-    return tuple([analyzer.simplify(one.extent) for one in ranges])
+    return tuple([analyzer.simplify(index_range.extent) for index_range in ranges])
 
 
 def map_ranges(index_map: IndexMap, region: Domains) -> tuple[Range, ...]:
@@ -105,8 +105,8 @@ def map_ranges(index_map: IndexMap, region: Domains) -> tuple[Range, ...]:
     analyzer = Analyzer()
     return tuple(
         [
-            Range(analyzer.simplify(one.min), analyzer.simplify(one.extent))
-            for one in _bounds(index_map, _typed(index_map, region))
+            Range(analyzer.simplify(new_range.min), analyzer.simplify(new_range.extent))
+            for new_range in _bounds(index_map, _typed(index_map, region))
         ]
     )
 
@@ -121,20 +121,21 @@ def inverse(index_map: IndexMap, domains: Domains) -> IndexMap:
     """
     if index_map.inverse_index_map is not None:
         return index_map.inverse_index_map
-    made, ranges = bijection(index_map, domains)
+    inverse_map, ranges = bijection(index_map, domains)
     analyzer = Analyzer()
     try:
         padded = _Detected(index_map, _typed(index_map, domains), is_padded=True).ranges()
     except DeclarationError:  # the divisions of several sums, none of which needs padding
-        return made
-    for index, one, other in zip(index_map.final_indices, ranges, padded, strict=True):
-        if not analyzer.can_prove_equal(one.extent, other.extent):
+        return inverse_map
+    for index, new_range, other in zip(index_map.final_indices, ranges, padded, strict=True):
+        if not analyzer.can_prove_equal(new_range.extent, other.extent):
             raise _error(
                 "the index map has no inverse: it adds padding",
-                f"new index {index} has {other.extent} values, of which {one.extent} are used",
+                f"new index {index} has {other.extent} values, of which {new_range.extent} are "
+                "used",
                 "call non_surjective_inverse, or map sizes that are multiples of the divisors",
             )
-    return made
+    return inverse_map
 
 
 def bijection(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, tuple[Range, ...]]:
@@ -144,8 +145,8 @@ def bijection(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, tuple[Ra
     ------
     DeclarationError as `inverse`, which also returns inverses that are stated.
     """
-    found = _Detected(index_map, _typed(index_map, domains), is_padded=False)
-    return found.inverse(), found.ranges()
+    detection = _Detected(index_map, _typed(index_map, domains), is_padded=False)
+    return detection.inverse(), detection.ranges()
 
 
 def non_surjective_inverse(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, Expr]:
@@ -158,9 +159,9 @@ def non_surjective_inverse(index_map: IndexMap, domains: Domains) -> tuple[Index
     """
     if index_map.inverse_index_map is not None:
         return index_map.inverse_index_map, ops.const(False)
-    found = _Detected(index_map, _typed(index_map, domains), is_padded=True)
-    made = found.inverse()
-    return made, found.padding(made.initial_indices)
+    detection = _Detected(index_map, _typed(index_map, domains), is_padded=True)
+    inverse_map = detection.inverse()
+    return inverse_map, detection.padding(inverse_map.initial_indices)
 
 
 def is_equivalent(a: IndexMap, b: IndexMap) -> bool:
@@ -177,11 +178,11 @@ def is_equivalent(a: IndexMap, b: IndexMap) -> bool:
     )
 
 
-def _check_count(index_map: IndexMap, count: int, one: str, several: str) -> None:
+def _check_count(index_map: IndexMap, count: int, singular: str, several: str) -> None:
     expected = len(index_map.initial_indices)
     if count != expected:
         raise _error(
-            f"the index map takes {counted(expected, one, several)}, got {count}",
+            f"the index map takes {counted(expected, singular, several)}, got {count}",
             "",
             "give one for each of its initial indices",
         )
@@ -196,8 +197,8 @@ def _typed(index_map: IndexMap, domains: Domains) -> Domains:
     _check_count(index_map, len(domains), "index", "indices")
     return tuple(
         [
-            Range(ops.cast(var.dtype, one.min), ops.cast(var.dtype, one.extent))
-            for var, one in zip(index_map.initial_indices, domains, strict=True)
+            Range(ops.cast(var.dtype, domain.min), ops.cast(var.dtype, domain.extent))
+            for var, domain in zip(index_map.initial_indices, domains, strict=True)
         ]
     )
 
@@ -210,10 +211,10 @@ def with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
     variables = tuple([replace(var, dtype=dtype) for var in index_map.initial_indices])
     mapper = _Retyped(dict(zip(index_map.initial_indices, variables, strict=True)), dtype)
     finals = [
-        one
-        if type(one) is IntImm and dtypes.bits(one.dtype) > dtypes.bits(dtype)
-        else mapper.visit(one)
-        for one in index_map.final_indices
+        index
+        if type(index) is IntImm and dtypes.bits(index.dtype) > dtypes.bits(dtype)
+        else mapper.visit(index)
+        for index in index_map.final_indices
     ]
     return IndexMap(variables, tuple(finals))
 
@@ -224,7 +225,7 @@ def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
     analyzer = Analyzer()
     for var in variables_of(*index_map.final_indices) - sets.keys():  # sizes are positive
         analyzer.bind(var, Range(IntImm(1, var.dtype), IntImm(2**31 - 2, var.dtype)))
-    found = []
+    bounds = []
     for index in index_map.final_indices:
         values = eval_set(index, sets)
         if values.min is None or values.max is None:
@@ -234,8 +235,8 @@ def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
                 "write an index that splits, fuses or permutes the old ones",
             )
         low, high = analyzer.simplify(values.min), analyzer.simplify(values.max)
-        found.append(Range(low, ops.add(ops.sub(high, low), 1)))
-    return tuple(found)
+        bounds.append(Range(low, ops.add(ops.sub(high, low), 1)))
+    return tuple(bounds)
 
 
 # -- padding ---------------------------------------------------------------------------------------
@@ -281,9 +282,9 @@ class _Divisions(Substitute):
         if is_number(step, 1):
             return self.generic(node)
         base = Analyzer().simplify(base)
-        for place, (known, other) in enumerate(self.steps):
-            if same(known, base):
-                self.steps[place] = (known, _multiple(other, step))
+        for position, (step_base, other) in enumerate(self.steps):
+            if same(step_base, base):
+                self.steps[position] = (step_base, _multiple(other, step))
                 break
         else:
             self.steps.append((base, step))
@@ -320,7 +321,7 @@ class _Replaced(Substitute):
 
     def __init__(self, bases: Sequence[_Base]) -> None:
         super().__init__({})
-        self.bases = [one for one in bases if one.var is not None]
+        self.bases = [base for base in bases if base.var is not None]
 
     def visit_Add(self, node: Expr) -> Expr:
         return self.dividend(node)
@@ -330,9 +331,9 @@ class _Replaced(Substitute):
     def dividend(self, node: Expr) -> Expr:
         """A sum, or the variable for it."""
         simple = Analyzer().simplify(node)
-        for one in self.bases:
-            if one.var is not None and same(simple, one.value):
-                return one.var
+        for base in self.bases:
+            if base.var is not None and same(simple, base.value):
+                return base.var
         return self.generic(node)
 
 
@@ -374,9 +375,9 @@ class _Detected:
         """The number 1, as a symbol if iterators of one value are kept."""
         if not self.keeps_units:
             return IntImm(1, dtype)
-        made = self._symbol(IntImm(1, dtype))
-        self.units.add(made)
-        return made
+        unit = self._symbol(IntImm(1, dtype))
+        self.units.add(unit)
+        return unit
 
     def _symbol(self, size: Expr) -> Var:
         """A variable for a size, whose other properties detection need not know."""
@@ -403,7 +404,7 @@ class _Detected:
                 self._pad_one(value, step, variables, ranges)
             owners |= variables
         replaced = _Replaced(self.bases)
-        return tuple([replaced.visit(one) for one in self.index_map.final_indices])
+        return tuple([replaced.visit(index) for index in self.index_map.final_indices])
 
     def _pad_one(
         self, value: Expr, step: Step, variables: set[Var], ranges: dict[Var, Range]
@@ -446,19 +447,19 @@ class _Detected:
 
     def ranges(self) -> tuple[Range, ...]:
         """The values of the new indices."""
-        dtypes_of = [one.dtype for one in self.index_map.final_indices]
-        found = [
+        dtypes_of = [index.dtype for index in self.index_map.final_indices]
+        ranges = [
             _range_of(index, dtype) for index, dtype in zip(self.indices, dtypes_of, strict=True)
         ]
         sizes: dict[Var, Expr] = {**self.sizes}
-        return tuple([substitute(one, sizes) for one in found])
+        return tuple([substitute(domain, sizes) for domain in ranges])
 
     def inverse(self) -> IndexMap:
         """The inverse map, of variables axis0, axis1, ..."""
         outputs = tuple(
             [
-                Var(f"axis{place}", index.dtype)
-                for place, index in enumerate(self.index_map.final_indices)
+                Var(f"axis{axis}", index.dtype)
+                for axis, index in enumerate(self.index_map.final_indices)
             ]
         )
         values = self.values(outputs)
@@ -467,31 +468,31 @@ class _Detected:
     def values(self, outputs: tuple[Var, ...]) -> dict[Var, Expr]:
         """The old indices, and the dividends with variables, in terms of the new indices."""
         analyzer = Analyzer()
-        found = {
+        values = {
             var: substitute(value, {**self.sizes})
             for var, value in inverse_affine_iter_map(self.indices, outputs).items()
         }
         inner = dict(zip(self.index_map.initial_indices, self.domains, strict=True))
         for base in self.bases:
             if base.var is not None:
-                whole = found.setdefault(base.var, base.own.min)
+                whole = values.setdefault(base.var, base.own.min)
                 own = {var: inner[var] for var in variables_of(base.value) & inner.keys()}
-                found |= inverse_affine_iter_map(_one_to_one((base.value,), own), (whole,))
+                values |= inverse_affine_iter_map(_one_to_one((base.value,), own), (whole,))
         for var, domain in inner.items():
-            found[var] = analyzer.simplify(ops.cast(var.dtype, found.get(var, domain.min)))
-        return found
+            values[var] = analyzer.simplify(ops.cast(var.dtype, values.get(var, domain.min)))
+        return values
 
     def padding(self, outputs: tuple[Var, ...]) -> Expr:
         """The condition for new indices to be padding."""
         analyzer = Analyzer()
-        for var, one in zip(outputs, self.ranges(), strict=True):
-            analyzer.bind(var, one)
+        for var, domain in zip(outputs, self.ranges(), strict=True):
+            analyzer.bind(var, domain)
         values = self.values(outputs)
-        found: Expr = ops.const(False)
+        condition: Expr = ops.const(False)
         for base in self.bases:
             value = base.value if base.var is None else base.var
-            found = ops.logical_or(found, _padding_of(base, substitute(value, values)))
-        return analyzer.simplify(found)
+            condition = ops.logical_or(condition, _padding_of(base, substitute(value, values)))
+        return analyzer.simplify(condition)
 
 
 def _padding_of(base: _Base, value: Expr) -> Expr:
@@ -500,9 +501,9 @@ def _padding_of(base: _Base, value: Expr) -> Expr:
     step = base.step
     left = analyzer.simplify(ops.floormod(base.own.min, step))
     total = analyzer.simplify(left + base.own.extent)
-    place = analyzer.simplify(value - (base.own.min - left))
-    block, rest = ops.floordiv(place, step), ops.floormod(place, step)
-    zero = ops.const(0, place.dtype)
+    position = analyzer.simplify(value - (base.own.min - left))
+    block, rest = ops.floordiv(position, step), ops.floormod(position, step)
+    zero = ops.const(0, position.dtype)
     before: Expr = ops.const(False)
     if not ops.is_const(left, 0):
         before = ops.logical_and(ops.equal(block, zero), ops.less(rest, left))
@@ -515,9 +516,11 @@ def _padding_of(base: _Base, value: Expr) -> Expr:
 def _one_to_one(
     indices: Sequence[Expr], ranges: Mapping[Var, Range], has_gaps: bool = False
 ) -> tuple[IterSumExpr, ...]:
-    found = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
-    why = found.errors[0] if found.errors else ""
-    if not (found.errors or has_gaps) and any(_distance(index) != 1 for index in found.indices):
+    detection = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
+    why = detection.errors[0] if detection.errors else ""
+    if not (detection.errors or has_gaps) and any(
+        _distance(index) != 1 for index in detection.indices
+    ):
         why = "a new index skips values"
     if why:
         raise _error(
@@ -525,7 +528,7 @@ def _one_to_one(
             why,
             "map each value of the indices to new ones, and give all values of the new indices",
         )
-    return found.indices
+    return detection.indices
 
 
 def _distance(index: IterSumExpr) -> object:

@@ -108,10 +108,10 @@ def _folded(
     sets: Sequence[IntervalSet],
     settings: Lowering,
 ) -> IntervalSet:
-    found = reduce(combine, sets) if sets else NOTHING
-    if found is NOTHING or len(sets) < 2:
-        return found
-    return _mapped(Analyzer(settings).simplify, found)
+    result = reduce(combine, sets) if sets else NOTHING
+    if result is NOTHING or len(sets) < 2:
+        return result
+    return _mapped(Analyzer(settings).simplify, result)
 
 
 def _mapped(function: Callable[[Expr], Expr], interval: IntervalSet) -> IntervalSet:
@@ -169,26 +169,26 @@ class _Evaluator(Visitor):
         return method(self, e) if method is not None else EVERYTHING
 
     def visit_Var(self, e: Any) -> IntervalSet:
-        found = self.domains.get(e)
-        if found is None:
+        domain = self.domains.get(e)
+        if domain is None:
             return IntervalSet(e, e)
-        if (found.min is e and found.max is e) or self._depth >= len(self.domains):
-            return found
-        if (found.min is None or type(found.min) is IntImm) and (
-            found.max is None or type(found.max) is IntImm
+        if (domain.min is e and domain.max is e) or self._depth >= len(self.domains):
+            return domain
+        if (domain.min is None or type(domain.min) is IntImm) and (
+            domain.max is None or type(domain.max) is IntImm
         ):
-            return found
+            return domain
         if (e, self._depth) not in self._found:
-            self._found[e, self._depth] = self._of_ends(found)
+            self._found[e, self._depth] = self._of_ends(domain)
         return self._found[e, self._depth]
 
-    def _of_ends(self, found: IntervalSet) -> IntervalSet:
+    def _of_ends(self, interval: IntervalSet) -> IntervalSet:
         """A set, the ends of which may name variables that run over sets themselves."""
         self._depth += 1
-        low = None if found.min is None else self.visit(found.min).min
-        high = low if found.min is found.max and low is found.min else None
-        if high is None and found.max is not None:
-            high = self.visit(found.max).max
+        low = None if interval.min is None else self.visit(interval.min).min
+        high = low if interval.min is interval.max and low is interval.min else None
+        if high is None and interval.max is not None:
+            high = self.visit(interval.max).max
         self._depth -= 1
         return IntervalSet(low, high)
 
@@ -205,15 +205,15 @@ class _Evaluator(Visitor):
         combine = _COMBINE.get(type(e))
         if combine is None:  # a condition
             return IntervalSet(build.truth(False), build.truth(True))
-        found = combine(self, a, b)
-        return self.within_type(found) if type(e) in (Add, Sub, Mul) else found
+        interval = combine(self, a, b)
+        return self.within_type(interval) if type(e) in (Add, Sub, Mul) else interval
 
     visit_CompareOp = visit_BinaryOp
 
-    def within_type(self, found: IntervalSet) -> IntervalSet:
+    def within_type(self, interval: IntervalSet) -> IntervalSet:
         """The result of an operation on a set, in its type: beyond an open end it wraps around."""
-        is_open = (found.min is None) != (found.max is None)
-        return EVERYTHING if is_open and self.settings.to_run else found
+        is_open = (interval.min is None) != (interval.max is None)
+        return EVERYTHING if is_open and self.settings.to_run else interval
 
     def add(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         return IntervalSet(_end(build.add, a.min, b.min), _end(build.add, a.max, b.max))
@@ -259,9 +259,9 @@ class _Evaluator(Visitor):
         divisor: Any = b.min
         if not self.analyzer.can_prove_greater_equal(divisor, 0):
             # The remainder has the sign of the divisor, and is the smaller of the two.
-            zero, one = build.imm(0, divisor.dtype), build.imm(1, divisor.dtype)
+            zero, unit = build.imm(0, divisor.dtype), build.imm(1, divisor.dtype)
             size = build.select(GE(divisor, zero), divisor, build.sub(zero, divisor))
-            most = build.sub(size, one)
+            most = build.sub(size, unit)
             return IntervalSet(build.sub(zero, most), most)
         if type(divisor) is IntImm and a.min is not None and a.max is not None:
             first, last = build.floordiv(a.min, divisor), build.floordiv(a.max, divisor)

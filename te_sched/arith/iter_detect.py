@@ -70,10 +70,10 @@ class IterMapResult:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _without(parts: list[IterSplitExpr], one: IterSplitExpr) -> list[IterSplitExpr]:
+def _without(parts: list[IterSplitExpr], part: IterSplitExpr) -> list[IterSplitExpr]:
     """The parts without the first occurrence of one of them."""
-    place = next(i for i, other in enumerate(parts) if other is one)
-    return parts[:place] + parts[place + 1 :]
+    position = next(i for i, other in enumerate(parts) if other is part)
+    return parts[:position] + parts[position + 1 :]
 
 
 def is_number(a: Factor, number: int) -> bool:
@@ -95,8 +95,8 @@ def expr_of(e: Any) -> Any:
         return part if is_number(scale, 1) else part * scale
     if isinstance(e, IterSumExpr):
         total: Any = None
-        for one in e.args:
-            total = expr_of(one) if total is None else total + expr_of(one)
+        for split in e.args:
+            total = expr_of(split) if total is None else total + expr_of(split)
         if total is None:
             return e.base
         return total if is_number(e.base, 0) else total + e.base
@@ -107,11 +107,11 @@ def _shifted(source: Any) -> Any:
     """A variable less the first value that a condition leaves to it; None of other sources."""
     if not isinstance(source, IterSumExpr) or len(source.args) != 1:
         return None
-    (one,) = source.args
-    is_whole = is_number(one.lower_factor, 1) and one.extent is one.source.extent
-    if not is_whole or type(one.source.source) is not Var or not is_number(one.scale, 1):
+    (part,) = source.args
+    is_whole = is_number(part.lower_factor, 1) and part.extent is part.source.extent
+    if not is_whole or type(part.source.source) is not Var or not is_number(part.scale, 1):
         return None
-    return one.source.source - -source.base if _is_negative(source.base) else None
+    return part.source.source - -source.base if _is_negative(source.base) else None
 
 
 def _is_negative(a: Factor) -> bool:
@@ -144,21 +144,21 @@ def chained(args: Iterable[IterSplitExpr], prover: Prover | None = None) -> list
     """
     prover = prover or Prover(None)
     left = list(reversed(list(args)))
-    found: list[IterSplitExpr] = []
-    expected: Factor = min(abs(one.scale) for one in left)
+    digits: list[IterSplitExpr] = []
+    expected: Factor = min(abs(part.scale) for part in left)
     while left:
-        units = [one for one in left if is_number(one.extent, 1)]
-        choice = [one for one in units if one.scale == expected] or left
-        sizes = [abs(one.scale) for one in choice]
-        place = prover.continuing(sizes, expected)
-        if place is None:
-            choice = [one for one in left if one not in units] or left[:1]
-            sizes = [abs(one.scale) for one in choice]
-            place = sizes.index(min(sizes))
-        found.append(choice[place])
-        left = _without(left, found[-1])
-        expected = found[-1].scale * found[-1].extent
-    return found
+        units = [part for part in left if is_number(part.extent, 1)]
+        choice = [part for part in units if part.scale == expected] or left
+        sizes = [abs(part.scale) for part in choice]
+        position = prover.continuing(sizes, expected)
+        if position is None:
+            choice = [part for part in left if part not in units] or left[:1]
+            sizes = [abs(part.scale) for part in choice]
+            position = sizes.index(min(sizes))
+        digits.append(choice[position])
+        left = _without(left, digits[-1])
+        expected = digits[-1].scale * digits[-1].extent
+    return digits
 
 
 class Prover:
@@ -184,9 +184,9 @@ class Prover:
         """Numbers as sums of products of variables. Those whose values are unknown are at least 1,
         as sizes are.
         """
-        parts = [ops.convert(one) for one in numbers]
+        parts = [ops.convert(number) for number in numbers]
         forms = Forms({var: self._least(var) for var in variables_of(*parts)}, {})
-        return forms, [forms.of(one) for one in parts]
+        return forms, [forms.of(part) for part in parts]
 
     def _least(self, var: Var) -> int:
         low = None if self._given is None else self._given.const_bounds(var)[0]
@@ -223,16 +223,16 @@ class Prover:
         """The place of the scale that continues values below `reach`: an equal one, or the largest
         that leaves no gap.
         """
-        found: tuple[int, Factor] | None = None
-        for place, scale in enumerate(scales):
+        best: tuple[int, Factor] | None = None
+        for position, scale in enumerate(scales):
             if scale is None:
                 continue
             if self.is_equal(scale, reach):
-                return place
+                return position
             is_within = self.is_within(scale, reach)
-            if is_within and (found is None or not self.is_within(scale, found[1])):
-                found = place, scale
-        return None if found is None else found[0]
+            if is_within and (best is None or not self.is_within(scale, best[1])):
+                best = position, scale
+        return None if best is None else best[0]
 
     def quotient(self, a: Factor, b: Factor) -> Factor | None:
         """a / b, if a is known to be a multiple of b."""
@@ -246,8 +246,8 @@ class Prover:
             multiples, rest = whole, {}
         if not rest and all(isinstance(factor, Var) for factor in factors(multiples)):
             return self.number(form_expr(multiples, (a if isinstance(b, int) else b).dtype))
-        found = self.number(ops.floordiv(*ops.operands(a, b)))
-        return found if self.is_equal(found * b, a) else None
+        result = self.number(ops.floordiv(*ops.operands(a, b)))
+        return result if self.is_equal(result * b, a) else None
 
     def ceildiv(self, a: Factor, b: Factor) -> Factor:
         """a / b, rounded away from zero."""
@@ -331,16 +331,16 @@ class Detector(Visitor):
     def detect(self, indices: Sequence[Expr], predicate: Expr | None) -> IterMapResult:
         """The indices as sums of one part each, or the reason why they do not satisfy `level`."""
         try:
-            if any(isinstance(one.extent, int) and one.extent < 1 for one in self.inputs):
+            if any(isinstance(mark.extent, int) and mark.extent < 1 for mark in self.inputs):
                 raise NotAffine("an iterator has no values")
             if predicate is not None:
                 self.constrain(predicate)
-            found = tuple([self.fused(self.sum_of(index)) for index in indices])
+            sums = tuple([self.fused(self.sum_of(index)) for index in indices])
             if self.level != IterMapLevel.NO_CHECK:
-                self.check(found)
+                self.check(sums)
         except NotAffine as reason:
             return IterMapResult((), (str(reason),))
-        return IterMapResult(found)
+        return IterMapResult(sums)
 
     # -- sums --------------------------------------------------------------------------------------
 
@@ -354,8 +354,8 @@ class Detector(Visitor):
         method = self.methods.get(type(e))
         try:
             if method is not None:
-                found: IterSumExpr = method(self, e)
-                return found
+                iter_sum: IterSumExpr = method(self, e)
+                return iter_sum
             if not variables_of(e).isdisjoint(self.sums):
                 raise NotAffine(f"{e} is not a sum of parts of iterators")
         except NotAffine:
@@ -364,8 +364,8 @@ class Detector(Visitor):
         return IterSumExpr((), self.prover.number(e))
 
     def visit_Var(self, e: Var) -> IterSumExpr:
-        found = self.sums.get(e)
-        return IterSumExpr((), e) if found is None else found
+        iter_sum = self.sums.get(e)
+        return IterSumExpr((), e) if iter_sum is None else iter_sum
 
     def visit_Add(self, e: Any) -> IterSumExpr:
         return self.plus(self.sum_of(e.a), self.sum_of(e.b))
@@ -380,12 +380,12 @@ class Detector(Visitor):
         return self.times(b, a.base) if b.args else self.times(a, b.base)
 
     def visit_Cast(self, e: Cast) -> IterSumExpr:
-        found = self.sum_of(e.value)
-        if not found.args:
+        iter_sum = self.sum_of(e.value)
+        if not iter_sum.args:
             return IterSumExpr((), self.prover.number(e))
         if (e.value.dtype, e.dtype) != ("int32", "int64"):
             raise NotAffine(f"{e} may change the value")
-        return found
+        return iter_sum
 
     def visit_FloorDiv(self, e: Any) -> IterSumExpr:
         a, divisor = self.sum_of(e.a), self.divisor(e.b)
@@ -403,23 +403,23 @@ class Detector(Visitor):
 
     def divisor(self, e: Expr) -> Factor:
         """A divisor that does not depend on iterators."""
-        found = self.sum_of(e)
-        if found.args or (isinstance(found.base, int) and found.base < 1):
+        iter_sum = self.sum_of(e)
+        if iter_sum.args or (isinstance(iter_sum.base, int) and iter_sum.base < 1):
             raise NotAffine(f"{e} is not a positive constant")
-        return found.base
+        return iter_sum.base
 
     def plus(self, a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
         """a + b"""
         args = list(a.args)
         for new in b.args:
-            for place, old in enumerate(args):
+            for position, old in enumerate(args):
                 if self.is_same_part(old, new):
                     scale = self.prover.number(old.scale + new.scale)
-                    args[place] = old._replace(scale=scale)
+                    args[position] = old._replace(scale=scale)
                     break
             else:
                 args.append(new)
-        left = tuple([one for one in args if not is_number(one.scale, 0)])
+        left = tuple([part for part in args if not is_number(part.scale, 0)])
         return IterSumExpr(left, self.prover.number(a.base + b.base))
 
     def times(self, a: IterSumExpr, factor: Factor) -> IterSumExpr:
@@ -428,12 +428,12 @@ class Detector(Visitor):
             return IterSumExpr((), 0)
         number = self.prover.number
         args = [
-            one._replace(
+            part._replace(
                 scale=number(
-                    factor * one.scale if isinstance(one.scale, int) else one.scale * factor
+                    factor * part.scale if isinstance(part.scale, int) else part.scale * factor
                 )
             )
-            for one in a.args
+            for part in a.args
         ]
         return IterSumExpr(tuple(args), number(a.base * factor))
 
@@ -448,9 +448,9 @@ class Detector(Visitor):
 
     def joined(self, args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
         """The parts, with coarse and fine ones of one source joined: x // 4 * 4 + x % 4 is x."""
-        found = list(args)
-        for coarse in found:
-            for place, fine in enumerate(found):
+        parts = list(args)
+        for coarse in parts:
+            for position, fine in enumerate(parts):
                 if (
                     fine.source is not coarse.source
                     or fine is coarse
@@ -462,9 +462,9 @@ class Detector(Visitor):
                 if self.is_highest(whole):
                     most = self.prover.ceildiv(fine.source.extent, fine.lower_factor)
                     whole = whole._replace(extent=most)
-                found[place] = whole
-                return self.joined([one for one in found if one is not coarse])
-        return found
+                parts[position] = whole
+                return self.joined([part for part in parts if part is not coarse])
+        return parts
 
     def _follows(self, fine: IterSplitExpr, coarse: IterSplitExpr) -> bool:
         is_equal = self.prover.is_equal
@@ -472,10 +472,10 @@ class Detector(Visitor):
             fine.scale * fine.extent, coarse.scale
         )
 
-    def is_highest(self, one: IterSplitExpr) -> bool:
+    def is_highest(self, part: IterSplitExpr) -> bool:
         """Whether the part is the most significant one of its source."""
-        upper = one.lower_factor * one.extent
-        return self.prover.is_at_least(upper, one.source.extent)
+        upper = part.lower_factor * part.extent
+        return self.prover.is_at_least(upper, part.source.extent)
 
     # -- fusing ------------------------------------------------------------------------------------
 
@@ -488,9 +488,9 @@ class Detector(Visitor):
     def _matched(self, a: IterSumExpr, constraint: Constraint) -> IterSumExpr:
         left = list(a.args)
         factor: Factor | None = None
-        for one in constraint.args:
-            mine = next((other for other in left if self.is_same_part(one, other)), None)
-            by = None if mine is None else self.prover.quotient(mine.scale, one.scale)
+        for part in constraint.args:
+            mine = next((other for other in left if self.is_same_part(part, other)), None)
+            by = None if mine is None else self.prover.quotient(mine.scale, part.scale)
             if by is None or (factor is not None and not self.prover.is_equal(by, factor)):
                 return a
             factor = by
@@ -501,18 +501,18 @@ class Detector(Visitor):
 
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
         """The parts of a sum by increasing scale; of equal scales, the last one first."""
-        if all(isinstance(one.scale, int) for one in args):
+        if all(isinstance(part.scale, int) for part in args):
             return chained(args, self.prover)
-        left, found = list(reversed(args)), list[IterSplitExpr]()
+        left, parts = list(reversed(args)), list[IterSplitExpr]()
         quotient = self.prover.quotient
 
-        def is_finest(one: IterSplitExpr) -> bool:
-            return all(quotient(other.scale, one.scale) is not None for other in left)
+        def is_finest(part: IterSplitExpr) -> bool:
+            return all(quotient(other.scale, part.scale) is not None for other in left)
 
         while left:
-            found.append(next(filter(is_finest, left), left[0]))
-            left = _without(left, found[-1])
-        return found
+            parts.append(next(filter(is_finest, left), left[0]))
+            left = _without(left, parts[-1])
+        return parts
 
     def fused(self, a: IterSumExpr) -> IterSumExpr:
         """A sum as one part, of a new mark if the sum has several parts.
@@ -531,48 +531,48 @@ class Detector(Visitor):
         count: Factor = 1  # of the values of the finer parts, in units
         expected: Factor = 1  # the scale of the next part, if values do not come more than once
         while left:
-            one, by = self._next(a, left, unit, expected)
-            begun = self._begun_by(one)
-            while (group := self._group_of(one, IterSumExpr(tuple(left), base))) is not None:
+            part, by = self._next(a, left, unit, expected)
+            begun = self._begun_by(part)
+            while (group := self._group_of(part, IterSumExpr(tuple(left), base))) is not None:
                 left, base = list(group.args), group.base
-                one = left[-1]
-                begun = [constraint for constraint in begun if constraint.mark is not one.source]
-                begun += self._begun_by(one)
+                part = left[-1]
+                begun = [constraint for constraint in begun if constraint.mark is not part.source]
+                begun += self._begun_by(part)
             if begun and self.as_tvm:
                 raise NotAffine(f"{expr_of(a)} has a part of a sum under a condition")
-            left = _without(left, one)
-            scaled.append(one._replace(scale=by))
+            left = _without(left, part)
+            scaled.append(part._replace(scale=by))
             is_next = self.prover.is_equal(by, count)
-            count = by * one.extent if is_next else count + by * (one.extent - 1)
-            count, expected = self.prover.number(count), self.prover.number(by * one.extent)
+            count = by * part.extent if is_next else count + by * (part.extent - 1)
+            count, expected = self.prover.number(count), self.prover.number(by * part.extent)
         if len(scaled) == 1:
             return IterSumExpr((scaled[0]._replace(scale=unit),), base)
         mark = self._mark(tuple(reversed(scaled)), count)
         return IterSumExpr((IterSplitExpr(mark, 1, count, unit),), base)
 
-    def _group_of(self, one: IterSplitExpr, a: IterSumExpr) -> IterSumExpr | None:
+    def _group_of(self, part: IterSplitExpr, a: IterSumExpr) -> IterSumExpr | None:
         """A sum in which the sum of a condition, of which a part is the finest, is replaced by its
         mark, the last part; None if there is none.
         """
-        for constraint in self._begun_by(one):
+        for constraint in self._begun_by(part):
             inside = self._with_marks(a, constraint)
-            found = self._matched(inside, constraint)
-            if found is not inside:
-                return found
+            group = self._matched(inside, constraint)
+            if group is not inside:
+                return group
         return None
 
-    def _begun_by(self, one: IterSplitExpr) -> list[Constraint]:
+    def _begun_by(self, part: IterSplitExpr) -> list[Constraint]:
         """The conditions of whose sums a part is the finest."""
         return [
             constraint
             for constraint in self.constraints
-            if self.is_same_part(self.ordered(constraint.args)[0], one)
+            if self.is_same_part(self.ordered(constraint.args)[0], part)
         ]
 
     def _with_marks(self, a: IterSumExpr, constraint: Constraint) -> IterSumExpr:
         """A sum in which the sums are replaced whose marks are in the sum of a condition."""
         for other in self.constraints:
-            if any(one.source is other.mark for one in constraint.args):
+            if any(part.source is other.mark for part in constraint.args):
                 a = self._matched(self._with_marks(a, other), other)
         return a
 
@@ -582,14 +582,14 @@ class Detector(Visitor):
         """The part of a sum that follows finer parts, with its scale in units: that of the expected
         scale, or the coarsest below, if values may come more than once.
         """
-        scales = [self.prover.quotient(one.scale, unit) for one in left]
-        place = self.prover.continuing(scales, expected)
-        by = None if place is None else scales[place]
+        scales = [self.prover.quotient(part.scale, unit) for part in left]
+        position = self.prover.continuing(scales, expected)
+        by = None if position is None else scales[position]
         is_once = by is not None and self.prover.is_equal(by, expected)
         may_repeat = self.level != IterMapLevel.BIJECTIVE and is_number(unit, 1)
-        if place is None or by is None or not (is_once or may_repeat):
+        if position is None or by is None or not (is_once or may_repeat):
             raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
-        return left[place], by
+        return left[position], by
 
     def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor, base: int = 0) -> IterMark:
         """The mark of a sum: one for each sum."""
@@ -609,12 +609,12 @@ class Detector(Visitor):
         quotient = self.prover.quotient
         multiples: list[IterSplitExpr] = []
         rest: list[IterSplitExpr] = []
-        for one in a.args:
-            by = quotient(one.scale, divisor)
+        for part in a.args:
+            by = quotient(part.scale, divisor)
             if by is None:
-                rest.append(one)
+                rest.append(part)
             else:
-                multiples.append(one._replace(scale=by))
+                multiples.append(part._replace(scale=by))
         if isinstance(a.base, int) and isinstance(divisor, int):
             base, left = divmod(a.base, divisor)
         else:
@@ -654,55 +654,55 @@ class Detector(Visitor):
         most = a.base
         if _is_negative(most):
             return False
-        for one in a.args:
-            if _is_negative(one.extent) or _is_negative(one.scale):
+        for part in a.args:
+            if _is_negative(part.extent) or _is_negative(part.scale):
                 return False
-            most = most + one.scale * (one.extent - 1)
+            most = most + part.scale * (part.extent - 1)
         return self.prover.is_at_least(limit, self.prover.number(most + 1))
 
     def _split(self, a: IterSumExpr, divisor: Factor) -> tuple[IterSumExpr, IterSumExpr]:
         """Quotient and remainder of a sum without multiples of the divisor."""
         if self.dividing == Dividing.PARTS:
             args = self.ordered(a.args)
-            for place in range(len(args) - 1, 0, -1):
-                fine = IterSumExpr(tuple(args[:place]), 0)
-                unit = args[place].scale
+            for position in range(len(args) - 1, 0, -1):
+                fine = IterSumExpr(tuple(args[:position]), 0)
+                unit = args[position].scale
                 if self.prover.quotient(divisor, unit) and self._is_below(fine, unit):
-                    coarse = IterSumExpr(tuple(args[place:]), 0)
+                    coarse = IterSumExpr(tuple(args[position:]), 0)
                     whole, rest = self.divided(coarse, divisor)
                     return whole, self.plus(rest, fine)
         fused = self.fused(a)
-        (one,) = fused.args
-        share = self.prover.quotient(divisor, one.scale)
+        (part,) = fused.args
+        share = self.prover.quotient(divisor, part.scale)
         is_reversed = isinstance(share, int) and share < 1
-        may_be_reversed = self.as_tvm and is_number(one.lower_factor, 1)
+        may_be_reversed = self.as_tvm and is_number(part.lower_factor, 1)
         if share is None or (is_reversed and not may_be_reversed):
             raise NotAffine(
-                f"{divisor} is not a multiple of {one.scale}, the scale of {expr_of(a)}"
+                f"{divisor} is not a multiple of {part.scale}, the scale of {expr_of(a)}"
             )
-        coarse_part, fine_part = self._split_part(one._replace(scale=1), share)
-        fine_part = fine_part._replace(scale=one.scale)
+        coarse_part, fine_part = self._split_part(part._replace(scale=1), share)
+        fine_part = fine_part._replace(scale=part.scale)
         return IterSumExpr((coarse_part,), 0), IterSumExpr((fine_part,), 0)
 
     def _split_part(
-        self, one: IterSplitExpr, divisor: Factor
+        self, part: IterSplitExpr, divisor: Factor
     ) -> tuple[IterSplitExpr, IterSplitExpr]:
         """Quotient and remainder of a part with scale 1, which may be as large as the divisor.
 
         A quotient of a reversed iterator is by a negative number, as TVM writes it where it
         simplifies: `i // -2` for `(0 - i) // 2`. An extent is negative where its values are.
         """
-        extent = self.prover.quotient(one.extent, divisor)
+        extent = self.prover.quotient(part.extent, divisor)
         if extent is None:
-            if not self.is_highest(one):  # x % 6 // 4 is not part of x
-                if _is_negative(divisor) or _is_negative(one.extent):
-                    raise NotAffine(f"{expr_of(one)} is not a multiple of {divisor}")
-                mark = self._mark((one,), one.extent)
-                one = IterSplitExpr(mark, 1, mark.extent)
-            extent = self.prover.ceildiv(one.extent, divisor)
-        lower = self.prover.number(one.lower_factor * divisor)
-        coarse = one._replace(lower_factor=lower, extent=extent)
-        return coarse, one._replace(extent=divisor)
+            if not self.is_highest(part):  # x % 6 // 4 is not part of x
+                if _is_negative(divisor) or _is_negative(part.extent):
+                    raise NotAffine(f"{expr_of(part)} is not a multiple of {divisor}")
+                mark = self._mark((part,), part.extent)
+                part = IterSplitExpr(mark, 1, mark.extent)
+            extent = self.prover.ceildiv(part.extent, divisor)
+        lower = self.prover.number(part.lower_factor * divisor)
+        coarse = part._replace(lower_factor=lower, extent=extent)
+        return coarse, part._replace(extent=divisor)
 
     # -- conditions --------------------------------------------------------------------------------
 
@@ -711,10 +711,10 @@ class Detector(Visitor):
         conditions = list(conjuncts(predicate))
         bounds = self._bounds(conditions)
         if self.as_tvm and not self.keeps_units:
-            for one in bounds:
-                if len(one.args) == 1 and not is_number(one.args[0].scale, 1):
+            for limit in bounds:
+                if len(limit.args) == 1 and not is_number(limit.args[0].scale, 1):
                     raise NotAffine(
-                        f"a condition is on a multiple of {expr_of(one.args[0].source)}"
+                        f"a condition is on a multiple of {expr_of(limit.args[0].source)}"
                     )
             rest = self._without_units(conditions)
             bounds = bounds if len(rest) == len(conditions) else self._bounds(rest)
@@ -734,16 +734,20 @@ class Detector(Visitor):
 
     def _without_units(self, conditions: list[Expr]) -> list[Expr]:
         """The conditions without those that give an iterator its only value."""
-        found = {one: limit for one in conditions if (limit := self._limit(one)) is not None}
-        for var in {limit[0] for limit in found.values()}:
-            limits = [(low, high) for other, low, high in found.values() if other is var]
+        limit_of = {
+            condition: limit
+            for condition in conditions
+            if (limit := self._limit(condition)) is not None
+        }
+        for var in {limit[0] for limit in limit_of.values()}:
+            limits = [(low, high) for other, low, high in limit_of.values() if other is var]
             low, high = max(low for low, _ in limits), min(high for _, high in limits)
             if high - low == 1:
                 (part,) = self.sums[var].args
                 self.inputs.remove(part.source)
                 self.sums[var] = IterSumExpr((), low)
-                of_var = {one for one, limit in found.items() if limit[0] is var}
-                conditions = [one for one in conditions if one not in of_var]
+                of_var = {condition for condition, limit in limit_of.items() if limit[0] is var}
+                conditions = [condition for condition in conditions if condition not in of_var]
         return conditions
 
     def _limit(self, condition: Any) -> tuple[Var, int, int] | None:
@@ -787,59 +791,59 @@ class Detector(Visitor):
         number, args = self.prover.number, gap.args
         low = number(-gap.base) if kind is EQ else None
         high = number((0 if kind is LT else 1) - gap.base)
-        if all(_is_negative(one.scale) for one in args):
+        if all(_is_negative(part.scale) for part in args):
             # -s < high is s >= 1 - high
             args = self.times(gap, -1).args
             low, high = number(1 - high), None if low is None else number(1 - low)
-        for place, other in enumerate(bounds):
+        for position, other in enumerate(bounds):
             if self._are_same(other.args, args):
                 low = other.low if low is None else self.prover.most(other.low, low)
                 high = other.high if high is None else self.prover.least(other.high, high)
-                bounds[place] = _Bound(other.args, low, high)
+                bounds[position] = _Bound(other.args, low, high)
                 return
         bounds.append(_Bound(args, low, high))
 
     def _are_same(self, a: Sequence[IterSplitExpr], b: Sequence[IterSplitExpr]) -> bool:
         return len(a) == len(b) and all(
             any(
-                self.is_same_part(one, other) and self.prover.is_equal(one.scale, other.scale)
+                self.is_same_part(part, other) and self.prover.is_equal(part.scale, other.scale)
                 for other in b
             )
-            for one in a
+            for part in a
         )
 
     def _values(self, bound: _Bound) -> tuple[IterSplitExpr, Factor, Factor]:
         """The sum of a bound as one part, with the least of its values and their number."""
-        found = self.fused(IterSumExpr(bound.args, 0))
-        (one,) = found.args
-        if _is_negative(one.scale):
-            raise NotAffine(f"{expr_of(found)} counts downwards under a condition")
+        iter_sum = self.fused(IterSumExpr(bound.args, 0))
+        (part,) = iter_sum.args
+        if _is_negative(part.scale):
+            raise NotAffine(f"{expr_of(iter_sum)} counts downwards under a condition")
         # scale * part + base < high
         number, ceildiv = self.prover.number, self.prover.ceildiv
         low, high = [
-            None if end is None else ceildiv(number(end - found.base), one.scale)
+            None if end is None else ceildiv(number(end - iter_sum.base), part.scale)
             for end in (bound.low, bound.high)
         ]
         least = self.prover.least
         low = self.prover.most(low, 0)
-        high = one.extent if high is None else least(one.extent, high)
+        high = part.extent if high is None else least(part.extent, high)
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
             raise NotAffine("no iteration fulfills the predicate")
-        return one, low, extent
+        return part, low, extent
 
     def _constrain(self, bound: _Bound) -> None:
-        one, low, extent = self._values(bound)
+        split, low, extent = self._values(bound)
         number = self.prover.number
-        source = one.source.source
-        is_always = is_number(low, 0) and self.prover.is_equal(extent, one.extent)
+        source = split.source.source
+        is_always = is_number(low, 0) and self.prover.is_equal(extent, split.extent)
         if is_always and not (self.as_tvm and isinstance(source, IterSumExpr)):
             return
-        part = one._replace(scale=1)
+        part = split._replace(scale=1)
         if (
             isinstance(source, IterSumExpr)
             and self.is_highest(part)
-            and is_number(one.lower_factor, 1)
+            and is_number(split.lower_factor, 1)
         ):
             args, base = source.args, number(source.base - low)
         else:
@@ -862,9 +866,9 @@ class Detector(Visitor):
         for constraint in self.constraints if exact or not self.as_tvm else ():
             self._use(constraint.mark, used)
         for index in indices:
-            for one in index.args:
-                self._use(one.source, used)
-                used[one.source].append(one)
+            for part in index.args:
+                self._use(part.source, used)
+                used[part.source].append(part)
         for mark, parts in used.items():
             if (parts or exact) and not self._are_digits(mark, parts, exact):
                 raise NotAffine(
@@ -881,9 +885,9 @@ class Detector(Visitor):
             return
         used[mark] = []
         if isinstance(mark.source, IterSumExpr):
-            for one in mark.source.args:
-                self._use(one.source, used)
-                used[one.source].append(one)
+            for part in mark.source.args:
+                self._use(part.source, used)
+                used[part.source].append(part)
 
     def _are_digits(self, mark: IterMark, parts: list[IterSplitExpr], exact: bool) -> bool:
         """Whether parts of a mark take all combinations of their values (exact: each once). Those
@@ -891,26 +895,26 @@ class Detector(Visitor):
         """
         whole = _size(mark.extent)
         parts = [
-            one._replace(lower_factor=_size(one.lower_factor), extent=_size(one.extent))
-            for one in parts
+            part._replace(lower_factor=_size(part.lower_factor), extent=_size(part.extent))
+            for part in parts
         ]
         is_equal, quotient = self.prover.is_equal, self.prover.quotient
         base = mark.source.base if isinstance(mark.source, IterSumExpr) else 0
         if isinstance(base, int) and base > 0:  # the first values of the mark do not occur
-            finest = [one for one in parts if is_number(one.lower_factor, 1)]
-            if not all(self.prover.is_at_least(whole - base, one.extent) for one in finest):
+            finest = [part for part in parts if is_number(part.lower_factor, 1)]
+            if not all(self.prover.is_at_least(whole - base, part.extent) for part in finest):
                 return False
         left = sorted(
             parts,
-            key=lambda one: one.lower_factor if isinstance(one.lower_factor, int) else 1 << 63,
+            key=lambda part: part.lower_factor if isinstance(part.lower_factor, int) else 1 << 63,
         )
         below: Factor = 1
         upper: Factor = 1
         last: IterSplitExpr | None = None
         while left:
-            last = next((one for one in left if is_equal(one.lower_factor, upper)), None)
+            last = next((part for part in left if is_equal(part.lower_factor, upper)), None)
             if last is None and not exact:
-                follow = (one for one in left if quotient(one.lower_factor, upper) is not None)
+                follow = (part for part in left if quotient(part.lower_factor, upper) is not None)
                 last = next(follow, None)
             if last is None:
                 return False

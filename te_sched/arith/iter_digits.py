@@ -39,7 +39,7 @@ def detect_whole_iterators(
         if extent.value > 1 or keeps_units:
             mark = IterMark(Sub(var, low) if low.value else var, extent.value)
             parts[var] = IterSplitExpr(mark, 1, extent.value)
-    found: list[IterSumExpr] = []
+    sums: list[IterSumExpr] = []
     for index in indices:
         scales: dict[Var, int] = {}
         try:
@@ -63,23 +63,23 @@ def detect_whole_iterators(
         fused = _fused(own, sum_of(symbols, base, index.dtype) if symbols else base)
         if fused is None:
             return None
-        found.append(fused)
+        sums.append(fused)
     is_complete = not parts or level is not IterMapLevel.BIJECTIVE
-    return IterMapResult(tuple(found)) if is_complete else None
+    return IterMapResult(tuple(sums)) if is_complete else None
 
 
 def _fused(own: list[IterSplitExpr], base: Factor) -> IterSumExpr | None:
     """A sum as one part, if its iterators are its digits."""
     if len(own) < 2:
         return IterSumExpr(tuple(own), base)
-    has_units = any(one.extent == 1 for one in own)
+    has_units = any(digit.extent == 1 for digit in own)
     own = chained(own) if has_units else sorted(own, key=attrgetter("scale"))
     unit = next_scale = own[0].scale
-    for one in own:
-        if one.scale != next_scale or one.scale < 1:
+    for part in own:
+        if part.scale != next_scale or part.scale < 1:
             return None
-        next_scale = one.scale * one.extent
-    digits = tuple([one._replace(scale=one.scale // unit) for one in reversed(own)])
+        next_scale = part.scale * part.extent
+    digits = tuple([digit._replace(scale=digit.scale // unit) for digit in reversed(own)])
     count = next_scale // unit
     mark = IterMark(IterSumExpr(digits, 0), count)
     return IterSumExpr((IterSplitExpr(mark, 1, count, unit),), base)

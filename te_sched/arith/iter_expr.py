@@ -95,19 +95,19 @@ def _insert(args: list[IterSplitExpr], new: IterSplitExpr) -> None:
     """Add a part to a list, keeping parts of one source together."""
     if new.scale == 0:
         return
-    place = 0
-    while place < len(args) and not _same_source(args[place], new):
-        place += 1
-    while place < len(args):
-        old = args[place]
+    position = 0
+    while position < len(args) and not _same_source(args[position], new):
+        position += 1
+    while position < len(args):
+        old = args[position]
         if not _same_source(old, new) or new.lower_factor > old.lower_factor:
-            args.insert(place, new)
+            args.insert(position, new)
             return
         is_equal = new.lower_factor == old.lower_factor and new.extent == old.extent
         if is_equal and _same_rounding(new, old):
-            args[place] = old._replace(scale=old.scale + new.scale)
+            args[position] = old._replace(scale=old.scale + new.scale)
             return
-        place += 1
+        position += 1
     args.append(new)
 
 
@@ -116,8 +116,8 @@ def plus(a: IterSumExpr, b: IterSumExpr, sign: int = 1) -> IterSumExpr:
     if not b.args:
         return IterSumExpr(a.args, a.base + sign * b.base, a.dtype)
     args = list(a.args)
-    for one in b.args:
-        _insert(args, one if sign == 1 else one.scaled(sign))
+    for part in b.args:
+        _insert(args, part if sign == 1 else part.scaled(sign))
     return IterSumExpr(tuple(args), a.base + sign * b.base, a.dtype)
 
 
@@ -127,20 +127,20 @@ def times(a: IterSumExpr, factor: int) -> IterSumExpr:
         return a
     if factor == 0:
         return IterSumExpr((), 0, a.dtype)
-    args = tuple([one.scaled(factor) for one in a.args])
+    args = tuple([part.scaled(factor) for part in a.args])
     return IterSumExpr(args, a.base * factor, a.dtype, a.is_sum)
 
 
 def divided(a: IterSumExpr, divisor: int) -> IterSumExpr:
     """a / divisor, of which all scales and the base are multiples."""
-    args = tuple([one._replace(scale=one.scale // divisor) for one in a.args])
+    args = tuple([part._replace(scale=part.scale // divisor) for part in a.args])
     return IterSumExpr(args, a.base // divisor, a.dtype)
 
 
 def split_multiples(a: IterSumExpr, divisor: int) -> tuple[IterSumExpr, IterSumExpr]:
     """The parts whose scales are multiples of the divisor, and the others."""
-    multiples = tuple([one for one in a.args if one.scale % divisor == 0])
-    others = tuple([one for one in a.args if one.scale % divisor != 0])
+    multiples = tuple([part for part in a.args if part.scale % divisor == 0])
+    others = tuple([part for part in a.args if part.scale % divisor != 0])
     base_fits = a.base % divisor == 0
     return (
         IterSumExpr(multiples, a.base if base_fits else 0, a.dtype),
@@ -150,19 +150,19 @@ def split_multiples(a: IterSumExpr, divisor: int) -> tuple[IterSumExpr, IterSumE
 
 def merged(args: tuple[IterSplitExpr, ...]) -> list[IterSplitExpr]:
     """The parts merged: a coarse and a fine part of one source become one."""
-    found = list(args)
-    for i, coarse in enumerate(found):
+    parts = list(args)
+    for i, coarse in enumerate(parts):
         if coarse.scale == 0:
             continue
-        for j in range(i + 1, len(found)):
-            fine = found[j]
+        for j in range(i + 1, len(parts)):
+            fine = parts[j]
             if not _same_source(coarse, fine):
                 break
             if not _same_rounding(coarse, fine):
                 continue
             if coarse.extent == fine.extent and coarse.lower_factor == fine.lower_factor:
-                found[j] = fine._replace(scale=fine.scale + coarse.scale)
-                found[i] = coarse._replace(scale=0)
+                parts[j] = fine._replace(scale=fine.scale + coarse.scale)
+                parts[i] = coarse._replace(scale=0)
                 break
             if (
                 fine.scale != 0
@@ -171,15 +171,15 @@ def merged(args: tuple[IterSplitExpr, ...]) -> list[IterSplitExpr]:
             ):
                 is_whole = coarse.extent == UNBOUNDED
                 extent = UNBOUNDED if is_whole else coarse.extent * fine.extent
-                found[j] = fine._replace(extent=extent, trunc=coarse.trunc)
-                found[i] = coarse._replace(scale=0)
+                parts[j] = fine._replace(extent=extent, trunc=coarse.trunc)
+                parts[i] = coarse._replace(scale=0)
                 break
-    return [one for one in found if one.scale != 0]
+    return [part for part in parts if part.scale != 0]
 
 
-def _order(one: IterSplitExpr) -> tuple[int, int, int, bool]:
+def _order(part: IterSplitExpr) -> tuple[int, int, int, bool]:
     # Last: parts joined from floor quotients and remainders, before those never divided.
-    return (-one.scale, -one.lower_factor, -one.extent, one.trunc)
+    return (-part.scale, -part.lower_factor, -part.extent, part.trunc)
 
 
 def to_expr(a: IterSumExpr) -> Expr:
@@ -193,23 +193,23 @@ def to_expr(a: IterSumExpr) -> Expr:
     args.sort(key=_order)
     if len(args) == 1 and a.base == 0 and not a.is_sum:
         return args[0].expr()
-    return _written([(one.scale, one.unscaled()) for one in args], a.base, a.dtype)
+    return _written([(part.scale, part.unscaled()) for part in args], a.base, a.dtype)
 
 
 def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
     """The sum of parts with decreasing scales, and a constant."""
     e: Any = None
-    place = 0
+    start = 0
     for scale, part in parts:
         if scale <= 0:
             break
-        one = part if scale == 1 else Mul(part, build.fitting(scale, part.dtype))
-        e = one if e is None else Add(e, one)
-        place += 1
+        term = part if scale == 1 else Mul(part, build.fitting(scale, part.dtype))
+        e = term if e is None else Add(e, term)
+        start += 1
     if base > 0 or e is None:
         constant = build.fitting(base if base > 0 or not parts else 0, dtype)
         e = constant if e is None else Add(e, constant)
-    for scale, part in parts[place:]:
+    for scale, part in parts[start:]:
         if scale == 0:
             continue
         e = Sub(e, part if scale == -1 else Mul(part, build.fitting(-scale, part.dtype)))

@@ -86,10 +86,10 @@ def _detected(
         detector = Detector(
             input_iters, level, prover, dividing, keeps_units=keeps_units, as_tvm=as_tvm
         )
-        found = detector.detect(indices, predicate)
-        if not found.errors:
+        result = detector.detect(indices, predicate)
+        if not result.errors:
             break
-    return found, detector.constraints
+    return result, detector.constraints
 
 
 def normalize_to_iter_sum(
@@ -100,12 +100,14 @@ def normalize_to_iter_sum(
     """
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.NO_CHECK, prover, Dividing.REST, lenient=True)
-    found = detector.sum_of(index)
-    return found._replace(args=tuple(sorted(detector.joined(found.args), key=_constant_first)))
+    iter_sum = detector.sum_of(index)
+    return iter_sum._replace(
+        args=tuple(sorted(detector.joined(iter_sum.args), key=_constant_first))
+    )
 
 
-def _constant_first(one: IterSplitExpr) -> tuple[int, int]:
-    parts = build.factors_of(ops.convert(one.scale))
+def _constant_first(split: IterSplitExpr) -> tuple[int, int]:
+    parts = build.factors_of(ops.convert(split.scale))
     numbers = [part.value for part in parts if isinstance(part, IntImm)]
     return -prod(numbers), len(numbers) - len(parts)
 
@@ -121,15 +123,16 @@ def join_constrained(
     detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, Dividing.REST)
     try:
         detector.constrain(predicate)
-        found = detector.matched(detector.sum_of(index))
-        detector.check([found])
+        iter_sum = detector.matched(detector.sum_of(index))
+        detector.check([iter_sum])
     except NotAffine:
         return None
-    marks = tuple([one.mark for one in detector.constraints])
+    marks = tuple([constraint.mark for constraint in detector.constraints])
     is_whole = [
-        is_number(one.lower_factor, 1) and one.extent is one.source.extent for one in found.args
+        is_number(part.lower_factor, 1) and part.extent is part.source.extent
+        for part in iter_sum.args
     ]
-    return (found, marks) if all(is_whole) else None
+    return (iter_sum, marks) if all(is_whole) else None
 
 
 def iter_map_simplify(
@@ -145,9 +148,9 @@ def iter_map_simplify(
     """
     prover = Prover(analyzer)
     for condition in (predicate, None):
-        found = _detected(indices, input_iters, condition, level, prover, keeps_units, True)[0]
-        if not found.errors:
-            sums = found.indices if keeps_units else map(_without_units, found.indices)
+        result = _detected(indices, input_iters, condition, level, prover, keeps_units, True)[0]
+        if not result.errors:
+            sums = result.indices if keeps_units else map(_without_units, result.indices)
             pairs = zip(indices, map(normalize_iter_map_to_expr, sums), strict=True)
             return tuple([ops.cast(index.dtype, total) for index, total in pairs])
         if condition is None:
@@ -158,13 +161,13 @@ def iter_map_simplify(
 def _without_units(a: IterSumExpr) -> IterSumExpr:
     """A sum without the quotients that have one value."""
     left = []
-    for one in a.args:
-        if is_number(one.extent, 1) and not is_number(one.lower_factor, 1):
+    for part in a.args:
+        if is_number(part.extent, 1) and not is_number(part.lower_factor, 1):
             continue
-        if isinstance(one.source.source, IterSumExpr):
-            mark = IterMark(_without_units(one.source.source), one.source.extent)
-            one = one._replace(source=mark)
-        left.append(one)
+        if isinstance(part.source.source, IterSumExpr):
+            mark = IterMark(_without_units(part.source.source), part.source.extent)
+            part = part._replace(source=mark)
+        left.append(part)
     return a._replace(args=tuple(left))
 
 
@@ -183,8 +186,8 @@ def inverse_affine_iter_map(
     inverse: dict[Var, Expr] = {}
     order: list[IterMark] = []
     for index in iter_map:
-        for one in index.args:
-            _note_sources(one.source, order)
+        for part in index.args:
+            _note_sources(part.source, order)
     for index, output in reversed(list(zip(iter_map, outputs, strict=True))):
         _spread(index.args, output - index.base, values)
     for mark in reversed(order):
@@ -205,20 +208,20 @@ def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
     if mark in order:
         return
     if isinstance(mark.source, IterSumExpr):
-        for one in mark.source.args:
-            _note_sources(one.source, order)
+        for part in mark.source.args:
+            _note_sources(part.source, order)
     order.append(mark)
 
 
 def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
     """Add to the value of each source the share of its part in the sum's value, finest first."""
-    for place, one in reversed(list(enumerate(args))):
-        is_sign = is_number(one.scale, 1) or is_number(one.scale, -1)
-        share = value // one.scale if not is_sign else value * one.scale
-        if place:
-            share = share % one.extent
-        share = share if is_number(one.lower_factor, 1) else share * one.lower_factor
-        values[one.source] = values[one.source] + share if one.source in values else share
+    for position, part in reversed(list(enumerate(args))):
+        is_sign = is_number(part.scale, 1) or is_number(part.scale, -1)
+        share = value // part.scale if not is_sign else value * part.scale
+        if position:
+            share = share % part.extent
+        share = share if is_number(part.lower_factor, 1) else share * part.lower_factor
+        values[part.source] = values[part.source] + share if part.source in values else share
 
 
 def subspace_divide(
@@ -238,22 +241,22 @@ def subspace_divide(
     `keeps_units`: iterators of extent 1 remain in the parts.
     """
     prover = Prover(analyzer)
-    found, constraints = _detected(bindings, input_iters, predicate, level, prover, keeps_units)
-    if found.errors:
+    result, constraints = _detected(bindings, input_iters, predicate, level, prover, keeps_units)
+    if result.errors:
         return None
     inside = frozenset(sub_iters)
-    divided = [_divided(index, inside, prover) for index in found.indices]
+    divided = [_divided(index, inside, prover) for index in result.indices]
     predicates: list[Expr] = [ops.const(True), ops.const(True)]
     for constraint in constraints:
         where = _places((IterSplitExpr(constraint.mark),), inside)
         if len(where) > 1:
             return None
         if where:
-            place = int(where.pop())
-            predicates[place] = ops.logical_and(predicates[place], constraint.condition())
+            side = int(where.pop())
+            predicates[side] = ops.logical_and(predicates[side], constraint.condition())
     if None in divided:
         return None
-    return Division(tuple([one for one in divided if one]), (predicates[0], predicates[1]))
+    return Division(tuple([pair for pair in divided if pair]), (predicates[0], predicates[1]))
 
 
 def _divided(
@@ -266,10 +269,10 @@ def _divided(
     if len(where) < 2:
         marks = IterMark(index, args[0].extent if args else 1)
         return (nothing, marks) if True in where else (marks, nothing)
-    (one,) = args
-    source = one.source.source
-    is_all = prover.is_equal(one.extent, one.source.extent) and is_number(one.lower_factor, 1)
-    if not is_all or source.base != 0 or not is_number(one.scale, 1):
+    (part,) = args
+    source = part.source.source
+    is_all = prover.is_equal(part.extent, part.source.extent) and is_number(part.lower_factor, 1)
+    if not is_all or source.base != 0 or not is_number(part.scale, 1):
         return None
     count = 0
     while _places(source.args[count:], inside) != {True}:
@@ -280,11 +283,13 @@ def _divided(
     if _places(outer, inside) != {False}:
         return None
     extent = inner[0].scale * inner[0].extent
-    quotients = [prover.quotient(one.scale, extent) for one in outer]
+    quotients = [prover.quotient(outer_part.scale, extent) for outer_part in outer]
     if None in quotients or not prover.is_equal(outer[-1].scale, extent):
         return None
-    scaled = [one._replace(scale=by) for one, by in zip(outer, quotients, strict=True)]
-    total = prover.quotient(one.source.extent, extent)
+    scaled = [
+        outer_part._replace(scale=by) for outer_part, by in zip(outer, quotients, strict=True)
+    ]
+    total = prover.quotient(part.source.extent, extent)
     return (
         IterMark(IterSumExpr(tuple(scaled), 0), total),
         IterMark(IterSumExpr(inner, index.base), extent),
@@ -293,11 +298,11 @@ def _divided(
 
 def _places(args: Iterable[IterSplitExpr], inside: frozenset[Var]) -> set[bool]:
     """Whether parts are of iterators inside of a subspace (True), outside (False), or both."""
-    found: set[bool] = set()
-    for one in args:
-        source = one.source.source
+    sides: set[bool] = set()
+    for part in args:
+        source = part.source.source
         if isinstance(source, IterSumExpr):
-            found |= _places(source.args, inside)
+            sides |= _places(source.args, inside)
         else:
-            found.add(not variables_of(source).isdisjoint(inside))
-    return found
+            sides.add(not variables_of(source).isdisjoint(inside))
+    return sides

@@ -135,10 +135,10 @@ def is_empty(system: System, work: Budget) -> bool:
     if len(system) < 2:
         return False
     key = frozenset(system.items())
-    known = work.empty.get(key)
-    if known is None:
-        known = work.empty[key] = _is_empty(system, work)
-    return known
+    answer = work.empty.get(key)
+    if answer is None:
+        answer = work.empty[key] = _is_empty(system, work)
+    return answer
 
 
 def _is_empty(system: System, work: Budget) -> bool:
@@ -157,7 +157,12 @@ def _is_empty(system: System, work: Budget) -> bool:
                 if not any(term in open_ended for term, _ in terms)
             }
             continue
-        term = min(counts, key=lambda one: counts[one][0] * counts[one][1] - sum(counts[one]))
+        term = min(
+            counts,
+            key=lambda candidate: (
+                counts[candidate][0] * counts[candidate][1] - sum(counts[candidate])
+            ),
+        )
         projected = _without_term(current, term, over=True)
         if projected is None:
             return True
@@ -181,9 +186,9 @@ def union_of(pieces: Iterable[System], work: Budget, over: bool) -> Union:
     return tuple(kept)
 
 
-def _is_within(one: System, other: System) -> bool:
+def _is_within(system: System, other: System) -> bool:
     """Whether each inequality of the other follows from the same one of the first."""
-    return all(one.get(terms, base + 1) <= base for terms, base in other.items())
+    return all(system.get(terms, base + 1) <= base for terms, base in other.items())
 
 
 def intersection(a: Union, b: Union, work: Budget, over: bool) -> Union:
@@ -195,13 +200,13 @@ def intersection(a: Union, b: Union, work: Budget, over: bool) -> Union:
     >>> intersection((low,), (high,), Budget(100), over=True)
     ()
     """
-    found = []
-    for one in a:
+    systems = []
+    for system in a:
         for other in b:
-            both = conjoined(one, [form_of(*inequality) for inequality in other.items()])
+            both = conjoined(system, [form_of(*inequality) for inequality in other.items()])
             if both is not None and not is_empty(both, work):
-                found.append(both)
-    return union_of(found, work, over)
+                systems.append(both)
+    return union_of(systems, work, over)
 
 
 def difference(a: Union, b: Union, work: Budget, over: bool) -> Union:
@@ -223,16 +228,16 @@ def difference(a: Union, b: Union, work: Budget, over: bool) -> Union:
 
 def _minus(piece: System, taken: System, work: Budget) -> list[System]:
     """The largest systems within a system without another; they overlap."""
-    inequalities = [form_of(*one) for one in taken.items()]
+    inequalities = [form_of(*inequality) for inequality in taken.items()]
     both = conjoined(piece, inequalities)
     if both is None or is_empty(both, work):
         return [piece]
-    found = []
+    pieces = []
     for form in inequalities:
         outside = conjoined(piece, [plus(constant(-1), form, -1)])
         if outside is not None and not is_empty(outside, work):
-            found.append(outside)
-    return found
+            pieces.append(outside)
+    return pieces
 
 
 def is_subset(a: Union, b: Union, work: Budget) -> bool:
@@ -249,12 +254,12 @@ def without(union: Union, var: Var, work: Budget, over: bool) -> Union:
     >>> without((system,), i, Budget(100), over=False) == (conjoined({}, [{(x,): 1, (): -2}]),)
     True
     """
-    found = []
+    systems = []
     for system in union:
         projected = _without_variable(system, var, over)
         if projected is not None and not is_empty(projected, work):
-            found.append(projected)
-    return union_of(found, work, over)
+            systems.append(projected)
+    return union_of(systems, work, over)
 
 
 def _without_variable(system: System, var: Var, over: bool) -> System | None:
@@ -294,20 +299,20 @@ def determined(system: System, var: Var) -> tuple[Form, int] | None:
         del form[var,]
         if not any(has_variable(term, var) for term in form):
             (lower if scale > 0 else upper).append((abs(scale), form))
-    found = None
+    solution = None
     for divisor, low in lower:
         for other, high in upper:
             width = plus(low, high)
             if divisor == other and width.keys() <= {()} and 0 <= width.get((), 0) < divisor:
                 if divisor == 1:
                     return high, 1
-                found = high, divisor
-    return found
+                solution = high, divisor
+    return solution
 
 
 def replaced(union: Union, values: Mapping[Var, Form], over: bool) -> Union:
     """A set with variables replaced by forms."""
-    found = []
+    systems = []
     for system in union:
         new: System | None = {}
         for terms, base in system.items():
@@ -317,8 +322,8 @@ def replaced(union: Union, values: Mapping[Var, Form], over: bool) -> Union:
             if form is not None and new is not None:
                 new = conjoined(new, [form])
         if new is not None:
-            found.append(new)
-    return tuple(found)
+            systems.append(new)
+    return tuple(systems)
 
 
 def _replaced(form: Form, values: Mapping[Var, Form]) -> Form | None:

@@ -63,19 +63,19 @@ class ModularSets(Visitor):
         kind = type(e)
         if kind is IntImm:
             return (0, e.value)  # type: ignore[attr-defined]
-        found = self.memo.get(e)
-        if found is None:
+        result = self.memo.get(e)
+        if result is None:
             combine = _BINARY.get(kind)
             if combine is not None:
-                found = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
+                result = combine(self.of(e.a), self.of(e.b))  # type: ignore[attr-defined]
             else:
                 method = self.methods.get(kind)
-                found = method(self, e) if method is not None else ANYTHING
+                result = method(self, e) if method is not None else ANYTHING
             for fact, coeff, base in self.facts:
-                if found == ANYTHING and same(fact, e):
-                    found = (coeff, base)
-            self.memo[e] = found
-        return found
+                if result == ANYTHING and same(fact, e):
+                    result = (coeff, base)
+            self.memo[e] = result
+        return result
 
     def visit_Select(self, e: Any) -> Residue:
         return _union(self.of(e.true_value), self.of(e.false_value))

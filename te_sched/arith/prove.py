@@ -144,8 +144,8 @@ def _is_nonnegative(gap: Form, forms: Forms, facts: Analyzer) -> bool:
         return True
     conditions = list(filter(_compares_numbers, facts.assumed))
     _describe(forms, facts, conditions)
-    known = [other for condition in conditions for other in _gaps(condition, forms)]
-    return any(map(forms.is_nonnegative, forms.where(gap, known)[1:]))
+    gaps = [other for condition in conditions for other in _gaps(condition, forms)]
+    return any(map(forms.is_nonnegative, forms.where(gap, gaps)[1:]))
 
 
 def _by_simplifier(condition: Expr, facts: Analyzer) -> bool:

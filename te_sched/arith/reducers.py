@@ -48,23 +48,23 @@ def find_reducer(
     >>> find_reducer([B[0]], [tir.const(0.0, "float32")], [B[0] + A[k]])
     (T.comm_reducer(lambda x0, y0: x0 + y0, [T.float32(0)]), (A[k],))
     """
-    updated = {one.buffer for one in results}
+    updated = {load.buffer for load in results}
     sources = []
     for result, value in zip(results, values, strict=True):
         source = _source(result, value)
         if source is None or any(
-            type(one) is BufferLoad and one.buffer in updated for one in walk(source)
+            type(expr) is BufferLoad and expr.buffer in updated for expr in walk(source)
         ):
             return None
         sources.append(source)
-    lhs = tuple([Var(f"x{place}", one.dtype) for place, one in enumerate(results)])
-    rhs = tuple([Var(f"y{place}", one.dtype) for place, one in enumerate(sources)])
+    lhs = tuple([Var(f"x{number}", load.dtype) for number, load in enumerate(results)])
+    rhs = tuple([Var(f"y{number}", source.dtype) for number, source in enumerate(sources)])
     pairs = [*zip(results, lhs, strict=True), *zip(sources, rhs, strict=True)]
     mapper = _Replace(pairs)
     combined = tuple([mapper.visit(value) for value in values])
     parameters = {*lhs, *rhs}
-    for one in chain.from_iterable(map(walk, combined)):
-        if isinstance(one, BufferLoad | Call) or (type(one) is Var and one not in parameters):
+    for node in chain.from_iterable(map(walk, combined)):
+        if isinstance(node, BufferLoad | Call) or (type(node) is Var and node not in parameters):
             return None
     return CommReducer(lhs, rhs, combined, tuple(identities)), tuple(sources)
 
@@ -77,7 +77,7 @@ def _source(result: BufferLoad, value: Expr) -> Expr | None:
         pair = value.true_value, value.false_value
     else:
         return None
-    others = [one for one in pair if not same(one, result)]
+    others = [operand for operand in pair if not same(operand, result)]
     return others[0] if len(others) == 1 else None
 
 

@@ -55,18 +55,24 @@ def access_regions(
     is written in a block with an initialization is not read. The buffers that indices of regions
     read which the block declares come first.
     """
-    found = _Accesses(buffers, block.alloc_buffers, block.match_buffers)
+    accesses = _Accesses(buffers, block.alloc_buffers, block.match_buffers)
     for region in (*block.reads, *block.writes):
         for bound in region.region:
-            found.expression(bound.min)
-            found.expression(bound.extent)
+            accesses.expression(bound.min)
+            accesses.expression(bound.extent)
     if block.init is not None:
-        found.statement(block.init)
-    found.statement(block.body)
-    reads = found.reads
+        accesses.statement(block.init)
+    accesses.statement(block.body)
+    reads = accesses.reads
     if block.init is not None:
-        reads = {buffer: one for buffer, one in reads.items() if buffer not in found.writes}
-    return found.regions(reads), found.regions(found.writes), found.regions(found.opaque)
+        reads = {
+            buffer: region for buffer, region in reads.items() if buffer not in accesses.writes
+        }
+    return (
+        accesses.regions(reads),
+        accesses.regions(accesses.writes),
+        accesses.regions(accesses.opaque),
+    )
 
 
 def inner_accesses(
@@ -75,9 +81,11 @@ def inner_accesses(
     """The regions that a statement reads, writes, and accesses by a pointer, found in the bodies of
     its blocks: the regions that blocks declare are ignored. `buffers` as in `access_regions`.
     """
-    found = _Accesses(buffers, is_inside=True)
-    found.statement(statement)
-    return tuple([found.regions(sets) for sets in (found.reads, found.writes, found.opaque)])  # type: ignore[return-value]
+    accesses = _Accesses(buffers, is_inside=True)
+    accesses.statement(statement)
+    return tuple(
+        [accesses.regions(sets) for sets in (accesses.reads, accesses.writes, accesses.opaque)]
+    )  # type: ignore[return-value]
 
 
 _Sets = dict[Buffer, list[IntervalSet]]
@@ -119,7 +127,7 @@ class _Accesses:
 
     def regions(self, sets: _Sets) -> _Regions:
         """The collected regions."""
-        found = []
+        regions = []
         for buffer, per_dimension in sets.items():
             if buffer in self.own:
                 continue
@@ -128,8 +136,8 @@ class _Accesses:
             ]
             analyzer = Analyzer()
             simplified = tuple([_simplified(r, analyzer) for r in ranges])
-            found.append(BufferRegion(buffer, simplified))
-        return tuple(found)
+            regions.append(BufferRegion(buffer, simplified))
+        return tuple(regions)
 
     def update(self, sets: _Sets, buffer: Buffer, region: list[IntervalSet]) -> None:
         """Add a region of a buffer, or of the source of a view."""
@@ -137,11 +145,11 @@ class _Accesses:
             buffer, region = source.buffer, self.of_view(source, region)
         if buffer.data in self.inner:
             return
-        known = sets.get(buffer)
-        if known is None:
+        old_region = sets.get(buffer)
+        if old_region is None:
             sets[buffer] = region
         else:
-            sets[buffer] = [_united(*both) for both in zip(known, region, strict=True)]
+            sets[buffer] = [_united(*both) for both in zip(old_region, region, strict=True)]
 
     def element(self, sets: _Sets, node: E.BufferLoad | S.BufferStore) -> None:
         """Add the elements of an access in all iterations; with `is_exact`, of `buffers` alone."""
@@ -151,15 +159,15 @@ class _Accesses:
     def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
         """The region of the source of a view; a view may have only its last dimensions."""
         first = len(source.region) - len(region)
-        found = [self._relaxed_range(one) for one in source.region[:first]]
-        for one, own in zip(source.region[first:], region, strict=True):
-            begin = self.relaxed(one.min)
+        intervals = [self._relaxed_range(outer_range) for outer_range in source.region[:first]]
+        for index_range, own in zip(source.region[first:], region, strict=True):
+            begin = self.relaxed(index_range.min)
             if begin.min is None or begin.max is None or own.min is None or own.max is None:
-                found.append(self._relaxed_range(one))
+                intervals.append(self._relaxed_range(index_range))
             else:
                 low, high = ops.add(begin.min, own.min), ops.add(begin.max, own.max)
-                found.append(IntervalSet(low, high))
-        return found
+                intervals.append(IntervalSet(low, high))
+        return intervals
 
     def relaxed(self, e: Expr) -> IntervalSet:
         """The values of an index in all iterations of the inner loops."""
@@ -168,16 +176,17 @@ class _Accesses:
             return EVERYTHING
         if not self.domains.keys() & variables_of(e) and not _is_unknown(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
-        found = self._jointly(e) if self.is_exact else None
-        return found or eval_set(e, self.domains)
+        interval = self._jointly(e) if self.is_exact else None
+        return interval or eval_set(e, self.domains)
 
     def _reads_inside(self, e: Expr) -> bool:
         """Whether an index is read from memory that exists inside of the statements only."""
         if not (self.inner or self.own) or type(e) in (Var, IntImm):
             return False
         return any(
-            type(one) is E.BufferLoad and (one.buffer in self.own or one.buffer.data in self.inner)
-            for one in walk(e)
+            type(node) is E.BufferLoad
+            and (node.buffer in self.own or node.buffer.data in self.inner)
+            for node in walk(e)
         )
 
     def _jointly(self, e: Expr) -> IntervalSet | None:
@@ -185,21 +194,29 @@ class _Accesses:
         loops of symbolic extents.
         """
         variables = self.domains.keys() & variables_of(e)
-        conditions = [one for one in self.joint if not variables.isdisjoint(variables_of(one))]
+        conditions = [
+            condition
+            for condition in self.joint
+            if not variables.isdisjoint(variables_of(condition))
+        ]
         used = variables.union(variables_of(*conditions)) & self.domains.keys()
-        loops = {var: one for var in used if (one := _range(self.domains[var])) is not None}
+        loops = {var: domain for var in used if (domain := _range(self.domains[var])) is not None}
         if len(loops) < len(used):
             return None
-        symbols = variables_of(*[part for one in loops.values() for part in (one.min, one.extent)])
+        symbols = variables_of(
+            *[part for loop_range in loops.values() for part in (loop_range.min, loop_range.extent)]
+        )
         is_constant = not conditions and not symbols
         if is_constant or not self.is_joint or not symbols.isdisjoint(self.domains):
             return None
-        inner = [one for one in conditions if variables_of(one) <= self.domains.keys()]
+        inner = [
+            condition for condition in conditions if variables_of(condition) <= self.domains.keys()
+        ]
         for some in (conditions, inner):  # without conditions the region is only larger
             holds = reduce(ops.logical_and, some) if some else None
-            found = detect_iter_map([e], loops, holds, analyzer=self.analyzer)
-            if not found.errors:
-                return _values(found.indices[0], e.dtype)
+            result = detect_iter_map([e], loops, holds, analyzer=self.analyzer)
+            if not result.errors:
+                return _values(result.indices[0], e.dtype)
             if len(inner) == len(conditions):
                 return None
         return None
@@ -220,8 +237,8 @@ class _Accesses:
 
     def part(self, node: Any) -> None:
         """Collect the reads of an expression or range."""
-        for one in children(node) if isinstance(node, Range) else (node,):
-            self.expression(one)
+        for child in children(node) if isinstance(node, Range) else (node,):
+            self.expression(child)
 
     def _loop(self, node: S.For) -> None:
         self.expression(node.min)
@@ -287,10 +304,10 @@ class _Accesses:
                 self.statement(part)
         self.declared = around
 
-    def _relaxed_range(self, one: Range) -> IntervalSet:
-        low = self.relaxed(one.min)
-        last = ops.sub(ops.add(one.min, one.extent), 1)
-        high = low if ops.is_const(one.extent, 1) else self.relaxed(last)
+    def _relaxed_range(self, index_range: Range) -> IntervalSet:
+        low = self.relaxed(index_range.min)
+        last = ops.sub(ops.add(index_range.min, index_range.extent), 1)
+        high = low if ops.is_const(index_range.extent, 1) else self.relaxed(last)
         return IntervalSet(low.min, high.max)
 
     def where(self, condition: Expr, holds: bool, action: Any) -> None:
@@ -376,19 +393,19 @@ class _Accesses:
         buffer = self.buffers.get(var)
         if buffer is None or self._of_view(buffer):
             return
-        declared = [one for one in self.declared if one.buffer is buffer]
+        declared = [declaration for declaration in self.declared if declaration.buffer is buffer]
         if not declared or not self.is_exact:
             self.update(self.opaque, buffer, _all_elements(buffer))
             return
         self.pointed.add(buffer)
-        for one in declared:
-            self.update(self.reads, buffer, [self._relaxed_range(r) for r in one.region])
+        for region in declared:
+            self.update(self.reads, buffer, [self._relaxed_range(r) for r in region.region])
 
     def _of_view(self, buffer: Buffer) -> bool:
         """Add the region of a view that is accessed by a pointer; whether it is one."""
         source = self.views.get(buffer) if self.is_exact else None
         if source is not None:
-            region = [self._relaxed_range(one) for one in source.region]
+            region = [self._relaxed_range(index_range) for index_range in source.region]
             self.update(self.reads, source.buffer, region)
         return source is not None
 
@@ -431,16 +448,18 @@ def _is_unknown(index: Expr) -> bool:
     if type(index) in (Var, IntImm):
         return False
     return any(
-        isinstance(one, E.Call | E.Select)
-        or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
-        for one in walk(index)
+        isinstance(node, E.Call | E.Select)
+        or (isinstance(node, E.BufferLoad) and not dtypes.is_integral(node.dtype))
+        for node in walk(index)
     )
 
 
-def _simplified(one: Range, analyzer: Analyzer) -> Range:
+def _simplified(index_range: Range, analyzer: Analyzer) -> Range:
     """A range, simplified; the index of one element is kept as it is written."""
-    extent = analyzer.simplify(one.extent)
-    return Range(one.min if ops.is_const(extent, 1) else analyzer.simplify(one.min), extent)
+    extent = analyzer.simplify(index_range.extent)
+    return Range(
+        index_range.min if ops.is_const(extent, 1) else analyzer.simplify(index_range.min), extent
+    )
 
 
 def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:
@@ -462,7 +481,7 @@ def _whole(buffer: Buffer) -> list[Range]:
 
 
 def _all_elements(buffer: Buffer) -> list[IntervalSet]:
-    return [from_range(one) for one in _whole(buffer)]
+    return [from_range(index_range) for index_range in _whole(buffer)]
 
 
 def _conjuncts(condition: Any, holds: bool) -> Iterator[Any]:
@@ -474,8 +493,8 @@ def _conjuncts(condition: Any, holds: bool) -> Iterator[Any]:
         yield from _conjuncts(condition.a, holds)
         yield from _conjuncts(condition.b, holds)
     elif _is_likely(condition):
-        for one in _conjuncts(condition.args[0], holds):
-            yield replace(condition, args=(one,))
+        for conjunct in _conjuncts(condition.args[0], holds):
+            yield replace(condition, args=(conjunct,))
     elif kind is E.Cast and condition.dtype == "bool":
         zero = E.NE if holds else E.EQ
         yield zero(condition.value, ops.const(0, condition.value.dtype))
@@ -515,40 +534,40 @@ def _values(index: IterSumExpr, dtype: str) -> IntervalSet | None:
     low = ops.convert(normalize_iter_map_to_expr(index._replace(args=())))
     if not index.args:
         return single_point(ops.cast(dtype, low))
-    (one,) = index.args
-    if type(one.scale) is not int or _is_decreasing_sum(one):
+    (part,) = index.args
+    if type(part.scale) is not int or _is_decreasing_sum(part):
         return None
-    if type(one.extent) is not int and one.scale > 1:
+    if type(part.extent) is not int and part.scale > 1:
         return None
-    reach = (_steps(one) - 1) * one.scale
+    reach = (_steps(part) - 1) * part.scale
     if type(reach) is int:
         return IntervalSet(ops.add(low, min(reach, 0)), ops.add(low, max(reach, 0)))
     ends = low, ops.add(low, reach)
-    return IntervalSet(*(ends if one.scale > 0 else reversed(ends)))
+    return IntervalSet(*(ends if part.scale > 0 else reversed(ends)))
 
 
-def _is_decreasing_sum(one: IterSplitExpr) -> bool:
+def _is_decreasing_sum(split: IterSplitExpr) -> bool:
     """Whether a part is a sum of iterators with negative numbers as scales, which TVM does not
     detect.
     """
-    source = one.source.source
-    is_first = type(one.lower_factor) is int and one.lower_factor == 1
-    is_whole = is_first and one.extent is one.source.extent
+    source = split.source.source
+    is_first = type(split.lower_factor) is int and split.lower_factor == 1
+    is_whole = is_first and split.extent is split.source.extent
     is_sum = isinstance(source, IterSumExpr) and len(source.args) > 1
     return (
-        type(one.scale) is int
-        and one.scale < 0
+        type(split.scale) is int
+        and split.scale < 0
         and is_whole
         and is_sum
         and all(type(part.scale) is int for part in source.args)
     )
 
 
-def _steps(one: IterSplitExpr) -> Factor:
+def _steps(part: IterSplitExpr) -> Factor:
     """The extent of a part. TVM divides its reach by a negative scale, which it does not undo."""
-    if type(one.extent) is int or one.scale == 1:
-        return one.extent
-    return ops.truncdiv(Analyzer().simplify(ops.mul(one.extent, one.scale)), one.scale)
+    if type(part.extent) is int or part.scale == 1:
+        return part.extent
+    return ops.truncdiv(Analyzer().simplify(ops.mul(part.extent, part.scale)), part.scale)
 
 
 def accessed_sets(
@@ -568,14 +587,14 @@ def accessed_sets(
     analyzer : knows the values of variables around the body; others are taken for sizes.
     """
     wanted = {buffer.data: buffer for buffer in buffers}
-    found = _Accesses(wanted, (), views, is_inside=True, is_exact=True, analyzer=analyzer)
-    found.domains = dict(relaxed)
-    found.statement(body)
+    accesses = _Accesses(wanted, (), views, is_inside=True, is_exact=True, analyzer=analyzer)
+    accesses.domains = dict(relaxed)
+    accesses.statement(body)
     regions = {}
     for buffer in wanted.values():
-        whole = found.reads.get(buffer)
-        if whole is not None and buffer not in found.opaque:
-            regions[buffer] = _from_begin(whole, buffer) if buffer in found.pointed else whole
+        whole = accesses.reads.get(buffer)
+        if whole is not None and buffer not in accesses.opaque:
+            regions[buffer] = _from_begin(whole, buffer) if buffer in accesses.pointed else whole
     return regions
 
 

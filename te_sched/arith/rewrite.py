@@ -112,7 +112,9 @@ def _has_multiple(e: Any, least: int) -> bool:
     multiples out of a division before it uses the bounds of the dividend.
     """
     terms = (e.a, e.b) if type(e) is Add else (e,)
-    return any(type(one) is Mul and type(one.b) is IntImm and one.b.value >= least for one in terms)
+    return any(
+        type(term) is Mul and type(term.b) is IntImm and term.b.value >= least for term in terms
+    )
 
 
 class Rewriter(Visitor):
@@ -210,8 +212,8 @@ class Rewriter(Visitor):
     def by_table(self, table: RuleTable, e: Any, *operands: type) -> Any:
         """The result of the rules of a table for operands of some classes."""
         rules = table.rules(type(e), *operands)
-        found = apply(rules, e, self) if rules else None
-        return e if found is None else found
+        result = apply(rules, e, self) if rules else None
+        return e if result is None else result
 
     def visit_BinaryOp(self, e: Any) -> Any:
         """Arithmetic, min and max."""
@@ -281,13 +283,13 @@ class Rewriter(Visitor):
 
     def literal(self, e: Any) -> Any | None:
         """True or False for a condition that is known to hold or not to hold."""
-        for known in self.facts.true:
-            if same(known, e):
+        for fact in self.facts.true:
+            if same(fact, e):
                 return build.truth(True)
-            if type(known) is Not and same(known.a, e):
+            if type(fact) is Not and same(fact.a, e):
                 return build.truth(False)
-            is_opposite = (type(known), type(e)) in ((NE, EQ), (EQ, NE))
-            if is_opposite and same(known.a, e.a) and same(known.b, e.b):
+            is_opposite = (type(fact), type(e)) in ((NE, EQ), (EQ, NE))
+            if is_opposite and same(fact.a, e.a) and same(fact.b, e.b):
                 return build.truth(False)
         return None
 
@@ -308,8 +310,8 @@ class Rewriter(Visitor):
         if (folded := fold_comparison(LT, a, b)) is not None:
             return folded
         e = LT(a, b)
-        if self.facts.true and not is_negated and (known := self.literal(e)) is not None:
-            return known
+        if self.facts.true and not is_negated and (truth := self.literal(e)) is not None:
+            return truth
         if a.dtype in INDEX_TYPES:
             low, high = self.difference(a, b)
             if high < 0 or (high == 0 and self.facts.differ(a, b)):
@@ -321,12 +323,12 @@ class Rewriter(Visitor):
     def at_most(self, a: Any, b: Any) -> Any:
         """a <= b, of rewritten operands."""
         e = LE(a, b)
-        known = fold_comparison(LE, a, b)
-        if known is None and self.facts.true:
-            known = self.literal(e)
-        if known is None and not self.is_ieee(a.dtype):
-            known = self.not_less(self.less(b, a, is_negated=True))
-        return e if known is None else known
+        truth = fold_comparison(LE, a, b)
+        if truth is None and self.facts.true:
+            truth = self.literal(e)
+        if truth is None and not self.is_ieee(a.dtype):
+            truth = self.not_less(self.less(b, a, is_negated=True))
+        return e if truth is None else truth
 
     def not_less(self, e: Any) -> Any:
         """a <= b, of a rewritten b < a."""
@@ -336,8 +338,8 @@ class Rewriter(Visitor):
         """a != b, of rewritten operands."""
         if a.dtype in INDEX_TYPES:
             e = NE(a, b)
-            if self.facts.true and (known := self.literal(e)) is not None:
-                return known
+            if self.facts.true and (truth := self.literal(e)) is not None:
+                return truth
             tighter = self.tightened(e)  # as TVM, before negations that are known
             if tighter is not e:
                 return tighter
@@ -350,8 +352,8 @@ class Rewriter(Visitor):
         e = EQ(a, b)
         if same(a, b) and not self.is_ieee(a.dtype):
             return build.truth(True, e.dtype)
-        if self.facts.true and (known := self.literal(e)) is not None:
-            return known
+        if self.facts.true and (truth := self.literal(e)) is not None:
+            return truth
         if a.dtype in INDEX_TYPES:
             low, high = self.difference(a, b)
             if low == high == 0:
@@ -368,16 +370,16 @@ class Rewriter(Visitor):
             return build.truth(not e.value)
         result: Any = Not(e)
         if self.facts.may_be_unordered(e):
-            known = self.literal(result)
-            return result if known is None else known
+            truth = self.literal(result)
+            return result if truth is None else truth
         result = self.by_table(VECTOR if type(e) is Broadcast else LOGIC, result, type(e))
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
             tighter = self.tightened(result)
             if tighter is not result:
                 return tighter
-        for one in (result, Not(e)) if self.facts.true else ():
-            if (known := self.literal(one)) is not None:
-                return known
+        for candidate in (result, Not(e)) if self.facts.true else ():
+            if (truth := self.literal(candidate)) is not None:
+                return truth
         return result
 
     def tightened(self, e: Any) -> Any:
@@ -409,8 +411,8 @@ class Rewriter(Visitor):
         e = self.operands(e)
         if type(e.a) is IntImm or type(e.b) is IntImm:
             return build.BINARY[type(e)](e.a, e.b)
-        if self.facts.true and (known := self.literal(e)) is not None:
-            return known
+        if self.facts.true and (truth := self.literal(e)) is not None:
+            return truth
         if self.facts.is_exact and any(map(self.facts.may_be_unordered, walk(e))):
             return e
         if type(e) is And:
@@ -448,8 +450,8 @@ class Rewriter(Visitor):
 
     def visit_Var(self, e: Any) -> Any:
         """A variable, or its bound value."""
-        if e.dtype == "bool" and self.facts.true and (known := self.literal(e)) is not None:
-            return known
+        if e.dtype == "bool" and self.facts.true and (truth := self.literal(e)) is not None:
+            return truth
         return self.facts.values.get(e, e)
 
     def visit_Call(self, e: Any) -> Any:

@@ -60,10 +60,10 @@ _DUALS = {"min": "max", "max": "min"}
 def rows_of(text: str) -> Iterator[Row]:
     """The rows of lines of text; lines without an arrow are comments."""
     for is_dual, pattern, arrow, result, when in _LINE.findall(text):
-        for one in _in_all_orders(pattern):
-            yield Row(one, result, when, arrow == "=>")
+        for variant in _in_all_orders(pattern):
+            yield Row(variant, result, when, arrow == "=>")
             if is_dual:
-                yield Row(_dual(one), _dual(result), _dual(when), arrow == "=>")
+                yield Row(_dual(variant), _dual(result), _dual(when), arrow == "=>")
 
 
 def _dual(side: str) -> str:
@@ -204,33 +204,33 @@ class _Compiler:
     def reject(self, condition: str) -> None:
         self.lines.append(f"    if {condition}: return None")
 
-    def match(self, tree: ast.expr, place: str) -> None:
-        """Emit the checks that the expression `place` matches the tree."""
+    def match(self, tree: ast.expr, subject: str) -> None:
+        """Emit the checks that the expression `subject` matches the tree."""
         if isinstance(tree, ast.Name):
-            self.match_name(tree.id, place)
+            self.match_name(tree.id, subject)
         elif _is_constant(tree):
-            self.reject(f"type({place}) is not IntImm or {place}.value != {ast.unparse(tree)}")
+            self.reject(f"type({subject}) is not IntImm or {subject}.value != {ast.unparse(tree)}")
         else:
-            self.match_operator(tree, place)
+            self.match_operator(tree, subject)
 
-    def match_name(self, name: str, place: str) -> None:
-        value = place
+    def match_name(self, name: str, subject: str) -> None:
+        value = subject
         if is_constant_name(name):
-            self.reject(f"type({place}) is not IntImm")
-            value = f"{place}.value"
+            self.reject(f"type({subject}) is not IntImm")
+            value = f"{subject}.value"
         if name not in self.bound:
             self.lines.append(f"    {name} = {value}")
         elif is_constant_name(name) or is_lanes_name(name):
             self.reject(f"{value} != {name}")
         else:
-            self.reject(f"{place} is not {name} and not same({place}, {name})")
+            self.reject(f"{subject} is not {name} and not same({subject}, {name})")
         self.bound.add(name)
 
-    def match_operator(self, tree: ast.expr, place: str) -> None:
+    def match_operator(self, tree: ast.expr, subject: str) -> None:
         kind, fields, operands = _head(tree)
         self.count += 1
         local = f"t{self.count}"
-        self.lines.append(f"    {local} = {place}")
+        self.lines.append(f"    {local} = {subject}")
         self.reject(f"type({local}) is not {kind}")
         if kind == "Call":
             self.reject(f'{local}.op != "tir.if_then_else"')
@@ -331,7 +331,10 @@ class RuleTable:
 
     def _choose(self, name: str, *operands: str) -> Iterator[Rule]:
         for row, classes in self.rows(name):
-            if all(one in (None, kind) for one, kind in zip(classes, operands, strict=False)):
+            if all(
+                operand_class in (None, kind)
+                for operand_class, kind in zip(classes, operands, strict=False)
+            ):
                 if row not in self._compiled:
                     self._compiled[row] = compile_row(row)
                 yield self._compiled[row]
@@ -341,9 +344,9 @@ def apply(rules: tuple[Rule, ...], e: Expr, engine: Any) -> Expr | None:
     """The result of the first rule that matches e, or None."""
     for rule in rules:
         try:
-            found: Expr | None = rule(e, engine)
+            result: Expr | None = rule(e, engine)
         except build.Overflow:
             continue
-        if found is not None:
-            return found
+        if result is not None:
+            return result
     return None

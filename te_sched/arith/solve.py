@@ -37,14 +37,14 @@ class Solution(NamedTuple):
 
 
 def solve(
-    equations: Iterable[Equation], axes: Mapping[Var, Range], known: Mapping[Var, Range]
+    equations: Iterable[Equation], axes: Mapping[Var, Range], domains: Mapping[Var, Range]
 ) -> Solution:
     """Solve equations for as many of the axes as possible, those with large extents first.
 
     Parameters
     ----------
     axes : the unknowns, with their domains.
-    known : domains of other variables.
+    domains : those of other variables.
 
     >>> from te_sched import te, tir
     >>> j, s, t = te.var("j"), te.var("s"), te.var("t")
@@ -52,7 +52,7 @@ def solve(
     >>> solve([(j // 5, s), (j % 5, t)], {j: tir.Range(0, 50)}, known).values
     {j: s * 5 + t}
     """
-    system = _System(equations, axes, known)
+    system = _System(equations, axes, domains)
     system.invert()
     while any(system.apply(rule) for rule in _RULES):
         pass
@@ -101,10 +101,10 @@ class _System:
     """Equations from which rules eliminate one axis after another."""
 
     def __init__(
-        self, equations: Iterable[Equation], axes: Mapping[Var, Range], known: Mapping[Var, Range]
+        self, equations: Iterable[Equation], axes: Mapping[Var, Range], domains: Mapping[Var, Range]
     ) -> None:
         self.analyzer = Analyzer()
-        for var, domain in known.items():
+        for var, domain in domains.items():
             self.analyzer.bind(var, domain)
         self.free: dict[Var, Range] = {}
         self.added: set[Var] = set()  # by rules
@@ -125,10 +125,10 @@ class _System:
         """
         indices = [index for index, _ in self.equations]
         if any(type(part) is FloorDiv for index in indices for part in walk(index)):
-            found = detect_iter_map(indices, self.free, level=IterMapLevel.BIJECTIVE)
-            if not found.errors:
+            result = detect_iter_map(indices, self.free, level=IterMapLevel.BIJECTIVE)
+            if not result.errors:
                 values = [value for _, value in self.equations]
-                for var, value in inverse_affine_iter_map(found.indices, values).items():
+                for var, value in inverse_affine_iter_map(result.indices, values).items():
                     self.assign(var, Analyzer().simplify(value))
 
     def add_axis(self, var: Var, domain: Range) -> None:
@@ -137,11 +137,11 @@ class _System:
 
     def apply(self, rule: Any) -> bool:
         """Apply a rule to the first equation that it matches."""
-        for place, equation in enumerate(self.equations):
+        for position, equation in enumerate(self.equations):
             step = rule(self.sum_of(equation), self)
             if step is None or (step.solved is not None and self.is_circular(*step.solved)):
                 continue
-            self.equations[place : place + 1] = step.equations
+            self.equations[position : position + 1] = step.equations
             self.conditions += step.conditions
             if step.new is not None:
                 self.add_axis(*step.new)
@@ -202,8 +202,13 @@ class _System:
 
     def unproved(self, conditions: Iterable[Expr]) -> tuple[Expr, ...]:
         """The conditions that are not known to hold, simplified, those that read data last."""
-        found = [self.analyzer.simplify(one) for one in conditions]
-        return tuple(sorted([one for one in found if not ops.is_const(one, 1)], key=reads_data))
+        simple_conditions = [self.analyzer.simplify(condition) for condition in conditions]
+        return tuple(
+            sorted(
+                [condition for condition in simple_conditions if not ops.is_const(condition, 1)],
+                key=reads_data,
+            )
+        )
 
 
 def _terms(e: Any, scale: int) -> Iterator[tuple[Expr, int]]:
@@ -224,35 +229,35 @@ def _total(terms: Iterable[tuple[Expr, int]], start: Expr, sign: int = 1) -> Exp
     return start
 
 
-def _peeled(given: _Sum, system: _System) -> _RuleResult | None:
+def _peeled(equation: _Sum, system: _System) -> _RuleResult | None:
     """scale * var + others == value, where others < scale: var is a quotient, others the remainder.
 
     `others` begin at their minimum, which is subtracted.
     """
-    for var, scale in sorted(given.linear.items(), key=lambda item: -abs(item[1])):
+    for var, scale in sorted(equation.linear.items(), key=lambda item: -abs(item[1])):
         sign, size = (1 if scale > 0 else -1), abs(scale)
-        terms = [term for term in (*given.linear.items(), *given.rest) if term[0] is not var]
-        others = _total(terms, ops.const(0, given.value.dtype), sign)
+        terms = [term for term in (*equation.linear.items(), *equation.rest) if term[0] is not var]
+        others = _total(terms, ops.const(0, equation.value.dtype), sign)
         low, high = system.analyzer.const_bounds(others)
         if low is None or high is None or high - low >= size:
             continue
-        value = given.value * sign - low
+        value = equation.value * sign - low
         left = ((others - low, value % size),) if terms or size > 1 else ()
         return _RuleResult(left, (), (var, value // size))
     return None
 
 
-def _undivided(given: _Sum, system: _System) -> _RuleResult | None:
+def _undivided(equation: _Sum, system: _System) -> _RuleResult | None:
     """x // c == value: x is c * value + r, of a new axis r; x % c == value: c * q + value."""
-    if not system.added.issuperset(given.linear) or len(given.rest) != 1:
+    if not system.added.issuperset(equation.linear) or len(equation.rest) != 1:
         return None
-    ((part, scale),) = given.rest
+    ((part, scale),) = equation.rest
     if not isinstance(part, FloorDiv | FloorMod):
         return None
     if not isinstance(part.b, IntImm) or part.b.value < 1:
         return None
     divisor = part.b
-    value, must = _divided(_total(given.linear.items(), given.value, -1), scale)
+    value, must = _divided(_total(equation.linear.items(), equation.value, -1), scale)
     if isinstance(part, FloorDiv):
         new = Var("r", part.dtype)
         domain = Range(IntImm(0, part.dtype), divisor)
@@ -269,28 +274,28 @@ def _undivided(given: _Sum, system: _System) -> _RuleResult | None:
     )
 
 
-def _isolated(given: _Sum, system: _System) -> _RuleResult | None:
+def _isolated(equation: _Sum, system: _System) -> _RuleResult | None:
     """scale * var + others == value: var is (value - others) // scale, of the longest axis."""
-    given_axes = [var for var in given.linear if var not in system.added]
-    return _isolated_one(given, system, given_axes)
+    given_axes = [var for var in equation.linear if var not in system.added]
+    return _isolated_one(equation, system, given_axes)
 
 
-def _isolated_any(given: _Sum, system: _System) -> _RuleResult | None:
+def _isolated_any(equation: _Sum, system: _System) -> _RuleResult | None:
     """As `_isolated`, also of axes that rules added."""
-    return _isolated_one(given, system, [*given.linear])
+    return _isolated_one(equation, system, [*equation.linear])
 
 
-def _isolated_one(given: _Sum, system: _System, axes: list[Var]) -> _RuleResult | None:
+def _isolated_one(equation: _Sum, system: _System, axes: list[Var]) -> _RuleResult | None:
     if not axes:
         return None
 
     def extent(var: Var) -> float:
-        found = system.free[var].extent
-        return found.value if isinstance(found, IntImm) else float("inf")
+        length = system.free[var].extent
+        return length.value if isinstance(length, IntImm) else float("inf")
 
     var = max(axes, key=extent)
-    others = [term for term in (*given.linear.items(), *given.rest) if term[0] is not var]
-    value, must = _divided(_total(others, given.value, -1), given.linear[var])
+    others = [term for term in (*equation.linear.items(), *equation.rest) if term[0] is not var]
+    value, must = _divided(_total(others, equation.value, -1), equation.linear[var])
     return _RuleResult((), must, (var, value))
 
 

@@ -37,10 +37,10 @@ class RecordDatabase:
 
     def load(self, inp: MeasureInput, get_all: bool = False) -> Any:
         """The latest result of an input, None if there is none; all results, if `get_all`."""
-        found = [result for _, result in self._records(_key(inp))]
-        if not found:
+        results = [result for _, result in self._records(_key(inp))]
+        if not results:
             return None
-        return found if get_all else max(found, key=lambda one: one.timestamp)
+        return results if get_all else max(results, key=lambda result: result.timestamp)
 
     def save(self, inp: MeasureInput, res: MeasureResult, extend: bool = False) -> None:
         """Keep a result, in place of those of the same input or, if `extend`, with them."""
@@ -50,18 +50,18 @@ class RecordDatabase:
 
     def filter(self, func: Callable[[MeasureInput, list[MeasureResult]], Any]) -> list[Any]:
         """The pairs of an input and its results for which a function is true."""
-        found = []
+        groups = []
         for key in self.keys():
             records = self._records(key)
             results = [result for _, result in records]
             if records and func(records[0][0], results):
-                found.append((records[0][0], results))
-        return found
+                groups.append((records[0][0], results))
+        return groups
 
     def _records(self, key: str) -> list[Record]:
         value = self.get(key)
         decoded = [decode(line) for line in value.split(_SEPARATOR)] if value else []
-        return [one for one in decoded if one is not None]
+        return [record for record in decoded if record is not None]
 
 
 Database = RecordDatabase
@@ -107,11 +107,11 @@ def filter_inputs(
     results: list[MeasureResult | None] = []
     missing: list[MeasureInput] = []
     for inp in measure_inputs:
-        found: MeasureResult | None = db.load(inp)
-        if found is not None and retry and found.error_no:
-            found = None
-        results.append(found)
-        if found is None:
+        result: MeasureResult | None = db.load(inp)
+        if result is not None and retry and result.error_no:
+            result = None
+        results.append(result)
+        if result is None:
             missing.append(inp)
     return results, missing
 

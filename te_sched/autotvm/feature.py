@@ -130,15 +130,15 @@ def _logarithm(value: float) -> float:
 
 def _row(loop: _Loop) -> Row:
     iterations = sum(loop.iterations)
-    outside = math.prod(one.extent for one in loop.outer) * loop.extent
+    outside = math.prod(outer_loop.extent for outer_loop in loop.outer) * loop.extent
     inside = max(1, iterations // max(1, outside))
-    kinds = [int(loop.kind == one) for one in _KINDS]
+    kinds = [int(loop.kind == kind) for kind in _KINDS]
     row: Row = [
         ["_itervar_", loop.var],
         ["_attr_", loop.extent, len(loop.outer) + 1, outside, inside * loop.extent, *kinds],
-        ["_arith_", *(loop.arithmetic[one] for one in _ARITHMETIC)],
+        ["_arith_", *(loop.arithmetic[operation] for operation in _ARITHMETIC)],
     ]
-    for access, loops in sorted(loop.accesses, key=lambda one: _natural(one[0].name)):
+    for access, loops in sorted(loop.accesses, key=lambda entry: _natural(entry[0].name)):
         row.append([access.name, *_access_numbers(loop, access, loops)])
     return row
 
@@ -151,8 +151,8 @@ def _natural(name: str) -> tuple[str, int]:
 
 def _access_numbers(loop: _Loop, access: _Access, inner: tuple[_Loop, ...]) -> list[int]:
     stride = access.strides[loop.var]
-    count = math.prod(one.extent for one in inner if access.strides[one.var])
-    total = math.prod(one.extent for one in inner)
+    count = math.prod(loop.extent for loop in inner if access.strides[loop.var])
+    total = math.prod(loop.extent for loop in inner)
     threads = [0, 0]
     if loop.kind in _THREADED:
         threads = [loop.extent, 1] if stride else [1, loop.extent]
@@ -197,8 +197,8 @@ class _LoopCollector:
     def __init__(self, func: PrimFunc) -> None:
         self.loops: list[_Loop] = []
         self._counts: Counter[str] = Counter()
-        stores = [one for one in walk(func.body) if isinstance(one, BufferStore)]
-        self._updated = {one.buffer for one in stores if one.buffer in _loaded(one)}
+        stores = [node for node in walk(func.body) if isinstance(node, BufferStore)]
+        self._updated = {store.buffer for store in stores if store.buffer in _loaded(store)}
         self._visit(func.body, ())
         self.loops = [loop for loop in self.loops if loop.iterations]
 
@@ -224,13 +224,13 @@ class _LoopCollector:
         self._visit(body, (*outer, loop))
 
     def _store(self, store: BufferStore, loops: tuple[_Loop, ...]) -> None:
-        loaded: list[Any] = [one for one in walk(store.value) if isinstance(one, BufferLoad)]
+        loaded: list[Any] = [node for node in walk(store.value) if isinstance(node, BufferLoad)]
         if store.buffer in self._updated and store.buffer not in _loaded(store):
             return  # it initializes a reduction
-        found = [self._access(one.buffer, one.indices, loops) for one in (*loaded, store)]
-        total = math.prod(one.extent for one in loops)
+        accesses = [self._access(node.buffer, node.indices, loops) for node in (*loaded, store)]
+        total = math.prod(loop.extent for loop in loops)
         for number, loop in enumerate(loops):
-            loop.accesses.extend((access, loops[number:]) for access in found)
+            loop.accesses.extend((access, loops[number:]) for access in accesses)
             loop.iterations.append(total)
         if loops:
             loops[-1].arithmetic.update(_arithmetic(store.value))
@@ -243,24 +243,25 @@ class _LoopCollector:
             position = Add(Mul(position, size), index)
         base = _value(position, {})
         strides = {
-            one.var: _value(position, {one.var: 1}) - base if one.extent > 1 else 0 for one in loops
+            loop.var: _value(position, {loop.var: 1}) - base if loop.extent > 1 else 0
+            for loop in loops
         }
         return _Access(f"{buffer.name}_{number}", strides, _modulus(position))
 
 
 def _loaded(store: BufferStore) -> set[Any]:
-    return {one.buffer for one in walk(store.value) if isinstance(one, BufferLoad)}
+    return {node.buffer for node in walk(store.value) if isinstance(node, BufferLoad)}
 
 
 def _arithmetic(value: Expr) -> Counter[str]:
     """The operations of an expression, without those of indices."""
     pending: list[Any] = [value]
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     while pending:
-        one = pending.pop()
-        found[_OPERATIONS.get(type(one), "")] += 1
-        pending += () if isinstance(one, BufferLoad) else children(one)
-    return found
+        node = pending.pop()
+        counts[_OPERATIONS.get(type(node), "")] += 1
+        pending += () if isinstance(node, BufferLoad) else children(node)
+    return counts
 
 
 @checked
@@ -331,8 +332,10 @@ def get_buffer_curve_sample_flatten(
         for name, _, _, count, reuse, *_ in row[3:]:
             points.setdefault(name.rpartition("_")[0], []).append((count, reuse, outside))
     vector: list[float] = []
-    for _, found in sorted(points.items()):
-        counts, reuses, outsides = (np.log2(one) for one in np.maximum(np.array(found).T, 1))
+    for _, samples in sorted(points.items()):
+        counts, reuses, outsides = (
+            np.log2(column) for column in np.maximum(np.array(samples).T, 1)
+        )
         for places, values, choose in (
             (counts, reuses, np.maximum),
             (reuses, counts, np.minimum),

@@ -69,7 +69,7 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
     ----------
     protocol : "json", which TVM reads, or "pickle".
     """
-    costs = tuple(_NO_TIME if isinstance(one, BaseException) else one for one in result.costs)
+    costs = tuple(_NO_TIME if isinstance(cost, BaseException) else cost for cost in result.costs)
     kept = [list(costs), int(result.error_no), result.all_cost, result.timestamp]
     target, task, config = str(inp.target), inp.task, inp.config
     if protocol == "json":
@@ -83,7 +83,7 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
         return json.dumps(row, default=_plain)
     if protocol == "pickle":
         parts = ((task.name, task.args), config, (costs, *kept[1:]))
-        written = [base64.b64encode(pickle.dumps(one)).decode() for one in parts]
+        written = [base64.b64encode(pickle.dumps(part)).decode() for part in parts]
         return "\t".join([target, *written, str(AUTOTVM_LOG_VERSION), _TVM_VERSION])
     raise _unknown_protocol(protocol)
 
@@ -99,9 +99,9 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _unknown_protocol(given: object) -> DeclarationError:
+def _unknown_protocol(protocol: object) -> DeclarationError:
     return DeclarationError(
-        f"invalid log protocol {repr_of(given)}", "", "use protocol='json' or protocol='pickle'"
+        f"invalid log protocol {repr_of(protocol)}", "", "use protocol='json' or protocol='pickle'"
     )
 
 
@@ -149,7 +149,9 @@ def _of_json(text: str) -> Record | None:
     task.target = Target(target)
     config = ConfigEntity.from_json_dict(row["config"])
     costs, error_no, all_cost, timestamp = row["result"]
-    if not all(isinstance(one, int | float) for one in (*costs, error_no, all_cost, timestamp)):
+    if not all(
+        isinstance(number, int | float) for number in (*costs, error_no, all_cost, timestamp)
+    ):
         raise _UnreadableError("its result has other values than numbers")
     result = MeasureResult(tuple(costs), error_no, all_cost, timestamp)
     return MeasureInput(task.target, task, config), result
@@ -164,7 +166,7 @@ def _of_pickle(text: str) -> Record | None:
     items = text.rstrip("\n").split("\t")
     if len(items) != 6:
         raise _UnreadableError(f"it has {len(items)} columns, expected 6")
-    (name, args), config, result = (pickle.loads(base64.b64decode(one)) for one in items[1:4])
+    (name, args), config, result = (pickle.loads(base64.b64decode(item)) for item in items[1:4])
     task = Task(name, args)
     task.target = Target(items[0])
     return MeasureInput(task.target, task, config), MeasureResult(*result)
@@ -181,14 +183,14 @@ def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
         if not text or text.startswith("#"):
             continue
         try:
-            found = decode(text)
+            record = decode(text)
         except RecordError:
             if not is_torn(text, _BEGIN):
                 raise
             logger.warning("A line of a log is incomplete and left out: %s", repr_of(text))
             continue
-        if found is not None:
-            yield found
+        if record is not None:
+            yield record
 
 
 @checked
@@ -285,17 +287,17 @@ def _all_records(records: Any, depth: int = _DEPTH) -> Iterator[Record]:
     """The records of everything that ApplyHistoryBest takes."""
     if isinstance(records, str | bytes | os.PathLike):
         path = Path(os.fsdecode(records))
-        found = list(load_from_file(path))
-        if not found and not GLOBAL_SCOPE.silent:
+        file_records = list(load_from_file(path))
+        if not file_records and not GLOBAL_SCOPE.silent:
             logger.warning("There are no records in %s", path)
-        yield from found
+        yield from file_records
     elif isinstance(records, io.TextIOBase):
         yield from load_from_buffer(records)
     elif isinstance(records, tuple) and len(records) == 2 and isinstance(records[0], MeasureInput):
         yield records
     elif isinstance(records, Iterable) and depth:
-        for one in records:
-            yield from _all_records(one, depth - 1)
+        for source in records:
+            yield from _all_records(source, depth - 1)
     else:
         raise DeclarationError(
             f"cannot read the history from {repr_of(records)}",
@@ -319,9 +321,9 @@ def pick_best(in_file: Any, out_file: Any) -> None:
         sources.append(out_file)
     context = ApplyHistoryBest(sources)
     best: dict[str, Record] = {}
-    for one in (*context.best_by_model.values(), *context.best_by_targetkey.values()):
-        best.setdefault(measure_str_key(one[0]), one)
-    text = "".join(f"{encode(*one)}\n" for one in best.values())
+    for record in (*context.best_by_model.values(), *context.best_by_targetkey.values()):
+        best.setdefault(measure_str_key(record[0]), record)
+    text = "".join(f"{encode(*entry)}\n" for entry in best.values())
     if is_path:
         files.write(out_file, text, "write")
     else:
@@ -338,11 +340,11 @@ def split_workload(in_file: Any, clean: bool = True) -> None:
     clean : leave out what was measured again.
     """
     groups: dict[str, dict[str, Record]] = {}
-    for number, one in enumerate(load_from_file(in_file)):
-        group = groups.setdefault(measure_str_key(one[0], include_config=False), {})
-        group[measure_str_key(one[0]) if clean else str(number)] = one
+    for number, record in enumerate(load_from_file(in_file)):
+        group = groups.setdefault(measure_str_key(record[0], include_config=False), {})
+        group[measure_str_key(record[0]) if clean else str(number)] = record
     for number, group in enumerate(groups.values()):
-        text = "".join(f"{encode(*one)}\n" for one in group.values())
+        text = "".join(f"{encode(*entry)}\n" for entry in group.values())
         files.write(f"{os.fsdecode(in_file)}.{number:04d}.wkl.log", text, "write")
 
 

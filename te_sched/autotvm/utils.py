@@ -76,7 +76,7 @@ def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     >>> get_const_tuple(te.placeholder((2, 3), name="A").shape)
     (2, 3)
     """
-    return tuple(one if isinstance(one, Var) else get_const_int(one) for one in in_tuple)
+    return tuple(value if isinstance(value, Var) else get_const_int(value) for value in in_tuple)
 
 
 _tell_of_absent_names(__name__)

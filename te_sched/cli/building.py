@@ -22,16 +22,16 @@ _OF_CPU, _OF_GPU = ("llvm", "asm"), ("cuda", "ptx")
 _FORMS = (*_LANGUAGES, "object")
 
 
-def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
+def build_found(record: Found, target: Target, sanitize: bool = False) -> Any:
     """The module of a schedule, built with the options that its program uses."""
-    with config.scoped(lowering=found.choices):
+    with config.scoped(lowering=record.choices):
         return build(
-            found.program,
-            found.arguments,
+            record.program,
+            record.arguments,
             target=target,
-            name=found.function,
-            binds=found.binds,
-            verify=found.verify,
+            name=record.function,
+            binds=record.binds,
+            verify=record.verify,
             sanitize=sanitize,
         )
 
@@ -68,15 +68,15 @@ def command(
     ran = execute(program, arguments, quiet)
     chosen = ran.chosen(schedule) if output is None else [ran.one(schedule, f"write to {output}")]
     code = ran.code
-    for found in chosen:
-        wanted = found.target_of(target)
+    for record in chosen:
+        wanted = record.target_of(target)
         form = emit or ("cuda" if wanted.kind == "cuda" else "llvm")
-        _check_form(form, wanted, found)
+        _check_form(form, wanted, record)
         try:
             if form == "object":
-                _save(found, wanted, output or "")
+                _save(record, wanted, output or "")
                 continue
-            text = _text(found, wanted, form)
+            text = _text(record, wanted, form)
         except CommandError:
             raise
         except TeSchedError as error:
@@ -87,41 +87,43 @@ def command(
             _write(output, text)
             continue
         if len(chosen) > 1:
-            show_title(f"{found.title}, {wanted}", _LANGUAGES[form])
+            show_title(f"{record.title}, {wanted}", _LANGUAGES[form])
         show(text, _LANGUAGES[form])
     return code
 
 
-def _check_form(form: str, target: Target, found: Found) -> None:
+def _check_form(form: str, target: Target, record: Found) -> None:
     is_gpu = target.kind == "cuda"
     if form in (_OF_CPU if is_gpu else _OF_GPU):
         others = _OF_GPU if is_gpu else _OF_CPU
         raise CommandError(
-            f"cannot emit {form}: {found.title} is built for {target}",
+            f"cannot emit {form}: {record.title} is built for {target}",
             "",
             f"use --emit {' or '.join(others)}, or another --target",
         )
 
 
-def _text(found: Found, target: Target, form: str) -> str:
+def _text(record: Found, target: Target, form: str) -> str:
     if form == "ir":
-        with config.scoped(lowering=found.choices):
-            module = lower(found.program, found.arguments, name=found.function, binds=found.binds)
+        with config.scoped(lowering=record.choices):
+            module = lower(
+                record.program, record.arguments, name=record.function, binds=record.binds
+            )
         return module.script()
-    built = build_found(found, target)
+    built = build_found(record, target)
     if form in _OF_CPU:
         return str(built.get_source({"llvm": "ll"}.get(form, form)))
     if not built.imported_modules:
         raise CommandError(
-            f"cannot emit {form}: {found.title} has no kernels",
+            f"cannot emit {form}: {record.title} has no kernels",
             "none of its axes is bound to threads",
             "bind axes to threads, or build for llvm",
         )
     return str(built.imported_modules[0].get_source(form))
 
 
-def _save(found: Found, target: Target, output: str) -> None:
-    built = build_found(found, target)
+def _save(record: Found, target: Target, output: str) -> None:
+    built = build_found(record, target)
     try:
         built.export_library(output)
     except CallError as error:

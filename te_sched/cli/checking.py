@@ -98,14 +98,14 @@ def command(
     ran = execute(programs[0], arguments, quiet)
     chosen = ran.chosen(schedule)
     check_sizes(chosen, sizes)
-    results = [_check(one, target, sizes, run, blocks or None) for one in chosen]
-    wrong = any(one.is_wrong(strict) for one in results)
+    results = [_check(record, target, sizes, run, blocks or None) for record in chosen]
+    wrong = any(outcome.is_wrong(strict) for outcome in results)
     if as_json:
-        rows = [_as_data(one, strict) for one in results]
+        rows = [_as_data(outcome, strict) for outcome in results]
         show_json(ran.as_data(rows))
     else:
-        for one in results:
-            _show(one)
+        for result in results:
+            _show(result)
     return ExitCode.FOUND if wrong else ran.code
 
 
@@ -160,29 +160,29 @@ def _check_each(
 
 
 def _check(
-    found: Found,
+    record: Found,
     target: Target | None,
-    given: Mapping[str, int],
+    size_options: Mapping[str, int],
     run: bool | None,
     blocks: int | None,
 ) -> _Result:
-    wanted = found.target_of(target)
-    sizes = Sizes(found, given)
-    result = _Result(found, str(wanted))
+    wanted = record.target_of(target)
+    sizes = Sizes(record, size_options)
+    result = _Result(record, str(wanted))
     try:
-        with config.scoped(lowering=found.choices):
-            result.judged = check(found.program, found.arguments)
+        with config.scoped(lowering=record.choices):
+            result.judged = check(record.program, record.arguments)
     except TeSchedError as error:
         result.error, result.watched = error, "not run: it cannot be lowered"
         return result
-    if result.judged.refuted and found.verify:
+    if result.judged.refuted and record.verify:
         result.watched = "not run: what is refuted comes first"
         return result
-    reason = _why_not_run(found, sizes, run, wanted.kind == "cuda")
+    reason = _why_not_run(record, sizes, run, wanted.kind == "cuda")
     if reason:
         result.watched = reason
         return result
-    _say_cost(found, sizes, wanted)
+    _say_cost(record, sizes, wanted)
     try:
         _watch(result, sizes, wanted, blocks)
     except CommandError as error:
@@ -192,10 +192,10 @@ def _check(
     return result
 
 
-def _why_not_run(found: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> str:
+def _why_not_run(record: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> str:
     if run is False:
         return "not run, as asked"
-    work = iterations(found.inputs, sizes)
+    work = iterations(record.inputs, sizes)
     if run or is_gpu or work is None or work <= _MOST_ITERATIONS:
         return ""
     return (
@@ -203,25 +203,25 @@ def _why_not_run(found: Found, sizes: Sizes, run: bool | None, is_gpu: bool) -> 
     )
 
 
-def _say_cost(found: Found, sizes: Sizes, target: Target) -> None:
+def _say_cost(record: Found, sizes: Sizes, target: Target) -> None:
     """Say how long a run will take, on the error stream, before it begins."""
-    work = iterations(found.inputs, sizes) if target.kind != "cuda" else None
+    work = iterations(record.inputs, sizes) if target.kind != "cuda" else None
     if work is not None and work > _PER_SECOND:
         seconds = work / _PER_SECOND
-        click.echo(f"{found.title}: watching {work:,} iterations, about {seconds:.0f} s", err=True)
+        click.echo(f"{record.title}: watching {work:,} iterations, about {seconds:.0f} s", err=True)
 
 
 def _watch(result: _Result, sizes: Sizes, target: Any, blocks: int | None) -> None:
     """Run a schedule while each of its accesses is watched."""
-    found = result.found
-    values = random_arguments(found, sizes)
+    record = result.found
+    values = random_arguments(record, sizes)
     with_sizes = f" with {sizes}" if sizes.values else ""
     if target.kind != "cuda":
-        module = build_found(found, target, sanitize=True)
-        module(*[array(one) if hasattr(one, "shape") else one for one in values])
+        module = build_found(record, target, sanitize=True)
+        module(*[array(value) if hasattr(value, "shape") else value for value in values])
         result.watched = f"watched with random inputs{with_sizes}: nothing found"
         return
-    module = build_found(found, target)
+    module = build_found(record, target)
     result.report = module.check(*values, max_blocks=blocks)
     some = f" (at most {blocks} blocks of a kernel)" if blocks else ""
     result.watched = f"checked mode{some}, random inputs{with_sizes}"
@@ -240,10 +240,10 @@ def _show(result: _Result) -> None:
 
 
 def _as_data(result: _Result, strict: bool) -> dict[str, Any]:
-    found, judged = result.found, result.judged
+    record, judged = result.found, result.judged
     return {
-        "number": found.number,
-        "name": found.name,
+        "number": record.number,
+        "name": record.name,
         "target": result.target,
         "ok": not result.is_wrong(strict),
         "findings": Findings([*judged.refuted, *judged.unproved, *judged.hints]).records(),

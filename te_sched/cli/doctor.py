@@ -21,7 +21,7 @@ def command(as_json: bool) -> int:
     """List required and optional dependencies: whether each is installed, what it enables, and
     how to install it. Exits with 1 only if a required dependency is broken.
     """
-    rows = [probe(one) for one in PROBES]
+    rows = [probe(check) for check in PROBES]
     failed = any(row.needed and row.state != "ok" for row in rows)
     if as_json:
         show_json({"ok": not failed, "rows": [asdict(row) for row in rows]})

@@ -61,19 +61,19 @@ def command(
     with the error.
     """
     ran = execute(program, arguments, quiet)
-    found = _choose(ran, schedule)
-    story = _story(ran, found, target, measure, budget, max_steps)
+    record = _choose(ran, schedule)
+    story = _story(ran, record, target, measure, budget, max_steps)
     if as_json:
         show_json(story.to_json())
     elif text:
         click.echo(story.text())
     else:
-        place = output or f"{Path(program).stem}.html"
+        path = output or f"{Path(program).stem}.html"
         try:
-            story.save(place)
+            story.save(path)
         except CallError as error:
             raise CommandError(error.fault, error.why, f"{error.help}: -o FILE") from None
-        click.echo(f"{found.title}: {place}")
+        click.echo(f"{record.title}: {path}")
     return ran.code
 
 
@@ -86,22 +86,22 @@ def _choose(ran: UserProgram, schedule: str | None) -> Found:
 
 def _story(
     ran: UserProgram,
-    found: Found,
+    record: Found,
     target: Target | None,
     measure: bool,
     budget: float,
     max_steps: int | None,
 ) -> Any:
-    with config.scoped(lowering=found.choices):
+    with config.scoped(lowering=record.choices):
         return te_sched.explain(
-            found.inputs,
-            found.arguments,
-            name=found.function,
-            target=found.target_of(target),
-            title=f"{Path(ran.path).name}: {found.name}",
+            record.inputs,
+            record.arguments,
+            name=record.function,
+            target=record.target_of(target),
+            title=f"{Path(ran.path).name}: {record.name}",
             source=ran.path,
             measure=measure,
             budget=budget,
             max_steps=max_steps,
-            error=ran.error if found is ran.found[-1] else None,
+            error=ran.error if record is ran.found[-1] else None,
         )

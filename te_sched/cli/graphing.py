@@ -60,10 +60,10 @@ def command(
                 "target": str(report.target),
                 "seconds": report.seconds,
                 "peak_bytes": report.peak,
-                "passes": {one.name: one.calls for one in report.stages},
+                "passes": {stage.name: stage.calls for stage in report.stages},
                 "calls": [
-                    {"name": one.name, "start_us": one.start, "us": one.duration}
-                    for one in report.calls
+                    {"name": call.name, "start_us": call.start, "us": call.duration}
+                    for call in report.calls
                 ],
             }
         )
@@ -73,18 +73,18 @@ def command(
 
 
 def _only(ran: UserProgram) -> Any:
-    found = {name: value for name, value in ran.names.items() if is_graph(value)}
-    if not found:
+    graphs = {name: value for name, value in ran.names.items() if is_graph(value)}
+    if not graphs:
         raise CommandError(
             f"{ran.path} makes no graph",
             "",
             "make one at the top level of the program, such as module = "
             "relax.frontend.torch.from_exported_program(torch.export.export(model, inputs))",
         )
-    if len(found) > 1:
+    if len(graphs) > 1:
         raise CommandError(
-            f"{ran.path} makes {len(found)} graphs",
-            ", ".join(found),
-            f"choose one: --name {next(iter(found))}",
+            f"{ran.path} makes {len(graphs)} graphs",
+            ", ".join(graphs),
+            f"choose one: --name {next(iter(graphs))}",
         )
-    return next(iter(found.values()))
+    return next(iter(graphs.values()))

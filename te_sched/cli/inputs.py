@@ -31,17 +31,17 @@ _ARITHMETIC = (Add, Sub, Mul, Div)
 class Sizes:
     """The symbolic extents of a schedule."""
 
-    def __init__(self, found: Found, given: Mapping[str, int]) -> None:
+    def __init__(self, record: Found, size_options: Mapping[str, int]) -> None:
         self.values: dict[Var, Expr] = {
-            one: ops.const(given.get(one.name, _SIZE), one.dtype) for one in _symbols(found)
+            var: ops.const(size_options.get(var.name, _SIZE), var.dtype) for var in _symbols(record)
         }
 
     def of(self, extent: Expr) -> int | None:
         """An extent as a number, if it is one."""
         if isinstance(extent, IntImm):
             return extent.value
-        found = Analyzer().simplify(substitute(extent, self.values))
-        return found.value if isinstance(found, IntImm) else None
+        size = Analyzer().simplify(substitute(extent, self.values))
+        return size.value if isinstance(size, IntImm) else None
 
     def shape_of(self, arg: Tensor | Buffer) -> tuple[int, ...]:
         """The shape of an argument."""
@@ -58,12 +58,12 @@ class Sizes:
         return ", ".join(f"{var.name} = {value}" for var, value in self.values.items())
 
 
-def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
+def check_sizes(chosen: Sequence[Found], size_options: Mapping[str, int]) -> None:
     """Refuse sizes of extents that are not in any schedule."""
-    names = list(dict.fromkeys(var.name for found in chosen for var in _symbols(found)))
-    for name in given.keys() - set(names):
+    names = list(dict.fromkeys(var.name for record in chosen for var in _symbols(record)))
+    for name in size_options.keys() - set(names):
         raise CommandError(
-            f"no symbolic extent named {name} for --size {name}={given[name]}",
+            f"no symbolic extent named {name} for --size {name}={size_options[name]}",
             "",
             f"use {', '.join(names)}{did_you_mean(name, names)}"
             if names
@@ -71,43 +71,47 @@ def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
         )
 
 
-def _symbols(found: Found) -> list[Var]:
+def _symbols(record: Found) -> list[Var]:
     seen: dict[Var, None] = {}
-    for arg in found.parameters:
+    for arg in record.parameters:
         if not isinstance(arg, Var):
             for var in variables_of(*arg.shape):
                 seen[var] = None
     return list(seen)
 
 
-def random_arguments(found: Found, sizes: Sizes) -> list[Any]:
+def random_arguments(record: Found, sizes: Sizes) -> list[Any]:
     """Arrays of numpy (bfloat16 as its bits) and scalars to call a schedule's function with.
 
     The same in each run. Integers are small enough to be indices of every dimension.
     """
     rng = np.random.default_rng(0)
-    parameters = found.parameters
-    arrays = [one for one in parameters if not isinstance(one, Var)]
-    extents = [extent for one in arrays for extent in sizes.shape_of(one) if extent > 0]
+    parameters = record.parameters
+    arrays = [array_param for array_param in parameters if not isinstance(array_param, Var)]
+    extents = [
+        extent for array_param in arrays for extent in sizes.shape_of(array_param) if extent > 0
+    ]
     most = min([_SMALL, *extents])
-    outputs = _outputs(found)
-    made: list[Any] = []
-    for one in parameters:
-        if isinstance(one, Var):
-            value = sizes.values.get(one)
-            other = 0.5 if dtypes.is_float(one.dtype) else 1
-            made.append(value.value if isinstance(value, IntImm) else other)
+    outputs = _outputs(record)
+    values: list[Any] = []
+    for parameter in parameters:
+        if isinstance(parameter, Var):
+            value = sizes.values.get(parameter)
+            other = 0.5 if dtypes.is_float(parameter.dtype) else 1
+            values.append(value.value if isinstance(value, IntImm) else other)
         else:
-            shape = sizes.shape_of(one)
-            zeros = isinstance(one, Tensor) and one.op in outputs
-            made.append(_array(shape, one.dtype, None if zeros else rng, most, one.name))
-    return made
+            shape = sizes.shape_of(parameter)
+            zeros = isinstance(parameter, Tensor) and parameter.op in outputs
+            values.append(
+                _array(shape, parameter.dtype, None if zeros else rng, most, parameter.name)
+            )
+    return values
 
 
-def _outputs(found: Found) -> set[Operation]:
-    if not isinstance(found.inputs, Schedule):
+def _outputs(record: Found) -> set[Operation]:
+    if not isinstance(record.inputs, Schedule):
         return set()
-    outputs = {tensor.op for tensor in found.arguments or () if isinstance(tensor, Tensor)}
+    outputs = {tensor.op for tensor in record.arguments or () if isinstance(tensor, Tensor)}
     return {op for op in outputs if not isinstance(op, PlaceholderOp)}
 
 
@@ -133,7 +137,7 @@ def _array(
 def iterations(schedule: Any, sizes: Sizes) -> int | None:
     """The number of elements and terms of reductions that a schedule declares; None if unknown."""
     counts = [_points(op, sizes) for op in _computations(schedule)]
-    return None if None in counts else sum(one for one in counts if one is not None)
+    return None if None in counts else sum(count for count in counts if count is not None)
 
 
 def operations(schedule: Any, sizes: Sizes) -> int | None:
@@ -164,8 +168,8 @@ def _computations(schedule: Any) -> Iterable[ComputeOp]:
 
 def _points(op: ComputeOp, sizes: Sizes) -> int | None:
     extents = [sizes.of(axis.dom.extent) for axis in (*op.axis, *op.reduce_axis) if axis.dom]
-    known = [extent for extent in extents if extent is not None]
-    return math.prod(known) if len(known) == len(extents) else None
+    numbers = [extent for extent in extents if extent is not None]
+    return math.prod(numbers) if len(numbers) == len(extents) else None
 
 
 def _per_point(body: Sequence[Expr]) -> int:

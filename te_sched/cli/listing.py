@@ -25,42 +25,42 @@ def command(
     of the other commands takes.
     """
     ran = execute(program, arguments, quiet)
-    found = ran.chosen(schedule) if schedule else ran.found
-    rows = [describe(one) for one in found]
+    records = ran.chosen(schedule) if schedule else ran.found
+    rows = [describe(record) for record in records]
     if as_json:
         show_json(ran.as_data(rows))
     else:
-        lines = [_cells(one, row) for one, row in zip(found, rows, strict=True)]
+        lines = [_cells(record, row) for record, row in zip(records, rows, strict=True)]
         head = ["", "name", "made at", "primitives", "arguments", "state", "target"]
         click.echo(table(head, lines, right=[0, 3]))
     return ran.code
 
 
-def describe(found: Found) -> dict[str, Any]:
+def describe(record: Found) -> dict[str, Any]:
     """A schedule, as data."""
-    state = "lowered" if found.is_lowered else "created"
+    state = "lowered" if record.is_lowered else "created"
     return {
-        "number": found.number,
-        "name": found.name,
-        "file": found.place.file,
-        "line": found.place.line,
-        "primitives": _primitives(found.inputs),
-        "arguments": [one.name for one in found.parameters],
-        "state": state if found.target is None else "built",
-        "target": str(found.target_of()),
+        "number": record.number,
+        "name": record.name,
+        "file": record.place.file,
+        "line": record.place.line,
+        "primitives": _primitives(record.inputs),
+        "arguments": [parameter.name for parameter in record.parameters],
+        "state": state if record.target is None else "built",
+        "target": str(record.target_of()),
     }
 
 
 def _primitives(inputs: Any) -> int | None:
     if not isinstance(inputs, Schedule | BlockSchedule):
         return None
-    return sum(not one.primitive.is_naming for one in inputs.trace)
+    return sum(not entry.primitive.is_naming for entry in inputs.trace)
 
 
-def _cells(found: Found, row: dict[str, Any]) -> list[str]:
+def _cells(record: Found, row: dict[str, Any]) -> list[str]:
     count = "" if row["primitives"] is None else str(row["primitives"])
     names = ", ".join(row["arguments"])
     return [
-        *(str(row["number"]), row["name"], short(found.place), count, names),
+        *(str(row["number"]), row["name"], short(record.place), count, names),
         *(row["state"], row["target"]),
     ]

@@ -36,21 +36,21 @@ class _Asked:
     after: str | None
     simple: bool | None
 
-    def lowered(self, found: Found, inputs: Any, **more: Any) -> IRModule:
+    def lowered(self, record: Found, inputs: Any, **more: Any) -> IRModule:
         """A schedule, lowered with the options of the recorded one."""
-        simple = (self.simple, found.simple, True)  # it is easier to read
+        simple = (self.simple, record.simple, True)  # it is easier to read
         return lower(
             inputs,
-            found.arguments,
-            name=found.function,
-            binds=found.binds,
-            simple_mode=next(one for one in simple if one is not None),
+            record.arguments,
+            name=record.function,
+            binds=record.binds,
+            simple_mode=next(mode for mode in simple if mode is not None),
             **more,
         )
 
-    def text_of(self, found: Found, inputs: Any) -> str:
+    def text_of(self, record: Found, inputs: Any) -> str:
         """The lowered program of a schedule, as text."""
-        module = self.lowered(found, inputs, stop_after=self.after)
+        module = self.lowered(record, inputs, stop_after=self.after)
         return module.script() if self.dialect == "script" else module.astext()
 
 
@@ -131,15 +131,15 @@ def command(
     ran = execute(program, arguments, quiet)
     chosen, asked = ran.chosen(schedule), _Asked(dialect, after, simple)
     code, rows = ran.code, []
-    for found in chosen:
-        with config.scoped(lowering=found.choices):
-            steps = list(_steps(found, asked, step or diff, passes))
+    for record in chosen:
+        with config.scoped(lowering=record.choices):
+            steps = list(_steps(record, asked, step or diff, passes))
         failed = steps[-1].error
         code = ExitCode.FOUND if failed is not None else code
         if as_json:
-            rows.append({**describe(found), **_as_data(steps, step or diff)})
+            rows.append({**describe(record), **_as_data(steps, step or diff)})
         else:
-            _show(found, steps, diff, len(chosen) > 1 or step or diff)
+            _show(record, steps, diff, len(chosen) > 1 or step or diff)
         if failed is not None:
             say(failed)
     if as_json:
@@ -147,19 +147,19 @@ def command(
     return code
 
 
-def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_PrimitiveStep]:
+def _steps(record: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_PrimitiveStep]:
     """The texts to show for a schedule."""
-    if each and isinstance(found.inputs, Schedule | BlockSchedule):
-        yield from _after_each_primitive(found, found.inputs, asked)
+    if each and isinstance(record.inputs, Schedule | BlockSchedule):
+        yield from _after_each_primitive(record, record.inputs, asked)
         return
     if passes:
-        yield _pass_by_pass(found, asked)
+        yield _pass_by_pass(record, asked)
     else:
-        yield _lowered("", found.place, found, found.program, asked)
+        yield _lowered("", record.place, record, record.program, asked)
 
 
 def _after_each_primitive(
-    found: Found, schedule: Schedule | BlockSchedule, asked: _Asked
+    record: Found, schedule: Schedule | BlockSchedule, asked: _Asked
 ) -> Iterator[_PrimitiveStep]:
     beginning = "sch = tir.Schedule(module)"
     if isinstance(schedule, Schedule):
@@ -168,47 +168,47 @@ def _after_each_primitive(
         state = snapshot.schedule
         program = state.mod if isinstance(state, BlockSchedule) else state
         code = "\n".join(snapshot.code) if snapshot.number else beginning
-        place = snapshot.place if snapshot.number else found.place
+        location = snapshot.place if snapshot.number else record.place
         if snapshot.error is not None:
-            yield _PrimitiveStep(code, place, "", snapshot.error)
+            yield _PrimitiveStep(code, location, "", snapshot.error)
         else:
-            yield _lowered(code, place, found, program, asked)
+            yield _lowered(code, location, record, program, asked)
 
 
 def _lowered(
-    code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked
+    code: str, location: SourceLocation, record: Found, schedule: Any, asked: _Asked
 ) -> _PrimitiveStep:
     try:
-        return _PrimitiveStep(code, place, asked.text_of(found, schedule))
+        return _PrimitiveStep(code, location, asked.text_of(record, schedule))
     except TeSchedError as error:  # an unfinished schedule may not be valid
-        return _PrimitiveStep(code, place, "", error)
+        return _PrimitiveStep(code, location, "", error)
 
 
-def _pass_by_pass(found: Found, asked: _Asked) -> _PrimitiveStep:
+def _pass_by_pass(record: Found, asked: _Asked) -> _PrimitiveStep:
     printed, failed = StringIO(), None
     with redirect_stdout(printed):
         try:
-            asked.lowered(found, found.program, show="passes")
+            asked.lowered(record, record.program, show="passes")
         except TeSchedError as error:
             failed = error
-    return _PrimitiveStep("", found.place, printed.getvalue(), failed, "diff")
+    return _PrimitiveStep("", record.place, printed.getvalue(), failed, "diff")
 
 
-def _show(found: Found, steps: list[_PrimitiveStep], diff: bool, titled: bool) -> None:
+def _show(record: Found, steps: list[_PrimitiveStep], diff: bool, titled: bool) -> None:
     if titled:
-        show_title(found.title, "python")
+        show_title(record.title, "python")
     before: str | None = None
-    for one in steps:
-        for line in one.code.splitlines():
-            where = f"  # {short(one.place)}" if one.place.file else ""
+    for step in steps:
+        for line in step.code.splitlines():
+            where = f"  # {short(step.place)}" if step.place.file else ""
             show(f">>> {line}{where}", "python")
-        if one.error is not None and one is not steps[-1]:
-            show_title(f"not lowered: {one.error.summary}", "python")
-        elif diff and before is not None and one.text:
-            show(_difference(before, one.text), "diff")
-        elif one.text:
-            show(one.text, one.language)
-        before = one.text or before
+        if step.error is not None and step is not steps[-1]:
+            show_title(f"not lowered: {step.error.summary}", "python")
+        elif diff and before is not None and step.text:
+            show(_difference(before, step.text), "diff")
+        elif step.text:
+            show(step.text, step.language)
+        before = step.text or before
         if titled:
             click.echo()
 
@@ -222,19 +222,19 @@ def _as_data(steps: list[_PrimitiveStep], each: bool) -> dict[str, Any]:
     if not each:
         return {"program": steps[0].text, "error": _error(steps[0])}
     before, rows = "", []
-    for one in steps:
-        difference = _difference(before, one.text) if before and one.text else ""
+    for step in steps:
+        difference = _difference(before, step.text) if before and step.text else ""
         rows.append(
             {
-                "code": one.code,
-                "file": one.place.file,
-                "line": one.place.line,
-                "program": one.text,
+                "code": step.code,
+                "file": step.place.file,
+                "line": step.place.line,
+                "program": step.text,
                 "diff": difference,
-                "error": _error(one),
+                "error": _error(step),
             }
         )
-        before = one.text or before
+        before = step.text or before
     return {"steps": rows}
 
 

@@ -48,8 +48,8 @@ class Commands(click.Group):
         """A command by name."""
         if cmd_name not in _COMMANDS:
             return None
-        found: click.Command = import_module(f"te_sched.cli.{_COMMANDS[cmd_name][0]}").command
-        return found
+        command: click.Command = import_module(f"te_sched.cli.{_COMMANDS[cmd_name][0]}").command
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help, none of which is loaded for it."""

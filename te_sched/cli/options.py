@@ -25,17 +25,17 @@ _QUIET = click.option("--quiet", "-q", is_flag=True, help="Suppress the output o
 
 
 def _check_arguments(
-    context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+    context: click.Context, _option: click.Parameter, arguments: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Refuse a second program, unless it is an argument after --."""
-    others = [word for word in given if word.endswith(".py")]
+    others = [word for word in arguments if word.endswith(".py")]
     if others and "--" not in (context.obj or ()):
         raise CommandError(
             f"{context.command_path} takes one program, and also got {others[0]}",
             "",
             "run it for each program, or pass arguments of the program after --",
         )
-    return given
+    return arguments
 
 
 _OF_GRAPHS = (
@@ -106,30 +106,30 @@ def file_option(*names: str, text: str, mark: str = "") -> Callable[[_Command], 
 
 
 def _check_output(
-    mark: str, _context: Any, option: click.Parameter, given: str | None
+    mark: str, _context: Any, option: click.Parameter, path: str | None
 ) -> str | None:
-    folder = os.path.dirname(os.path.abspath(given)) if given is not None else "."
+    folder = os.path.dirname(os.path.abspath(path)) if path is not None else "."
     if not os.path.isdir(folder):
         raise CommandError(
-            f"cannot write {given}: there is no folder {folder}",
+            f"cannot write {path}: there is no folder {folder}",
             "",
             f"make it, or name another: {option.opts[-1]} FILE",
         )
-    if given is not None:
-        files.check_replaceable(given, "write", mark, error=CommandError)
-    return given
+    if path is not None:
+        files.check_replaceable(path, "write", mark, error=CommandError)
+    return path
 
 
-def _read_target(_context: Any, _option: Any, given: str | None) -> Target | None:
+def _read_target(_context: Any, _option: Any, spec: str | None) -> Target | None:
     try:
-        return None if given is None else Target(given)
+        return None if spec is None else Target(spec)
     except BuildError as error:
         raise CommandError(f"--target: {error.fault}", error.why, error.help) from None
 
 
-def _read_sizes(_context: Any, _option: Any, given: tuple[str, ...]) -> Mapping[str, int]:
+def _read_sizes(_context: Any, _option: Any, entries: tuple[str, ...]) -> Mapping[str, int]:
     sizes = {}
-    for text in given:
+    for text in entries:
         name, equals, number = text.partition("=")
         if not equals or not number.strip().isdecimal():
             raise CommandError(

@@ -59,18 +59,18 @@ class Probe:
     needed: bool = False
 
 
-def probe(one: Probe) -> ProbeRow:
+def probe(check: Probe) -> ProbeRow:
     """Run a probe; exceptions are part of the result."""
     try:
         with warnings.catch_warnings(), redirect_stdout(sys.stderr):
             warnings.simplefilter("ignore")
-            state, found = OK, one.look()
+            state, detail = OK, check.look()
     except _Absent as absent:
-        state, found = ABSENT, str(absent)
+        state, detail = ABSENT, str(absent)
     except Exception as error:
-        state, found = BROKEN, _told(error)
-    help = "" if state == OK else one.help
-    return ProbeRow(one.name, state, found, one.enables, help, one.needed)
+        state, detail = BROKEN, _told(error)
+    help = "" if state == OK else check.help
+    return ProbeRow(check.name, state, detail, check.enables, help, check.needed)
 
 
 def _told(error: Exception) -> str:
@@ -126,8 +126,8 @@ def _processor() -> str:
     features = {name[1:] for name in machine.features.split(",") if name.startswith("+")}
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
     width = next((f"registers of {bits} bits" for name, bits in widths if name in features), "")
-    known = [name for name in _FEATURES if name in features]
-    parts = [machine.cpu, machine.triple, width, " ".join(known)]
+    names = [name for name in _FEATURES if name in features]
+    parts = [machine.cpu, machine.triple, width, " ".join(names)]
     return ", ".join(part for part in parts if part)
 
 
@@ -167,7 +167,7 @@ def _cache() -> str:
     cache = current_cache()
     if cache is None:
         raise RuntimeError("the folder cannot be made, or others may write there")
-    sizes = [one.stat().st_size for one in cache.folder.iterdir() if one.is_file()]
+    sizes = [file.stat().st_size for file in cache.folder.iterdir() if file.is_file()]
     filled = f"{sum(sizes) / 2**20:.1f} of {cache.limit >> 20} MiB"
     return f"{cache.folder}: {len(sizes)} programs, {filled}"
 
@@ -196,7 +196,10 @@ def _gpu() -> str:
         raise _Absent("kernels run on the emulated device (TE_SCHED_EMULATE=1)")
     names = []
     for number in range(count):
-        facts = [cuda_driver.fact(number, one) for one in ("device_name", "total_global_memory")]
+        facts = [
+            cuda_driver.fact(number, attribute)
+            for attribute in ("device_name", "total_global_memory")
+        ]
         memory = f"{int(str(facts[1])) / 2**30:.0f} GiB"
         names.append(f"{facts[0]}, {cuda_driver.architecture(number)}, {memory}")
     return "; ".join(names)

@@ -102,7 +102,7 @@ def as_usage_error(error: click.UsageError) -> UsageError:
     path = context.command_path if context is not None else "te-sched"
     if isinstance(error, click.NoSuchOption):
         params = context.command.get_params(context) if context is not None else []
-        every = [name for one in params for name in (*one.opts, *one.secondary_opts)]
+        every = [name for param in params for name in (*param.opts, *param.secondary_opts)]
         names = [name for name in every if name.startswith("--")]
         return UsageError(
             f"{path}: no such option: {error.option_name}",
@@ -114,10 +114,10 @@ def as_usage_error(error: click.UsageError) -> UsageError:
     return UsageError(f"{path}: {said[:1].lower() + said[1:]}", "", f"see {path} --help")
 
 
-def unknown_command(name: str, known: list[str]) -> UsageError:
+def unknown_command(name: str, commands: list[str]) -> UsageError:
     """A first word that is not a command."""
     if name.endswith(".py") or os.path.isfile(name):
         help = f"say what to do with the file: te-sched run {name}, te-sched lower {name}, ..."
     else:
-        help = f"use one of {', '.join(known)}{did_you_mean(name, known)}"
+        help = f"use one of {', '.join(commands)}{did_you_mean(name, commands)}"
     return UsageError(f"te-sched: no such command: {name}", "", help)

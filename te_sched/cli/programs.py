@@ -51,8 +51,8 @@ class UserProgram:
         """The output of --json: the program, the exception that ended it, and the data of its
         schedules."""
         failed = self.error
-        told = None if failed is None else f"{type(failed).__name__}: {_text_of(failed)}"
-        return {"program": self.path, "error": told, "schedules": list(schedules)}
+        message = None if failed is None else f"{type(failed).__name__}: {_text_of(failed)}"
+        return {"program": self.path, "error": message, "schedules": list(schedules)}
 
     def chosen(self, wanted: str | None = None) -> list[Found]:
         """The selected schedules: by number or name, or else those lowered or built, if any.
@@ -63,7 +63,7 @@ class UserProgram:
         """
         if wanted is not None:
             return self._by_name(wanted)
-        return [one for one in self.found if one.is_used] or self.found
+        return [record for record in self.found if record.is_used] or self.found
 
     def one(self, wanted: str | None, purpose: str) -> Found:
         """The single selected schedule."""
@@ -83,7 +83,7 @@ class UserProgram:
         """What a name at the top level of the program stands for, which an option gives."""
         if name in self.names:
             return self.names[name]
-        own = [one for one in self.names if not one.startswith("__")]
+        own = [name for name in self.names if not name.startswith("__")]
         raise CommandError(
             f"{self.path} does not define {name}, which {option} names",
             "",
@@ -91,20 +91,20 @@ class UserProgram:
         )
 
     def _by_name(self, wanted: str) -> list[Found]:
-        found = [one for one in self.found if wanted in (str(one.number), one.name)]
-        if not found:
-            names = [one.name for one in self.found]
+        matches = [record for record in self.found if wanted in (str(record.number), record.name)]
+        if not matches:
+            names = [record.name for record in self.found]
             raise CommandError(
                 f"no schedule named {wanted} in {self.path}",
                 "",
                 f"use a number or name of {_listed(self.found)}{did_you_mean(wanted, names)}",
             )
-        return found
+        return matches
 
 
-def _listed(found: Sequence[Found]) -> str:
-    shown = ", ".join(f"{one.number} ({one.name})" for one in found[:8])
-    return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
+def _listed(records: Sequence[Found]) -> str:
+    shown = ", ".join(f"{record.number} ({record.name})" for record in records[:8])
+    return shown if len(records) <= 8 else f"{shown}, ... {records[-1].number}"
 
 
 class _ProgramOutput:
@@ -157,12 +157,12 @@ def execute(
     if not quiet and output.is_written:
         click.echo(f"--- end of the output of {path} (omitted with -q) ---", err=True)
     recorder.defined(vars(module), path)
-    found = recorder.found
-    if not found and needs_schedules:
+    records = recorder.found
+    if not records and needs_schedules:
         raise _without_schedules(path, module, error)
-    for number, one in enumerate(found, 1):
-        one.number = number
-    return UserProgram(path, found, error, vars(module))
+    for number, record in enumerate(records, 1):
+        record.number = number
+    return UserProgram(path, records, error, vars(module))
 
 
 def run_as_main(path: str, arguments: Sequence[str]) -> int:
@@ -245,7 +245,7 @@ def _advice_on(path: str) -> str:
     if not folder.is_dir():
         return f"check the path: there is no folder {folder}"
     with suppress(OSError):
-        near = did_you_mean(Path(path).name, [one.name for one in sorted(folder.glob("*.py"))])
+        near = did_you_mean(Path(path).name, [file.name for file in sorted(folder.glob("*.py"))])
         if near:
             return f"check the path{near}"
     return "check the path; it is looked for from the current folder"
@@ -253,7 +253,7 @@ def _advice_on(path: str) -> str:
 
 def _advice_inside(path: str) -> str:
     with suppress(OSError):
-        names = sorted(str(one) for one in Path(path).glob("*.py"))
+        names = sorted(str(file) for file in Path(path).glob("*.py"))
         if names:
             return f"give one of its programs: {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
     return "give a Python program"
@@ -275,12 +275,12 @@ def _run(code: Any, module: ModuleType, path: str, arguments: Sequence[str]) -> 
 @contextmanager
 def _as_main(module: ModuleType, arguments: list[str], folder: str) -> Iterator[None]:
     """Set up the interpreter as if Python was started with the program."""
-    before, given, first = sys.modules["__main__"], sys.argv, sys.path[:1]
+    before, argv, first = sys.modules["__main__"], sys.argv, sys.path[:1]
     sys.modules["__main__"], sys.argv, sys.path[:1] = module, arguments, [folder]
     try:
         yield
     finally:
-        sys.modules["__main__"], sys.argv = before, given
+        sys.modules["__main__"], sys.argv = before, argv
         with suppress(ValueError):
             sys.path.remove(folder)
         sys.path[:0] = first
@@ -302,7 +302,7 @@ def _text_of(value: object) -> str:
 def is_graph(value: Any) -> bool:
     """Whether an object is a graph (Relax): a function of one, or a module with some."""
     parts = value.functions.values() if isinstance(value, IRModule) else [value]
-    return any(isinstance(one, GraphFunction) for one in parts)
+    return any(isinstance(part, GraphFunction) for part in parts)
 
 
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
@@ -314,12 +314,12 @@ def _without_schedules(path: str, module: ModuleType, error: BaseException | Non
         fault = f"{path} failed before it made a schedule"
         return CommandError(fault, "", "correct it", ExitCode.FOUND)
     own = [
-        one.__name__
-        for one in vars(module).values()
-        if isinstance(one, FunctionType) and one.__module__ == "__main__"
+        member.__name__
+        for member in vars(module).values()
+        if isinstance(member, FunctionType) and member.__module__ == "__main__"
     ]
     fault = f"{path} makes no schedule"
-    graphs = [name for name, one in vars(module).items() if is_graph(one)]
+    graphs = [name for name, member in vars(module).items() if is_graph(member)]
     if graphs:
         return CommandError(
             fault,

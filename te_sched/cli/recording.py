@@ -123,55 +123,57 @@ class ScheduleRecorder(Observer):
         """The schedules; if there are none, functions that were built or defined without one."""
         return list(self.schedules.values()) or self.functions
 
-    def created(self, schedule: Any, place: SourceLocation) -> None:
-        self.schedules[schedule] = found = Found(schedule, place)
+    def created(self, schedule: Any, location: SourceLocation) -> None:
+        self.schedules[schedule] = record = Found(schedule, location)
         if isinstance(schedule, BlockSchedule):
-            found.function = schedule.func_working_on or next(iter(schedule.functions), "main")
+            record.function = schedule.func_working_on or next(iter(schedule.functions), "main")
 
     def lowering(self, inputs: Any, **options: Any) -> None:
         if isinstance(inputs, IRModule):
-            schedules = [one for func in inputs.functions.values() if (one := self._made(func))]
+            schedules = [
+                origin for func in inputs.functions.values() if (origin := self._made(func))
+            ]
         else:
             schedules = [self._of(inputs)]
             schedules[0].function, schedules[0].binds = options["name"], options["binds"]
             schedules[0].args = list(options["args"])
-        for found in schedules:
-            found.choices, found.is_lowered = options["choices"], True
+        for record in schedules:
+            record.choices, record.is_lowered = options["choices"], True
             if options["stop_after"] is None:
-                found.simple = options["simple_mode"]
+                record.simple = options["simple_mode"]
 
     def lowered(self, inputs: Any, module: Any) -> None:
         for name, func in module.functions.items():
             is_module = isinstance(inputs, IRModule)
-            found = self._made(inputs[name]) if is_module else self._of(inputs)
-            if found is not None:
-                self._made_of[func] = found
+            record = self._made(inputs[name]) if is_module else self._of(inputs)
+            if record is not None:
+                self._made_of[func] = record
 
-    def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
+    def building(self, inputs: Any, location: SourceLocation, **options: Any) -> None:
         target, verify = options["target"], options["verify"]
         if isinstance(inputs, Schedule):
-            found = self._of(inputs)
-            found.target, found.verify = target, verify
+            record = self._of(inputs)
+            record.target, record.verify = target, verify
             with suppress(LoweringError):  # which the build will raise
                 check_name(options["name"])
-                found.function = options["name"]
-            found.binds, found.choices = options["binds"], config.current().lowering
+                record.function = options["name"]
+            record.binds, record.choices = options["binds"], config.current().lowering
             if options["args"] is not None:
-                found.args = list(options["args"])
+                record.args = list(options["args"])
             return
-        for name, func, given in _functions(inputs, options["name"]):
-            found = self._made(given) or self._function(func, name, place)
-            self._made_of[given] = found
-            found.target, found.verify = target, verify
+        for name, func, original in _functions(inputs, options["name"]):
+            record = self._made(original) or self._function(func, name, location)
+            self._made_of[original] = record
+            record.target, record.verify = target, verify
 
     def defined(self, names: Mapping[str, Any], path: str) -> None:
         """Record the functions among the names of a program that builds none."""
         if self.found:
             return
         for name, value in names.items():
-            for known, func, given in _functions(value, name):
-                if given not in self._made_of:
-                    self._function(func, known, _place_of(name, path))
+            for function_name, func, original in _functions(value, name):
+                if original not in self._made_of:
+                    self._function(func, function_name, _place_of(name, path))
 
     def _of(self, schedule: Any) -> Found:
         if schedule not in self.schedules:  # made by other means than create_schedule
@@ -182,22 +184,22 @@ class ScheduleRecorder(Observer):
         """The schedule that a function was made of: it is lowered of it, or is its present one. A
         function that is built again is known, too.
         """
-        known = self._made_of.get(func)
-        if known is not None:
-            return known
-        for schedule, found in self.schedules.items():
+        origin = self._made_of.get(func)
+        if origin is not None:
+            return origin
+        for schedule, record in self.schedules.items():
             if isinstance(schedule, BlockSchedule):
                 for name, own in schedule.functions.items():
                     if own.body is func.body:
-                        found.function = name
-                        return found
+                        record.function = name
+                        return record
         return None
 
-    def _function(self, func: PrimFunc, name: str, place: SourceLocation) -> Found:
-        found = Found(func, place, function=name)
-        self._made_of[func] = found
-        self.functions.append(found)
-        return found
+    def _function(self, func: PrimFunc, name: str, location: SourceLocation) -> Found:
+        record = Found(func, location, function=name)
+        self._made_of[func] = record
+        self.functions.append(record)
+        return record
 
 
 def _place_of(name: str, path: str) -> SourceLocation:
@@ -225,6 +227,8 @@ def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc, PrimFunc
             yield from _functions(part, name)
 
 
-def short(place: SourceLocation) -> str:
+def short(location: SourceLocation) -> str:
     """A line of the program, without folders."""
-    return f"{os.path.basename(place.file)}:{place.line}" if place.file else "place unknown"
+    return (
+        f"{os.path.basename(location.file)}:{location.line}" if location.file else "place unknown"
+    )

@@ -53,7 +53,7 @@ def search(
     try:
         func, shown, wanted = _what(ran, schedule, name, target, sizes)
         with in_lines():
-            found = te_sched.tune(
+            result = te_sched.tune(
                 func,
                 target=wanted,
                 trials=trials,
@@ -68,8 +68,8 @@ def search(
         show_failure(failure, program)
         return ExitCode.FOUND
     if page is not None:
-        tuning_report(found).save(page)
-    _show(found, output, as_json)
+        tuning_report(result).save(page)
+    _show(result, output, as_json)
     return ran.code
 
 
@@ -83,12 +83,12 @@ def _what(
     """The function to tune, without symbolic sizes, its name, and its target."""
     if name is not None:
         module, _ = program_of(ran.value(name, "--name"))
-        found = Found(_only(module), SourceLocation(), function=name)
+        record = Found(_only(module), SourceLocation(), function=name)
     else:
-        found = ran.one(schedule, "tune")
-    func = Found(_unscheduled(found), SourceLocation())
+        record = ran.one(schedule, "tune")
+    func = Found(_unscheduled(record), SourceLocation())
     check_sizes([func], sizes)
-    return _specialized(func, Sizes(func, sizes)), found.name, found.target_of(target)
+    return _specialized(func, Sizes(func, sizes)), record.name, record.target_of(target)
 
 
 def _only(module: IRModule) -> PrimFunc:
@@ -98,17 +98,19 @@ def _only(module: IRModule) -> PrimFunc:
     return func
 
 
-def _unscheduled(found: Found) -> PrimFunc:
+def _unscheduled(record: Found) -> PrimFunc:
     """The program of a schedule, without its primitives."""
-    inputs = found.inputs
+    inputs = record.inputs
     if isinstance(inputs, BlockSchedule):
-        return _only(IRModule({"main": inputs.declared[found.function]}))
-    return inputs if isinstance(inputs, PrimFunc) else _only(program_of(inputs, found.arguments)[0])
+        return _only(IRModule({"main": inputs.declared[record.function]}))
+    return (
+        inputs if isinstance(inputs, PrimFunc) else _only(program_of(inputs, record.arguments)[0])
+    )
 
 
-def _specialized(found: Found, sizes: Sizes) -> PrimFunc:
+def _specialized(record: Found, sizes: Sizes) -> PrimFunc:
     """A function of blocks with numbers for its symbolic extents."""
-    func = found.func
+    func = record.func
     assert func is not None
     values: dict[Any, Any] = {}
     for param in func.params:
@@ -120,20 +122,20 @@ def _specialized(found: Found, sizes: Sizes) -> PrimFunc:
     return func.specialize(values) if sizes.values else func
 
 
-def _show(found: Tuned, output: str | None, as_json: bool) -> None:
-    text = found.as_python()
+def _show(result: Tuned, output: str | None, as_json: bool) -> None:
+    text = result.as_python()
     if output is not None:
         files.write(output, text, "write", error=CommandError, mark=PROGRAM_MARK)
-    click.echo(str(found), err=True)
+    click.echo(str(result), err=True)
     if as_json:
         show_json(
             {
-                "name": found.name,
-                "target": str(found.target),
-                "seconds": found.latency,
-                "unscheduled_seconds": found.unscheduled_latency,
-                "trials": len(found.trials.candidates),
-                "failures": found.failures,
+                "name": result.name,
+                "target": str(result.target),
+                "seconds": result.latency,
+                "unscheduled_seconds": result.unscheduled_latency,
+                "trials": len(result.trials.candidates),
+                "failures": result.failures,
                 "schedule": text,
             }
         )

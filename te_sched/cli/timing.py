@@ -62,14 +62,14 @@ def command(
     code = ran.code
     chosen = ran.chosen(schedule)
     check_sizes(chosen, sizes)
-    for found in chosen:
+    for record in chosen:
         try:
-            rows.append(_measure(found, target, sizes, repeat, min_ms))
+            rows.append(_measure(record, target, sizes, repeat, min_ms))
         except CommandError:
             raise
         except TeSchedError as error:
             code = ExitCode.FOUND
-            rows.append({"number": found.number, "name": found.name, "error": str(error)})
+            rows.append({"number": record.number, "name": record.name, "error": str(error)})
             say(error)
     if as_json:
         show_json(ran.as_data(rows))
@@ -80,22 +80,26 @@ def command(
 
 
 def _measure(
-    found: Found, target: Target | None, given: Mapping[str, int], repeat: int, min_ms: float
+    record: Found,
+    target: Target | None,
+    size_options: Mapping[str, int],
+    repeat: int,
+    min_ms: float,
 ) -> dict[str, Any]:
-    wanted = found.target_of(target)
-    sizes = Sizes(found, given)
-    values = random_arguments(found, sizes)
-    built = build_found(found, wanted)
+    wanted = record.target_of(target)
+    sizes = Sizes(record, size_options)
+    values = random_arguments(record, sizes)
+    built = build_found(record, wanted)
     device = available_device(str(wanted.kind))
-    passed = [array(one, device) if hasattr(one, "shape") else one for one in values]
-    is_named = found.function in built.function_names  # by global symbols, for a GPU
-    name = found.function if found.func is not None and is_named else built.entry_name
+    passed = [array(value, device) if hasattr(value, "shape") else value for value in values]
+    is_named = record.function in built.function_names  # by global symbols, for a GPU
+    name = record.function if record.func is not None and is_named else built.entry_name
     timer = built.time_evaluator(name, device, number=1, repeat=repeat, min_repeat_ms=min_ms)
     result = timer(*passed)
-    flops = operations(found.func or found.inputs, sizes)
+    flops = operations(record.func or record.inputs, sizes)
     return {
-        "number": found.number,
-        "name": found.name,
+        "number": record.number,
+        "name": record.name,
         "target": str(wanted),
         "device": str(device),
         "sizes": {var.name: getattr(value, "value", None) for var, value in sizes.values.items()},

@@ -106,7 +106,9 @@ class Signature:
         """Plain dictionaries and lists."""
         parts = {name: getattr(self, name) for name in self.__slots__}
         for name in _RECORDS:
-            parts[name] = [{key: getattr(one, key) for key in one.__slots__} for one in parts[name]]
+            parts[name] = [
+                {key: getattr(part, key) for key in part.__slots__} for part in parts[name]
+            ]
         return parts
 
     @staticmethod
@@ -156,7 +158,7 @@ def describe(dimension: Dimension, symbols: Sequence[Symbol]) -> str:
     if dimension[0] == "symbol":
         return symbols[dimension[1]].name
     if dimension[0] == "if":
-        condition, a, b = [describe(one, symbols) for one in dimension[1:]]
+        condition, a, b = [describe(expr, symbols) for expr in dimension[1:]]
         return f"({a} if {condition} else {b})"
     a, b = describe(dimension[1], symbols), describe(dimension[2], symbols)
     name = dimension[0].removeprefix("trunc")
@@ -183,7 +185,7 @@ def _choice(value: E.Expr) -> tuple[E.Expr, E.Expr, E.Expr] | None:
 
 def calls_of(func: PrimFunc, op: str) -> list[E.Call]:
     """The calls of an intrinsic in a function."""
-    return [one for one in walk(func.body) if type(one) is E.Call and one.op == op]
+    return [node for node in walk(func.body) if type(node) is E.Call and node.op == op]
 
 
 class SignatureBuilder:
@@ -204,15 +206,20 @@ class SignatureBuilder:
 
     def _result(self) -> str:
         """The dtype of the values that the function returns."""
-        found = [one.args[0].dtype for one in calls_of(self.func, "tir.ret") if one.args]
-        if len(set(found)) > 1 or (found and dtypes.lanes(found[0]) > 1) or "handle" in found:
+        result_dtypes = [call.args[0].dtype for call in calls_of(self.func, "tir.ret") if call.args]
+        if (
+            len(set(result_dtypes)) > 1
+            or (result_dtypes and dtypes.lanes(result_dtypes[0]) > 1)
+            or "handle" in result_dtypes
+        ):
             raise BuildError(
-                f"function {self.name} returns values of dtype {', '.join(dict.fromkeys(found))}",
+                f"function {self.name} returns values of dtype "
+                f"{', '.join(dict.fromkeys(result_dtypes))}",
                 "a call gives one number",
                 "return values of one dtype without lanes: cast them",
                 Subject("function", self.name, f"function {self.name!r}"),
             )
-        return found[0] if found else ""
+        return result_dtypes[0] if result_dtypes else ""
 
     def _parameter(self, param: E.Var) -> FunctionParameter:
         buffer = self.func.buffer_map.get(param)

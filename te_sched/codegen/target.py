@@ -144,13 +144,13 @@ class Target(PublicObject):
     @checked
     def current(allow_none: bool = True) -> Target | None:
         """The target of the innermost `with target:`."""
-        found = _scope.get()
-        if found is None and not allow_none:
+        target = _scope.get()
+        if target is None and not allow_none:
             raise BuildError(
                 "no target is in scope",
                 help='call this inside `with te_sched.target.Target("llvm"):`',
             )
-        return found
+        return target
 
     @staticmethod
     def from_device(device: Any) -> Target:

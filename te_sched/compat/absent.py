@@ -222,29 +222,29 @@ def _of_family(name: str) -> str:
 def absent_name(
     module: str,
     name: str,
-    known: Iterable[str] = (),
+    names: Iterable[str] = (),
     error: type[TeSchedError] = AbsentNameError,
 ) -> TeSchedError:
-    """The error for a name that a module does not have; `known` are those it has."""
-    help = _help(module, name, known) or f"dir({module}) lists the names that exist"
+    """The error for a name that a module does not have; `names` are those it has."""
+    help = _help(module, name, names) or f"dir({module}) lists the names that exist"
     return error(f"te_sched has no {module}.{name}", "", help)
 
 
-def absent_module(full_name: str, known: Iterable[str] = ()) -> TeSchedError:
-    """The error for an import of a module that its package does not have; `known` are its names.
+def absent_module(full_name: str, names: Iterable[str] = ()) -> TeSchedError:
+    """The error for an import of a module that its package does not have; `names` are its names.
 
     It has no `name`, since the import system ignores an error with the name that it looks for.
     """
     package, _, name = full_name.rpartition(".")
-    return absent_name(package, name, known, AbsentModuleError)
+    return absent_name(package, name, names, AbsentModuleError)
 
 
-def message(module: str, name: str, known: Iterable[str] = ()) -> str:
+def message(module: str, name: str, names: Iterable[str] = ()) -> str:
     """The text about a name that a module does not have, on one line."""
-    return ": ".join(filter(None, (f"te_sched has no {module}.{name}", _help(module, name, known))))
+    return ": ".join(filter(None, (f"te_sched has no {module}.{name}", _help(module, name, names))))
 
 
-def _help(module: str, name: str, known: Iterable[str]) -> str:
+def _help(module: str, name: str, names: Iterable[str]) -> str:
     """The replacement of a name, the nearest name, or what is said of the module; or ""."""
     inside = {"errors": "error"}.get(module.partition(".")[2], module.partition(".")[2])
     path = f"{inside}.{name}" if inside else name
@@ -257,7 +257,7 @@ def _help(module: str, name: str, known: Iterable[str]) -> str:
         return f"{own}; {_KEPT}" if own else _INSTALLED.format(path)
     if elsewhere := _elsewhere(module, name):
         return elsewhere
-    near = did_you_mean(name, known)
+    near = did_you_mean(name, names)
     if near:
         return f"use a name that exists{near}"
     is_below = inside not in ABSENT and module in sys.modules  # of one that te_sched has
@@ -302,7 +302,7 @@ def _replacement(module: str, name: str) -> str:
     alias = TREE.get(module, Alias())
     sources = [alias.names[name]] if name in alias.names and name[0] != "_" else []
     sources += [f"{face}:{name}" for face in alias.faces if name in _names_of(face)]
-    return next((f"use {one.replace(':', '.')}" for one in sources if _is_public(one)), "")
+    return next((f"use {source.replace(':', '.')}" for source in sources if _is_public(source)), "")
 
 
 def _is_public(source: str) -> bool:

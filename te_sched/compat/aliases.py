@@ -26,22 +26,24 @@ class AliasModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return sorted(one for one in dir(self) if not one.startswith("_"))
-        place = _place_of(self.__name__)
-        assert place is not None
-        found = _look_up(place, name)
-        if found is _NOTHING:
-            known = [] if name.startswith("__") else dir(self)
-            raise absent_name(self.__name__, name, known)
-        setattr(self, name, found)
-        return found
+            return sorted(member for member in dir(self) if not member.startswith("_"))
+        module_path = _place_of(self.__name__)
+        assert module_path is not None
+        value = _look_up(module_path, name)
+        if value is _NOTHING:
+            names = [] if name.startswith("__") else dir(self)
+            raise absent_name(self.__name__, name, names)
+        setattr(self, name, value)
+        return value
 
     def __dir__(self) -> list[str]:
-        place = _place_of(self.__name__)
-        assert place is not None
-        alias = _alias_at(place)
+        module_path = _place_of(self.__name__)
+        assert module_path is not None
+        alias = _alias_at(module_path)
         below = [
-            name.rpartition(".")[2] for name in TREE if name and name.rpartition(".")[0] == place
+            name.rpartition(".")[2]
+            for name in TREE
+            if name and name.rpartition(".")[0] == module_path
         ]
         faces = [
             name
@@ -55,32 +57,32 @@ class AliasModule(ModuleType):
 _NOTHING = object()
 
 
-def _look_up(place: str, name: str) -> Any:
+def _look_up(module_path: str, name: str) -> Any:
     """The value of a name in a module of the tree."""
-    alias = _alias_at(place)
+    alias = _alias_at(module_path)
     if name in alias.names:
         module, _, attribute = alias.names[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
     if name.startswith("__"):
         return _NOTHING
-    below = f"{place}.{name}" if place else name
+    below = f"{module_path}.{name}" if module_path else name
     if below in TREE and _is_module(below):
         return _module_at(below)
     for face in alias.faces:
-        found = (
+        value = (
             getattr(importlib.import_module(face), name, _NOTHING) if _exists(face) else _NOTHING
         )
-        if isinstance(found, ModuleType) and _is_module(below):
+        if isinstance(value, ModuleType) and _is_module(below):
             return _module_at(below)
-        if found is not _NOTHING:  # a function may have the name of its module
-            return found
+        if value is not _NOTHING:  # a function may have the name of its module
+            return value
     if _is_module(below):
         return _module_at(below)
-    return AbsentName(f"tvm.{place}", name) if alias.is_absent else _NOTHING
+    return AbsentName(f"tvm.{module_path}", name) if alias.is_absent else _NOTHING
 
 
-def _module_at(place: str) -> ModuleType:
-    full = f"tvm.{place}"
+def _module_at(module_path: str) -> ModuleType:
+    full = f"tvm.{module_path}"
     return importlib.import_module(full) if is_installed() else AliasModule(full)
 
 
@@ -96,16 +98,16 @@ def _place_of(module: str) -> str | None:
     return rest if root == "tvm" else None
 
 
-def _alias_at(place: str) -> Alias:
+def _alias_at(module_path: str) -> Alias:
     """The module at a position, for which `_is_module` holds."""
-    return TREE[place] if place in TREE else Alias((f"te_sched.{place}",))
+    return TREE[module_path] if module_path in TREE else Alias((f"te_sched.{module_path}",))
 
 
-def _is_module(place: str) -> bool:
-    if place in TREE:
-        return all(_exists(face) for face in TREE[place].faces)
-    root = place.partition(".")[0]
-    return root in OPEN and root != place and _exists(f"te_sched.{place}")
+def _is_module(module_path: str) -> bool:
+    if module_path in TREE:
+        return all(_exists(face) for face in TREE[module_path].faces)
+    root = module_path.partition(".")[0]
+    return root in OPEN and root != module_path and _exists(f"te_sched.{module_path}")
 
 
 def _exists(module: str) -> bool:
@@ -124,10 +126,10 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        place = _place_of(fullname)
-        if place is None:
+        module_path = _place_of(fullname)
+        if module_path is None:
             return None
-        if not _is_module(place):
+        if not _is_module(module_path):
             raise absent_module(fullname)
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -166,7 +168,7 @@ def uninstall() -> None:
     if is_installed():
         sys.meta_path.remove(_finder)
         show_words_of_tvm(False)
-    for name in [name for name, one in sys.modules.items() if isinstance(one, AliasModule)]:
+    for name in [name for name, module in sys.modules.items() if isinstance(module, AliasModule)]:
         del sys.modules[name]
 
 

@@ -216,7 +216,7 @@ class IterMapLevel(IntEnum):
     @staticmethod
     def from_str(name: str) -> IterMapLevel:
         """The level of a name in lower case."""
-        levels = {one.name.lower(): one for one in IterMapLevel}
+        levels = {level.name.lower(): level for level in IterMapLevel}
         if name not in levels:
             raise DeclarationError(
                 f"check_level is {name!r}, expected one of {', '.join(levels)}",
@@ -250,13 +250,17 @@ class _Detection:
     def __post_init__(self) -> None:
         self.indices = [ops.convert(index) for index in self.given]
         level = self.check_level
-        found = IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
-        self.level = iter_detect.IterMapLevel(int(found))
+        member = IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
+        self.level = iter_detect.IterMapLevel(int(member))
         self.condition = self._about_iterators(ops.convert(self.predicate))
 
     def _about_iterators(self, predicate: Expr) -> Expr | None:
         """The part of the predicate that depends on iterators; None if there is none."""
-        parts = [one for one in conjuncts(predicate) if variables_of(one) & self.input_iters.keys()]
+        parts = [
+            condition
+            for condition in conjuncts(predicate)
+            if variables_of(condition) & self.input_iters.keys()
+        ]
         return functools.reduce(ops.logical_and, parts) if parts else None
 
     def shown(self, e: Any) -> Any:
@@ -269,22 +273,22 @@ class _Detection:
         return _with_factors(e, shown, self.marks)
 
 
-def _with_factors(e: Any, change: Callable[[Any], Any], known: dict[IterMark, IterMark]) -> Any:
+def _with_factors(e: Any, change: Callable[[Any], Any], marks: dict[IterMark, IterMark]) -> Any:
     """A sum, part or mark with other numbers; marks are kept apart as they were."""
     if isinstance(e, IterSumExpr):
-        args = tuple([_with_factors(one, change, known) for one in e.args])
+        args = tuple([_with_factors(part, change, marks) for part in e.args])
         return e._replace(args=args, base=change(e.base))
     if isinstance(e, IterSplitExpr):
         return e._replace(
-            source=_with_factors(e.source, change, known),
+            source=_with_factors(e.source, change, marks),
             lower_factor=change(e.lower_factor),
             extent=change(e.extent),
             scale=change(e.scale),
         )
     if isinstance(e, IterMark):
-        if e not in known:
-            known[e] = IterMark(_with_factors(e.source, change, known), change(e.extent))
-        return known[e]
+        if e not in marks:
+            marks[e] = IterMark(_with_factors(e.source, change, marks), change(e.extent))
+        return marks[e]
     return e
 
 
@@ -310,15 +314,15 @@ def detect_iter_map(
     12
     """
     detection = _Detection(indices, input_iters, predicate, check_level)
-    found = iter_map.detect_iter_map(
+    result = iter_map.detect_iter_map(
         detection.indices,
         detection.input_iters,
         detection.condition,
         detection.level,
         keeps_units=not simplify_trivial_iterators,
     )
-    shown = [] if found.errors else [detection.shown(one) for one in found.indices]
-    return IterMapResult(shown, list(found.errors), ops.const(False))
+    shown = [] if result.errors else [detection.shown(iter_sum) for iter_sum in result.indices]
+    return IterMapResult(shown, list(result.errors), ops.const(False))
 
 
 @checked
@@ -338,14 +342,14 @@ def iter_map_simplify(
     [x]
     """
     detection = _Detection(indices, input_iters, predicate, check_level)
-    found = iter_map.iter_map_simplify(
+    result = iter_map.iter_map_simplify(
         detection.indices,
         detection.input_iters,
         detection.condition,
         detection.level,
         keeps_units=not simplify_trivial_iterators,
     )
-    return [*map(ops.convert, found)]
+    return [*map(ops.convert, result)]
 
 
 @checked
@@ -373,8 +377,8 @@ def normalize_to_iter_sum(index: Any, input_iters: Mapping[Var, Range]) -> IterS
     >>> found.args[0].scale, found.base
     (4, n)
     """
-    found = iter_map.normalize_to_iter_sum(ops.convert(index), input_iters)
-    shown: IterSumExpr = _with_factors(found, ops.convert, {})
+    result = iter_map.normalize_to_iter_sum(ops.convert(index), input_iters)
+    shown: IterSumExpr = _with_factors(result, ops.convert, {})
     return shown
 
 
@@ -391,9 +395,9 @@ def inverse_affine_iter_map(
     >>> inverse_affine_iter_map(found.indices, [a, b])
     {x: b + a * 4}
     """
-    known: dict[IterMark, IterMark] = {}
-    indices = [_with_factors(one, _number, known) for one in iter_map_]
-    return iter_map.inverse_affine_iter_map(indices, [ops.convert(one) for one in outputs])
+    marks: dict[IterMark, IterMark] = {}
+    indices = [_with_factors(iter_sum, _number, marks) for iter_sum in iter_map_]
+    return iter_map.inverse_affine_iter_map(indices, [ops.convert(output) for output in outputs])
 
 
 @checked
@@ -417,7 +421,7 @@ def subspace_divide(
     (x, y, 4)
     """
     detection = _Detection(bindings, input_iters, predicate, check_level)
-    found = iter_map.subspace_divide(
+    result = iter_map.subspace_divide(
         detection.indices,
         detection.input_iters,
         sub_iters,
@@ -425,8 +429,8 @@ def subspace_divide(
         detection.level,
         keeps_units=not simplify_trivial_iterators,
     )
-    if found is None:
+    if result is None:
         return []
-    pairs = [[detection.shown(mark) for mark in pair] for pair in found.bindings]
+    pairs = [[detection.shown(mark) for mark in pair] for pair in result.bindings]
     nothing = IterSumExpr((), ops.const(0))
-    return [*pairs, [IterMark(nothing, one) for one in found.predicates]]
+    return [*pairs, [IterMark(nothing, predicate) for predicate in result.predicates]]

@@ -51,7 +51,10 @@ def make_workload_key(func: str | Callable[..., Any], args: Sequence[Any]) -> st
     """
     name = str(getattr(func, "__name__", func))
     if name not in _WORKLOADS and callable(func):
-        name = next((known for known, one in _WORKLOADS.items() if one is func), name)
+        name = next(
+            (workload_key for workload_key, function in _WORKLOADS.items() if function is func),
+            name,
+        )
     _workload(name)
     return json.dumps([name, *args])
 
@@ -66,15 +69,15 @@ def workload_key_to_tensors(workload_key: str) -> Any:
             f"{type(error).__name__}: {error}",
             "give what make_workload_key returned",
         ) from None
-    return _workload(name)(*[tuple(one) if isinstance(one, list) else one for one in args])
+    return _workload(name)(*[tuple(arg) if isinstance(arg, list) else arg for arg in args])
 
 
 def _workload(name: Any) -> Callable[..., Any]:
-    found = _WORKLOADS.get(name)
-    if found is None:
+    workload = _WORKLOADS.get(name)
+    if workload is None:
         raise DeclarationError(
             f"workload {repr_of(name)} is not registered",
             "",
             "decorate its function with auto_scheduler.register_workload",
         )
-    return found
+    return workload

@@ -163,8 +163,8 @@ For = _LoopConstructor(ForNode, _loop)
 def stmt_seq(*args: Any) -> Stmt:
     """The sequence of statements."""
     stmts: list[Stmt] = []
-    for one in args:
-        stmts += one.seq if isinstance(one, SeqStmt) else [one]
+    for statement in args:
+        stmts += statement.seq if isinstance(statement, SeqStmt) else [statement]
     return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
 
 
@@ -211,9 +211,9 @@ def register_intrin_rule(
     rule = f
 
     def of_named_call(call: Call) -> Any:
-        given = _NamedCall(call.dtype, Op(call.op), call.args)
-        found = rule(given)
-        return None if found is given else found
+        named_call = _NamedCall(call.dtype, Op(call.op), call.args)
+        result = rule(named_call)
+        return None if result is named_call else result
 
     level = _OVERRIDE if override else _USUAL
     register_intrin_lowering(_full_name(intrin), target, f=of_named_call, level=level)
@@ -250,16 +250,16 @@ _WITHOUT_EFFECT = {
 def build_config(**options: Any) -> BuildConfig:
     """A context manager that sets how programs are lowered, with the options of TVM until 0.6."""
     config: dict[str, Any] = dict(options.pop("config", None) or {})
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     unrolling: dict[str, Any] = {}
     buffer_params: dict[str, Any] = {}
     for name, value in options.items():
         if name in _PASS_CONTEXT:
-            given[name] = value
+            settings[name] = value
         elif name in _UNROLLING:
             unrolling[_UNROLLING[name]] = value
         elif name == "disable_select_rewriting":
-            given["disabled_pass"] = ["tir.RewriteUnsafeSelect"] if value else []
+            settings["disabled_pass"] = ["tir.RewriteUnsafeSelect"] if value else []
         elif name == "partition_const_loop":
             config["tir.LoopPartition"] = {name: value}
         elif name in _OF_BUFFERS:
@@ -269,18 +269,18 @@ def build_config(**options: Any) -> BuildConfig:
         elif name in _WITHOUT_EFFECT:
             warn_once(name, _WITHOUT_EFFECT[name])
         else:
-            known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_OF_BUFFERS, *_WITHOUT_EFFECT]
-            known += ["disable_select_rewriting", "partition_const_loop"]
+            names = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_OF_BUFFERS, *_WITHOUT_EFFECT]
+            names += ["disable_select_rewriting", "partition_const_loop"]
             raise LoweringError(
                 f"unknown option of build_config: {name}={value!r}",
                 "",
-                f"use one of {', '.join(sorted(known))}",
+                f"use one of {', '.join(sorted(names))}",
             )
     if unrolling:
         config["tir.UnrollLoop"] = unrolling
-    made = BuildConfig(config=config, **given)
-    made.buffer_params = buffer_params
-    return made
+    new_config = BuildConfig(config=config, **settings)
+    new_config.buffer_params = buffer_params
+    return new_config
 
 
 def decl_tensor_intrin(

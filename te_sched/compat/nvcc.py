@@ -55,12 +55,12 @@ def compile_cuda(
     extra = [options] if isinstance(options, str) else list(options or [])
     what = "compile CUDA source with nvcc"
     with files.temporary_folder(what, BuildError) as folder:
-        source, made = folder / "code.cu", folder / f"code.{form}"
+        source, output_path = folder / "code.cu", folder / f"code.{form}"
         write_part(source, code)
         arches = [f"-arch={arch}"] if arch else []
-        command = ["nvcc", f"--{form}", "-O3", *arches, *extra, "-o", str(made), str(source)]
+        command = ["nvcc", f"--{form}", "-O3", *arches, *extra, "-o", str(output_path), str(source)]
         run_compiler(command, what)
-        compiled = read_part(made)
+        compiled = read_part(output_path)
     if path_target is not None:
         files.write(path_target, compiled, "write", error=BuildError)
     return bytearray(compiled)

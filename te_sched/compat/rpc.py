@@ -34,8 +34,8 @@ class LocalSession:
 
     def load_module(self, path: str) -> Module | CudaModule:
         """Load an uploaded module."""
-        found: Module | CudaModule = load_module(self._path(path, "load"))
-        return found
+        module: Module | CudaModule = load_module(self._path(path, "load"))
+        return module
 
     def _path(self, name: str, action: str) -> str:
         """The path of a file in the folder of the session; refuses those that leave it."""

@@ -150,10 +150,10 @@ def ScanFixPointAnalysis(scan_op: ScanOp) -> dict[IterVar, IntImm]:
         for indices in _reads(update, tuple(axes), states):
             for position in free:
                 is_same = position < len(indices) and indices[position] is axes[position]
-                others = [one for at, one in enumerate(indices) if at != position]
-                is_elsewhere = any(axes[position] in variables_of(one) for one in others)
+                others = [index for at, index in enumerate(indices) if at != position]
+                is_elsewhere = any(axes[position] in variables_of(index) for index in others)
                 free[position] &= is_same and not is_elsewhere
-    positions = [position for one in scan_op.outputs for position in range(1, len(one.shape))]
+    positions = [position for output in scan_op.outputs for position in range(1, len(output.shape))]
     return {
         axis: IntImm(int(free[position]))
         for axis, position in zip(scan_op.spatial_axis_, positions, strict=True)

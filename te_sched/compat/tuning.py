@@ -67,7 +67,12 @@ def _configured(strategy: str) -> Callable[..., TuneConfig]:
         options : those of the strategy.
         """
         total = next(
-            (one for one in (max_trials_global, num_trials_total, max_trials_per_task) if one), None
+            (
+                limit
+                for limit in (max_trials_global, num_trials_total, max_trials_per_task)
+                if limit
+            ),
+            None,
         )
         if total is None:
             raise DeclarationError(
@@ -154,9 +159,9 @@ def tune_tir(
     """
     if args and isinstance(args[0], TuneConfig):
         options["config"], args = args[0], args[1:]
-    parts = [_given(one) for one in (sch_rules, postprocs, mutator_probs)]
-    if any(one is not None for one in parts):
-        parts = ["from-target" if one is None else one for one in parts]
+    parts = [_given(part) for part in (sch_rules, postprocs, mutator_probs)]
+    if any(part is not None for part in parts):
+        parts = ["from-target" if part is None else part for part in parts]
         options["space"] = PostOrderApply(None, *parts)
     if num_threads is not None:
         options["num_tuning_cores"] = num_threads

@@ -58,14 +58,14 @@ create_shared.output_format = "so"  # type: ignore[attr-defined]  # as TVM's cal
 
 
 def _compiler(cc: str | None, output: str | os.PathLike[str]) -> list[str]:
-    found = [cc] if cc else compiler_command()
-    if not found:
+    command = [cc] if cc else compiler_command()
+    if not command:
         raise BuildError(
             f"cannot write {output}: no C compiler is installed",
             "",
             "install gcc or clang, or set CC",
         )
-    return found
+    return command
 
 
 _tell_of_absent_names(__name__)

@@ -27,14 +27,14 @@ def find_clang(required: bool = True) -> list[str]:
     asked = os.environ.get("CC", "")
     if "clang" in Path(asked).name:
         names.insert(0, asked)
-    found = [path for name in names if (path := shutil.which(name)) is not None]
-    if required and not found:
+    paths = [path for name in names if (path := shutil.which(name)) is not None]
+    if required and not paths:
         raise BuildError(
             "clang is not installed",
             "",
             'install it, or use the pragma "import_c" with C source, which gcc compiles too',
         )
-    return found
+    return paths
 
 
 @checked
@@ -61,12 +61,12 @@ def create_llvm(
                 "clang makes one of each",
                 "join them to one source",
             )
-        made = folder / "code.ll"
+        output_path = folder / "code.ll"
         is_clang = _is_clang(compiler)
         command = [*compiler, "-O3", *(_TO_LLVM if is_clang else _TO_ASSEMBLY)]
-        command += ["-x", _language(paths[0]), *paths, "-o", str(made), *(options or [])]
+        command += ["-x", _language(paths[0]), *paths, "-o", str(output_path), *(options or [])]
         run_compiler(command, "compile C source to LLVM IR")
-        text = read_part(made).decode(errors="replace")
+        text = read_part(output_path).decode(errors="replace")
     text = text if is_clang else _module_asm(text)
     if output is not None:
         files.write(output, text, "write", error=BuildError)
@@ -91,8 +91,8 @@ def _module_asm(assembly: str) -> str:
     labels = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE)) - exported
     mark = hashlib.sha256(assembly.encode()).hexdigest()[:8]
 
-    def marked(found: re.Match[str]) -> str:
-        return f"{found[0]}.{mark}" if found[0] in labels else found[0]
+    def marked(match: re.Match[str]) -> str:
+        return f"{match[0]}.{mark}" if match[0] in labels else match[0]
 
     lines = [
         line if _TEXT.match(line) else re.sub(r"(?<![\w.$%])[A-Za-z_.$][\w.$]*", marked, line)
@@ -106,17 +106,17 @@ _TEXT = re.compile(r"\s*\.(?:string|ascii|asciz|file|ident)\b")
 
 
 def _escaped(line: str) -> str:
-    def hexadecimal(found: re.Match[str]) -> str:
-        return "".join(f"\\{byte:02X}" for byte in found[0].encode())
+    def hexadecimal(match: re.Match[str]) -> str:
+        return "".join(f"\\{byte:02X}" for byte in match[0].encode())
 
     return re.sub(r'[^ -~]|["\\]', hexadecimal, line)
 
 
-def _as_file(source: str, place: Path) -> str:
+def _as_file(source: str, stem: Path) -> str:
     """The path of the source; text is written to a file."""
     if "\n" not in source and os.path.isfile(source):
         return source
-    path = place.with_suffix(".cc" if 'extern "C"' in source else ".c")
+    path = stem.with_suffix(".cc" if 'extern "C"' in source else ".c")
     write_part(path, source)
     return str(path)
 

@@ -35,18 +35,18 @@ class TempDirectory:
         self, custom_path: str | os.PathLike[str] | None = None, keep_for_debug: bool = False
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        given = "" if custom_path is None else files.check_path(custom_path, _WHAT)
-        with files.refusing(f"{_WHAT} {given}".rstrip(), _HELP):
-            if given:
-                os.makedirs(place := given, exist_ok=True)
+        root = "" if custom_path is None else files.check_path(custom_path, _WHAT)
+        with files.refusing(f"{_WHAT} {root}".rstrip(), _HELP):
+            if root:
+                os.makedirs(path := root, exist_ok=True)
             elif keep_for_debug:
-                place = tempfile.mkdtemp(prefix="te_sched")
+                path = tempfile.mkdtemp(prefix="te_sched")
             else:
                 self._folder = tempfile.TemporaryDirectory(
                     prefix="te_sched", ignore_cleanup_errors=True
                 )
-                place = self._folder.name
-        self.temp_dir, self.path = place, Path(place)
+                path = self._folder.name
+        self.temp_dir, self.path = path, Path(path)
 
     def remove(self) -> None:
         """Delete the folder now, unless it was created with a path or `keep_for_debug`."""

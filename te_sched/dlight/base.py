@@ -54,11 +54,11 @@ class ApplyDefaultSchedule(ModulePass):
     """
 
     def __init__(self, *rules: Any) -> None:
-        for one in rules:
-            if not hasattr(one, "apply") and not is_function(one):
+        for rule in rules:
+            if not hasattr(rule, "apply") and not is_function(rule):
                 raise ScheduleError(
-                    f"{repr_of(one)} is not a rule",
-                    f"it is {kind_of(one)}",
+                    f"{repr_of(rule)} is not a rule",
+                    f"it is {kind_of(rule)}",
                     "give rules, such as dlight.cpu.Contraction()",
                 )
         self.rules = rules
@@ -72,23 +72,23 @@ class ApplyDefaultSchedule(ModulePass):
                 "rules depend on it",
                 'use it inside of `with Target("llvm"):`',
             )
-        made: dict[str, Any] = {}
+        functions: dict[str, Any] = {}
         for name, func in mod.functions.items():
             if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
-                found = self.scheduled(func, func.attrs.get("target", target))
-                if found is not None:
-                    made[name] = found
-        return mod.with_functions(made)
+                result = self.scheduled(func, func.attrs.get("target", target))
+                if result is not None:
+                    functions[name] = result
+        return mod.with_functions(functions)
 
     @walks_deeply("schedule a function", ScheduleError)
     def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
         """The function scheduled by the first rule that knows it, or None."""
         for rule in self.rules:
             apply: Any = getattr(rule, "apply", rule)
-            found = apply(func, target, False)
-            if found is None:
+            outcome = apply(func, target, False)
+            if outcome is None:
                 continue
-            schedules: Sequence[Schedule] = found if isinstance(found, list) else [found]
+            schedules: Sequence[Schedule] = outcome if isinstance(outcome, list) else [outcome]
             result: PrimFunc = schedules[0].mod["main"]
             return named_as(result, func).with_attr(IS_SCHEDULED, 1)
         return None

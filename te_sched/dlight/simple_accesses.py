@@ -19,7 +19,7 @@ from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 def with_simple_accesses(func: PrimFunc) -> PrimFunc:
     """The function with the indices of its blocks simplified by the domains of their iterators."""
-    sizes = variables_of(*[size for one in func.buffer_map.values() for size in one.shape])
+    sizes = variables_of(*[size for buffer in func.buffer_map.values() for size in buffer.shape])
     return replace(func, body=_Accesses(Forms(dict.fromkeys(sizes, 1), {})).visit(func.body))
 
 
@@ -48,7 +48,13 @@ class _Accesses(ReferenceMapper):
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         new = self.generic(node)
         return replace(
-            new, region=tuple([replace(one, min=self.simple(one.min)) for one in new.region])
+            new,
+            region=tuple(
+                [
+                    replace(index_range, min=self.simple(index_range.min))
+                    for index_range in new.region
+                ]
+            ),
         )
 
     def simple(self, index: Expr) -> Expr:
@@ -61,5 +67,5 @@ class _Accesses(ReferenceMapper):
 
 def _is_known(form: Form) -> bool:
     """Whether a form consists of variables, and quotients and remainders of them."""
-    parts = [one for one in factors(form) if type(one) is Part]
-    return all(one.kind and _is_known(one.whole) and _is_known(one.divisor) for one in parts)
+    parts = [part for part in factors(form) if type(part) is Part]
+    return all(part.kind and _is_known(part.whole) and _is_known(part.divisor) for part in parts)

@@ -123,19 +123,20 @@ def _check_data(name: str, data: object) -> None:
         )
 
 
-def _separators(given: object, dimensions: int, name: str) -> tuple[int, ...]:
-    separators = () if given is None else given
+def _separators(positions: object, dimensions: int, name: str) -> tuple[int, ...]:
+    separators = () if positions is None else positions
     if not isinstance(separators, list | tuple) or not all(
-        isinstance(one, int | IntImm) and 0 <= int(one) <= dimensions for one in separators
+        isinstance(position, int | IntImm) and 0 <= int(position) <= dimensions
+        for position in separators
     ):
         raise DeclarationError(
-            f"axis_separators of buffer {name} is {repr_of(given)}, expected positions between its "
-            "dimensions",
+            f"axis_separators of buffer {name} is {repr_of(positions)}, expected positions "
+            "between its dimensions",
             "",
             f"give a list of ints from 0 to {dimensions}",
             Subject("buffer", name),
         )
-    return tuple([int(one) for one in separators])
+    return tuple([int(position) for position in separators])
 
 
 def _extents(shape: Shape, name: str) -> tuple[Expr, ...]:
@@ -266,8 +267,8 @@ def element_offset(buffer: Buffer, indices: Indices) -> Expr:
             step = ops.mul(index, stride)
             offset = step if offset is None else ops.add(offset, step)
     else:
-        for one, extent in zip(checked, buffer.shape, strict=True):
-            offset = one if offset is None else ops.add(ops.mul(offset, extent), one)
+        for position, extent in zip(checked, buffer.shape, strict=True):
+            offset = position if offset is None else ops.add(ops.mul(offset, extent), position)
     return buffer.elem_offset if offset is None else ops.add(offset, buffer.elem_offset)
 
 
@@ -294,11 +295,11 @@ def get_flattened_buffer(self: Buffer) -> Buffer:
     )
 
 
-def _check_rank(buffer: Buffer, given: Sequence[object]) -> None:
-    if len(given) != len(buffer.shape):
+def _check_rank(buffer: Buffer, indices: Sequence[object]) -> None:
+    if len(indices) != len(buffer.shape):
         raise DeclarationError(
             f"buffer {buffer.name} has {counted(len(buffer.shape), 'dimension')} but "
-            f"{counted(len(given), 'index', 'indices')} given",
+            f"{counted(len(indices), 'index', 'indices')} given",
             "",
             "give one index for each dimension",
             Subject("buffer", buffer.name),
@@ -306,9 +307,11 @@ def _check_rank(buffer: Buffer, given: Sequence[object]) -> None:
 
 
 def checked_indices(buffer: Buffer, indices: Indices) -> tuple[Expr, ...]:
-    given: tuple[Any, ...] = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
-    _check_rank(buffer, given)
-    return tuple([_index(index, buffer) for index in given])
+    index_tuple: tuple[Any, ...] = (
+        tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    )
+    _check_rank(buffer, index_tuple)
+    return tuple([_index(index, buffer) for index in index_tuple])
 
 
 def _index(index: ExprLike | slice, buffer: Buffer) -> Expr:
@@ -414,12 +417,19 @@ def _vector_indices(buffer: Buffer, begin: Indices, dtype: str | None) -> tuple[
 
 def element(self: Buffer, indices: Indices) -> BufferLoad | BufferRegion:
     """`buffer[i, j]`; with slices a region, whose value is a vector."""
-    given: tuple[Any, ...] = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
-    if any(isinstance(one, slice) and one.step is None for one in given):
-        _check_rank(self, given)
+    index_tuple: tuple[Any, ...] = (
+        tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    )
+    if any(isinstance(component, slice) and component.step is None for component in index_tuple):
+        _check_rank(self, index_tuple)
         return BufferRegion(
             self,
-            tuple([_range(self, one, size) for one, size in zip(given, self.shape, strict=True)]),
+            tuple(
+                [
+                    _range(self, component, size)
+                    for component, size in zip(index_tuple, self.shape, strict=True)
+                ]
+            ),
         )
     return BufferLoad(self, checked_indices(self, indices))
 
@@ -464,16 +474,16 @@ def store_in(buffer: Buffer, indices: Indices, value: ExprLike) -> BufferStore:
     places = target.indices
     stored = ops.convert(value)
     dtype = BufferLoad(buffer, places).dtype
-    count, given = dtypes.lanes(dtype), dtypes.lanes(stored.dtype)
-    if given not in (1, count):
+    count, value_lanes = dtypes.lanes(dtype), dtypes.lanes(stored.dtype)
+    if value_lanes not in (1, count):
         raise OperandError(
-            f"a value of {given} lanes is stored in {counted(count, 'element')} of "
+            f"a value of {value_lanes} lanes is stored in {counted(count, 'element')} of "
             f"buffer {buffer.name}",
             "each lane is stored in an element of its own",
             "give indices and a value of the same number of lanes",
             Subject("buffer", buffer.name),
         )
-    if given < count:
+    if value_lanes < count:
         stored = Broadcast(ops.cast(dtypes.element(dtype), stored), count)
     return BufferStore(buffer, ops.cast(dtype, stored), places)
 

@@ -102,14 +102,14 @@ class BufferVar(Operand, PublicObject):
         self._builder.emit(BufferStore(self.buffer, stored, indices))
 
     def _indices(self, index: Indices) -> tuple[Expr, ...]:
-        given: tuple[Any, ...] = tuple(index) if isinstance(index, list | tuple) else (index,)
+        index_tuple: tuple[Any, ...] = tuple(index) if isinstance(index, list | tuple) else (index,)
         shape = self.buffer.shape
-        indices = [ops.convert(one) for one in given]
-        for one in indices:
-            if not dtypes.is_integral(dtypes.element(one.dtype)):
+        indices = [ops.convert(part) for part in index_tuple]
+        for position in indices:
+            if not dtypes.is_integral(dtypes.element(position.dtype)):
                 raise DeclarationError(
-                    f"an index of buffer {self.buffer.name} has dtype {one.dtype}, expected an "
-                    "integer",
+                    f"an index of buffer {self.buffer.name} has dtype {position.dtype}, "
+                    "expected an integer",
                     "",
                     'cast it, for example with .astype("int32")',
                 )

@@ -53,13 +53,13 @@ class DataDependence:
             return dtypes.is_int(e.dtype) or dtypes.is_uint(e.dtype)
         if kind is Var:
             return e in self._variables or _is_narrow(e.dtype)
-        found = self._known.get(e)
-        if found is None:
+        is_dependent = self._known.get(e)
+        if is_dependent is None:
             is_narrow = kind is Cast and _is_narrow(e.dtype) and type(e.value) is not IntImm
             is_foreign = kind is Call and call_effect(e.op) > Effect.PURE
-            found = is_narrow or is_foreign or any(map(self.of, children(e)))
-            self._known[e] = found
-        return found
+            is_dependent = is_narrow or is_foreign or any(map(self.of, children(e)))
+            self._known[e] = is_dependent
+        return is_dependent
 
 
 def _is_narrow(dtype: str) -> bool:

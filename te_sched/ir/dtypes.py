@@ -91,8 +91,8 @@ def parse(dtype: str) -> DType:
         return DType(code, {"bool": 1, "handle": 64, "void": 0}[code], lanes)
     if code == "uint" and bits == "1":
         return DType("bool", 1, lanes)
-    known = (*_LEGAL_BITS.get(code, ()), *_UNSUPPORTED_BITS.get(code, ()))
-    if not bits or int(bits) not in known:
+    bit_counts = (*_LEGAL_BITS.get(code, ()), *_UNSUPPORTED_BITS.get(code, ()))
+    if not bits or int(bits) not in bit_counts:
         raise _unknown(dtype)
     return DType(code, int(bits), lanes)
 

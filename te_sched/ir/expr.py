@@ -42,8 +42,8 @@ _Class = TypeVar("_Class", bound=type)
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
 def node(cls: _Class) -> _Class:
     """Make a class of nodes, or of records of them: with slots, and equality by identity."""
-    made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
-    return made
+    node_class: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
+    return node_class
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
@@ -53,10 +53,10 @@ def node_of(package: str, name: str = "") -> Callable[[_Class], _Class]:
     """
 
     def decorate(cls: _Class) -> _Class:
-        made: Any = node(cls)
-        made.__init__ = bound(made.__init__, f"{package}.{name or cls.__name__}")
-        made._public_name = f"{package}.{name}" if name else ""
-        return made  # type: ignore[no-any-return]
+        node_class: Any = node(cls)
+        node_class.__init__ = bound(node_class.__init__, f"{package}.{name or cls.__name__}")
+        node_class._public_name = f"{package}.{name}" if name else ""
+        return node_class  # type: ignore[no-any-return]
 
     return decorate
 
@@ -184,12 +184,12 @@ class TupleType(NamedTuple):
 
     def script(self, **options: object) -> str:
         """The type in TVMScript."""
-        types = ", ".join([one.script(**options) for one in self.fields])
+        types = ", ".join([field_type.script(**options) for field_type in self.fields])
         return f"T.Tuple({types})" if types else "None"
 
     def _relax_script(self) -> str:
         """The type as an annotation of a graph."""
-        types = ", ".join([text_in_graphs(one) for one in self.fields])
+        types = ", ".join([text_in_graphs(field_type) for field_type in self.fields])
         return f"R.Tuple({types})"
 
     def __str__(self) -> str:
@@ -535,8 +535,10 @@ def lanes_of(value: Any) -> int:
         return operator.index(number)
     if type(value) is Mul:
         factors = (value.a, value.b)
-        count = next((one.value for one in factors if type(one) is IntImm), 0)
-        if count > 1 and any(type(one) is Call and one.op == "tir.vscale" for one in factors):
+        count = next((factor.value for factor in factors if type(factor) is IntImm), 0)
+        if count > 1 and any(
+            type(factor) is Call and factor.op == "tir.vscale" for factor in factors
+        ):
             return dtypes.ScalableLanes(count)
     raise DeclarationError(
         f"{repr_of(value)} is not a number of lanes",
@@ -726,28 +728,30 @@ class BufferRegion(Node, Operand):
 
         Raises DeclarationError if the number of elements is not constant.
         """
-        found = tuple([self._index(one) for one in self.region])
-        if any([isinstance(one, Ramp) for one in found[:-1]]):
+        indices = tuple([self._index(index_range) for index_range in self.region])
+        if any([isinstance(index, Ramp) for index in indices[:-1]]):
             raise DeclarationError(
                 f"region {self} has several elements in a dimension that is not the last",
                 "a vector of elements lies in the last dimension",
                 "write a loop over the elements",
             )
-        return found
+        return indices
 
-    def _index(self, one: Range) -> Expr:
-        if type(one.extent) is Mul:
-            return Ramp(one.min, IntImm(1, one.min.dtype), lanes_of(one.extent))
-        if not isinstance(one.extent, IntImm):
+    def _index(self, index_range: Range) -> Expr:
+        if type(index_range.extent) is Mul:
+            return Ramp(
+                index_range.min, IntImm(1, index_range.min.dtype), lanes_of(index_range.extent)
+            )
+        if not isinstance(index_range.extent, IntImm):
             raise DeclarationError(
                 f"the number of elements of region {self} is not constant",
                 "only a constant number of elements is a value",
                 "write start : start + n with a constant n",
             )
         return (
-            one.min
-            if one.extent.value == 1
-            else Ramp(one.min, IntImm(1, one.min.dtype), one.extent.value)
+            index_range.min
+            if index_range.extent.value == 1
+            else Ramp(index_range.min, IntImm(1, index_range.min.dtype), index_range.extent.value)
         )
 
     @property

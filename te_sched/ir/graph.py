@@ -124,8 +124,8 @@ class Constant(GraphExpr):
                 f"it is {kind_of(data)}",
                 "give an array",
             )
-        known = TensorStructInfo(shape, str(data.dtype))
-        _set(self, "struct_info_", as_struct_info(struct_info) or known)
+        data_info = TensorStructInfo(shape, str(data.dtype))
+        _set(self, "struct_info_", as_struct_info(struct_info) or data_info)
 
 
 @node_of("relax")
@@ -137,7 +137,7 @@ class Tuple(GraphExpr):
 
     def __post_init__(self) -> None:
         _set(self, "fields", _expressions(self.fields, "Tuple"))
-        infos = [getattr(one, "struct_info_", None) for one in self.fields]
+        infos = [getattr(element, "struct_info_", None) for element in self.fields]
         if self.struct_info_ is None and None not in infos:
             _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
 
@@ -173,16 +173,16 @@ class TupleGetItem(GraphExpr):
                 f"it is {kind_of(self.tuple_value)}",
                 "give an expression of several values, and an int",
             )
-        known = self.tuple_value.struct_info_
-        if self.struct_info_ is None and isinstance(known, TupleStructInfo):
-            if not 0 <= self.index < len(known.fields):
+        tuple_info = self.tuple_value.struct_info_
+        if self.struct_info_ is None and isinstance(tuple_info, TupleStructInfo):
+            if not 0 <= self.index < len(tuple_info.fields):
                 raise DeclarationError(
-                    f"a tuple of {counted(len(known.fields), 'value')} has no element "
+                    f"a tuple of {counted(len(tuple_info.fields), 'value')} has no element "
                     f"{repr_of(self.index)}",
                     "",
                     "give an index from 0 to the number of values, exclusive",
                 )
-            _set(self, "struct_info_", known.fields[self.index])
+            _set(self, "struct_info_", tuple_info.fields[self.index])
 
 
 @node_of("relax", "Call")
@@ -200,16 +200,18 @@ class GraphCall(GraphExpr):
 
     def __post_init__(self) -> None:
         _set(self, "args", _expressions(self.args, "a call"))
-        given = self.sinfo_args
-        infos = given if is_sequence(given) else [] if given is None else [given]
-        _set(self, "sinfo_args", tuple([as_struct_info(one) for one in infos]))
+        sinfo_args = self.sinfo_args
+        infos = (
+            sinfo_args if is_sequence(sinfo_args) else [] if sinfo_args is None else [sinfo_args]
+        )
+        _set(self, "sinfo_args", tuple([as_struct_info(info) for info in infos]))
         if type(self.attrs) is dict:
             _set(self, "attrs", OpAttrs(self.attrs))
-        known = getattr(self.op, "struct_info_", None)
-        if known is not None and not isinstance(known, FuncStructInfo | ObjectStructInfo):
+        op_info = getattr(self.op, "struct_info_", None)
+        if op_info is not None and not isinstance(op_info, FuncStructInfo | ObjectStructInfo):
             raise DeclarationError(
                 f"a call of {repr_of(self.op)}, which is not a function",
-                f"it is {known}",
+                f"it is {op_info}",
                 "call an operator or a function",
             )
 
@@ -280,15 +282,15 @@ class DataflowBlock(BindingBlock):
 
 def joined_blocks(blocks: list[BindingBlock]) -> list[BindingBlock]:
     """Blocks without empty ones, adjacent ones of a kind as one."""
-    found: list[BindingBlock] = []
+    results: list[BindingBlock] = []
     for block in blocks:
         if not block.bindings:
             continue
-        if found and type(found[-1]) is type(block):
-            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
+        if results and type(results[-1]) is type(block):
+            results[-1] = type(block)((*results[-1].bindings, *block.bindings))
         else:
-            found.append(block)
-    return found
+            results.append(block)
+    return results
 
 
 @node_of("relax")
@@ -311,12 +313,12 @@ class PrimValue(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
-        given: Any = self.value
-        if isinstance(given, int) and not isinstance(given, bool):
-            given = ops.const(int(given), "int64")
-        elif type(given) is float:
-            given = ops.const(given, "float64")
-        _set(self, "value", ops.convert(given))
+        value: Any = self.value
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = ops.const(int(value), "int64")
+        elif type(value) is float:
+            value = ops.const(value, "float64")
+        _set(self, "value", ops.convert(value))
         if self.struct_info_ is None:
             _set(self, "struct_info_", PrimStructInfo(value=self.value))
 
@@ -360,16 +362,16 @@ class ExternFunc(GraphExpr, BaseFunc):
         struct_info: StructInfo | None = None,
         attrs: Attributes | None = None,
     ) -> None:
-        for given, kind in ((global_symbol, str), ({} if attrs is None else attrs, Mapping)):
-            if not isinstance(given, kind):
+        for arg, kind in ((global_symbol, str), ({} if attrs is None else attrs, Mapping)):
+            if not isinstance(arg, kind):
                 raise DeclarationError(
-                    f"cannot make an ExternFunc of {repr_of(given)}",
-                    f"it is {kind_of(given)}",
+                    f"cannot make an ExternFunc of {repr_of(arg)}",
+                    f"it is {kind_of(arg)}",
                     "give the name of a registered function, and a dictionary of attributes",
                 )
         _set(self, "global_symbol", str(global_symbol))
-        known = as_struct_info(struct_info)
-        own = known or FuncStructInfo.opaque_func(derive_func=BY_SINFO_ARGS)
+        info = as_struct_info(struct_info)
+        own = info or FuncStructInfo.opaque_func(derive_func=BY_SINFO_ARGS)
         _set(self, "struct_info_", own)
         _set(self, "attrs", dict(attrs or {}))
 
@@ -402,25 +404,25 @@ class GraphFunction(GraphExpr, BaseFunc, PublicObject):
                 "give a dictionary",
             )
         _set(self, "attrs", dict(self.attrs or {}))
-        for one in self.params:
-            if not isinstance(one, GraphVar):
+        for param in self.params:
+            if not isinstance(param, GraphVar):
                 raise DeclarationError(
-                    f"a parameter of a function is {repr_of(one)}",
-                    f"it is {kind_of(one)}",
+                    f"a parameter of a function is {repr_of(param)}",
+                    f"it is {kind_of(param)}",
                     'give variables: relax.Var("x", relax.TensorStructInfo([4], "float32"))',
                 )
         if self.body is not None:
             _set(self, "body", as_sequence(self.body))
-        infos = tuple([one.struct_info for one in self.params])
+        infos = tuple([graph_var.struct_info for graph_var in self.params])
         if self.ret_struct_info is None and self.body is not None:
-            known = self.body.struct_info_
-            if known is not None:
-                _set(self, "ret_struct_info", erase_to_well_defined(known, infos))
+            body_info = self.body.struct_info_
+            if body_info is not None:
+                _set(self, "ret_struct_info", erase_to_well_defined(body_info, infos))
         else:
             _set(self, "ret_struct_info", as_struct_info(self.ret_struct_info))
         if self.ret_struct_info is not None:
-            made = FuncStructInfo(infos, self.ret_struct_info, bool(self.is_pure))
-            _set(self, "struct_info_", made)
+            func_info = FuncStructInfo(infos, self.ret_struct_info, bool(self.is_pure))
+            _set(self, "struct_info_", func_info)
 
     @property
     def __name__(self) -> str:
@@ -451,17 +453,17 @@ def as_sequence(body: Any) -> Any:
     return SeqExpr((), body, getattr(body, "struct_info_", None))
 
 
-def as_struct_info(given: object) -> Any:
+def as_struct_info(value: object) -> Any:
     """A struct info, given as one or as an annotation of a script (`R.Tensor`); None stays."""
-    if given is None or isinstance(given, StructInfo):
-        return given
+    if value is None or isinstance(value, StructInfo):
+        return value
     for convert in STRUCT_INFO_CONVERSIONS:
-        found = convert(given)
-        if found is not None:
-            return found
+        info = convert(value)
+        if info is not None:
+            return info
     raise DeclarationError(
-        f"{repr_of(given)} is not a struct info",
-        f"it is {kind_of(given)}",
+        f"{repr_of(value)} is not a struct info",
+        f"it is {kind_of(value)}",
         'give one: R.Tensor((4, 3), "float32"), or relax.TensorStructInfo([4, 3], "float32")',
     )
 
@@ -518,11 +520,11 @@ def inferred_struct_info(value: object) -> StructInfo | None:
     if isinstance(value, GraphVar):
         return value.struct_info_
     if isinstance(value, Tuple):
-        parts = [one.struct_info_ for one in value.fields]
+        parts = [element.struct_info_ for element in value.fields]
         return None if None in parts else TupleStructInfo(tuple(parts))  # type: ignore[arg-type]
     if isinstance(value, TupleGetItem):
-        known = value.tuple_value.struct_info_
-        return known.fields[value.index] if isinstance(known, TupleStructInfo) else None
+        tuple_info = value.tuple_value.struct_info_
+        return tuple_info.fields[value.index] if isinstance(tuple_info, TupleStructInfo) else None
     if isinstance(value, GraphCall) and isinstance(value.op, Op):
         for infer in INFERENCES:
             return infer(value)
@@ -533,43 +535,43 @@ def inferred_struct_info(value: object) -> StructInfo | None:
 INFERENCES: list[Callable[[GraphCall], StructInfo | None]] = []
 
 
-def _expressions(given: Any, what: str) -> tuple[Any, ...]:
-    if isinstance(given, Tuple):
-        return given.fields
-    _refuse_array(given)
-    if not is_sequence(given):
+def _expressions(values: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(values, Tuple):
+        return values.fields
+    _refuse_array(values)
+    if not is_sequence(values):
         raise DeclarationError(
-            f"the values of {what} are {repr_of(given)}",
-            f"it is {kind_of(given)}",
+            f"the values of {what} are {repr_of(values)}",
+            f"it is {kind_of(values)}",
             "give a list or tuple of expressions",
         )
-    return tuple([as_expr(value) for value in given])
+    return tuple([as_expr(value) for value in values])
 
 
-def _listed(given: Any, what: str) -> tuple[Any, ...]:
+def _listed(values: Any, what: str) -> tuple[Any, ...]:
     """A list as a tuple."""
-    if not is_sequence(given):
+    if not is_sequence(values):
         raise DeclarationError(
-            f"{what} are {repr_of(given)}", f"it is {kind_of(given)}", "give a list"
+            f"{what} are {repr_of(values)}", f"it is {kind_of(values)}", "give a list"
         )
-    return tuple(given)
+    return tuple(values)
 
 
-def _check_str(given: object, what: str) -> None:
-    if not isinstance(given, str):
+def _check_str(value: object, what: str) -> None:
+    if not isinstance(value, str):
         raise DeclarationError(
-            f"{what} is {repr_of(given)}", f"it is {kind_of(given)}", "give a str"
+            f"{what} is {repr_of(value)}", f"it is {kind_of(value)}", "give a str"
         )
 
 
-def _field_of(given: object, name: str, what: str) -> Any:
+def _field_of(value: object, name: str, what: str) -> Any:
     """A field that a value must have."""
-    found = getattr(given, name, None)
-    if found is None:
+    attribute = getattr(value, name, None)
+    if attribute is None:
         raise DeclarationError(
-            f"{what} is {repr_of(given)}", f"it is {kind_of(given)}", f"give what has a {name}"
+            f"{what} is {repr_of(value)}", f"it is {kind_of(value)}", f"give what has a {name}"
         )
-    return found
+    return attribute
 
 
 def update_struct_info(expr: GraphExpr, info: StructInfo | None) -> None:

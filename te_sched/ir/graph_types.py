@@ -118,11 +118,11 @@ class FuncType(GraphType):
         object.__setattr__(self, "arg_types", tuple(self.arg_types))
 
     def script(self, **options: object) -> str:
-        arguments = ", ".join([one.script() for one in self.arg_types])
+        arguments = ", ".join([arg_type.script() for arg_type in self.arg_types])
         return f"I.FuncType([], [{arguments}], {self.ret_type.script()})"
 
     def _relax_script(self) -> str:
-        arguments = [text_in_graphs(one) for one in self.arg_types]
+        arguments = [text_in_graphs(arg_type) for arg_type in self.arg_types]
         comma = "," if len(arguments) == 1 else ""
         return f"R.Callable(({', '.join(arguments)}{comma}), {text_in_graphs(self.ret_type)})"
 
@@ -153,13 +153,13 @@ def _type_of(info: StructInfo) -> ValueType:
     return ObjectType()
 
 
-def _from_type(given: object) -> StructInfo | None:
+def _from_type(value_type: object) -> StructInfo | None:
     """The struct info of values of a type, as programs of 2022 give it; None for others."""
-    if isinstance(given, DynTensorType):
-        return TensorStructInfo(None, given.dtype, None, given.ndim)
-    if isinstance(given, ShapeType):
-        return ShapeStructInfo(None, given.ndim)
-    return ObjectStructInfo() if isinstance(given, ObjectType) else None
+    if isinstance(value_type, DynTensorType):
+        return TensorStructInfo(None, value_type.dtype, None, value_type.ndim)
+    if isinstance(value_type, ShapeType):
+        return ShapeStructInfo(None, value_type.ndim)
+    return ObjectStructInfo() if isinstance(value_type, ObjectType) else None
 
 
 STRUCT_INFO_CONVERSIONS.append(_from_type)

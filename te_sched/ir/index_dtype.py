@@ -65,12 +65,12 @@ class IndexRetyper(Retyper, ReferenceMapper):
         return self.visit_Var(var)
 
     def visit_Var(self, node: Var) -> Var:
-        found = self.variables.get(node)
-        if found is None:
+        new_var = self.variables.get(node)
+        if new_var is None:
             if node in self.data or node.dtype == self.dtype or not dtypes.is_int(node.dtype):
                 return node
-            found = self.variables[node] = replace(node, dtype=self.dtype)
-        return found
+            new_var = self.variables[node] = replace(node, dtype=self.dtype)
+        return new_var
 
     def renewed(self, node: Any) -> Any:
         if not isinstance(node, Buffer):
@@ -118,13 +118,13 @@ class IndexRetyper(Retyper, ReferenceMapper):
         """A block without loops keeps its only iterator, which is not used, as in TVM; there, some
         expressions are always renewed, with the blocks around them.
         """
-        made: BlockRealize = self.generic(node)
+        result: BlockRealize = self.generic(node)
         if len(node.iter_values) != 1 or not isinstance(node.iter_values[0], IntImm):
-            return made
-        values, block = (ops.cast(self.dtype, node.iter_values[0]),), made.block
-        if not any(_is_renewed(one) for one in walk(node.block.body)):
+            return result
+        values, block = (ops.cast(self.dtype, node.iter_values[0]),), result.block
+        if not any(_is_renewed(part) for part in walk(node.block.body)):
             block = replace(block, iter_vars=node.block.iter_vars)
-        return BlockRealize(values, made.predicate, block)
+        return BlockRealize(values, result.predicate, block)
 
     def visit_Ramp(self, node: Ramp) -> Expr:
         if not self.is_in_index:

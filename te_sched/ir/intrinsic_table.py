@@ -155,7 +155,7 @@ _BITS: tuple[tuple[str, int, Meaning, str, str], ...] = (
 
 
 def _with_effect(effect: Effect, names: str, needs_threads: bool = False) -> Iterable[Intrinsic]:
-    return [Intrinsic(one, effect=effect, needs_threads=needs_threads) for one in names.split()]
+    return [Intrinsic(name, effect=effect, needs_threads=needs_threads) for name in names.split()]
 
 
 INTRINSICS: dict[str, Intrinsic] = {

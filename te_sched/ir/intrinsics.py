@@ -401,10 +401,10 @@ def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
     """The value of q_multiply_shift: x * y * 2^(shift - fraction) in 64 bits, rounded half up."""
     wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
     x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
-    zero, one = ops.const(0, wide), ops.const(1, wide)
+    zero, unit = ops.const(0, wide), ops.const(1, wide)
     total = ops.add(q64, ops.maximum(ops.sub(zero, s64), zero))
     scaled = Call(wide, "tir.shift_left", (x64, ops.maximum(s64, zero)))
-    half = Call(wide, "tir.shift_left", (one, ops.sub(total, one)))
+    half = Call(wide, "tir.shift_left", (unit, ops.sub(total, unit)))
     product = ops.add(ops.mul(scaled, y64), half)
     return Cast(x.dtype, Call(wide, "tir.shift_right", (product, total)))
 

@@ -111,9 +111,9 @@ def allocations(root: Stmt, *scopes: str) -> Iterator[Allocate]:
 
 def bytes_of(node: Allocate) -> Expr:
     """The size of an allocation; its constant factors are multiplied without overflow."""
-    known = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
-    known *= math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
-    size: Expr = IntImm(known, "int32" if known < 1 << 31 else "int64")
+    byte_count = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
+    byte_count *= math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
+    size: Expr = IntImm(byte_count, "int32" if byte_count < 1 << 31 else "int64")
     for extent in node.extents:
         if not isinstance(extent, IntImm):
             size = ops.mul(extent, size)

@@ -22,7 +22,7 @@ def spelled(expr: Node) -> str:
     ('k_inner * 4', 'k.inner * 4')
     """
     names = {
-        identifier(one.name): one.name for one in walk(expr) if isinstance(one, Var) and one.name
+        identifier(var.name): var.name for var in walk(expr) if isinstance(var, Var) and var.name
     }
     dotted = [re.escape(printed) for printed, name in names.items() if printed != name]
     if not dotted:

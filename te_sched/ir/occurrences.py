@@ -75,100 +75,106 @@ class Occurrence(NamedTuple):
 
 def occurrences_of(node: Stmt) -> list[Occurrence]:
     """The accesses of a statement, without those of nested statements."""
-    found: list[Occurrence] = []
+    occurrences: list[Occurrence] = []
     if type(node) is BufferStore:
         for index in node.indices:
-            _collect(index, (), found)
-        _collect(node.value, (), found)
+            _collect(index, (), occurrences)
+        _collect(node.value, (), occurrences)
         buffer, mask = node.buffer, node.predicate
         store = Occurrence(buffer.data, buffer, node.indices, False, True, (), predicate=mask)
-        return [*found, store]
+        return [*occurrences, store]
     for name in _EXPRESSIONS.get(type(node), ()):
         value = getattr(node, name)
-        for one in value if isinstance(value, tuple) else (value,):
-            _collect(one, (), found)
-    return found
+        for part in value if isinstance(value, tuple) else (value,):
+            _collect(part, (), occurrences)
+    return occurrences
 
 
-def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+def _collect(e: Any, guards: tuple[Guard, ...], occurrences: list[Occurrence]) -> None:
     kind = type(e)
     fields = CHILD_FIELDS[kind]
     if not fields:
         return
     if kind is BufferLoad:
         for index in e.indices:
-            _collect(index, guards, found)
+            _collect(index, guards, occurrences)
         data, buffer, mask = e.buffer.data, e.buffer, e.predicate
-        found.append(Occurrence(data, buffer, e.indices, True, False, guards, predicate=mask))
+        occurrences.append(Occurrence(data, buffer, e.indices, True, False, guards, predicate=mask))
     elif kind is And or kind is Or:
-        _collect(e.a, guards, found)
-        _collect(e.b, (*guards, e.a if kind is And else Not(e.a)), found)
+        _collect(e.a, guards, occurrences)
+        _collect(e.b, (*guards, e.a if kind is And else Not(e.a)), occurrences)
     elif kind is Let:
-        _collect(e.value, guards, found)
-        _collect(e.body, (*guards, (e.var, e.value)), found)
+        _collect(e.value, guards, occurrences)
+        _collect(e.body, (*guards, (e.var, e.value)), occurrences)
     elif (choice := choice_of(e)) is not None:
         condition, yes, no = choice
-        _collect(condition, guards, found)
-        _collect(yes, (*guards, condition), found)
-        _collect(no, (*guards, Not(condition)), found)
+        _collect(condition, guards, occurrences)
+        _collect(yes, (*guards, condition), occurrences)
+        _collect(no, (*guards, Not(condition)), occurrences)
     elif kind is Call:
-        _call(e, guards, found)
+        _call(e, guards, occurrences)
     else:
         for name in fields:
             value = getattr(e, name)
             for part in value if type(value) is tuple else (value,):
                 if CHILD_FIELDS[type(part)]:
-                    _collect(part, guards, found)
+                    _collect(part, guards, occurrences)
 
 
-def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+def _call(e: Call, guards: tuple[Guard, ...], occurrences: list[Occurrence]) -> None:
     if e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
         load = e.args[0]  # its address only: the element is not accessed
         for index in load.indices:
-            _collect(index, guards, found)
-        found.append(Occurrence(load.buffer.data, None, (), True, True, guards))
+            _collect(index, guards, occurrences)
+        occurrences.append(Occurrence(load.buffer.data, None, (), True, True, guards))
     elif e.op == "tir.prefetch":
         return
     elif e.op.startswith("tir.atomic_"):
-        _atomic(e, guards, found)
+        _atomic(e, guards, occurrences)
     elif e.op == "tir.tvm_access_ptr" and type(e.args[1]) is Var:
         data, (offset, extent, mask) = e.args[1], e.args[2:5]
-        _collect(offset, guards, found)
+        _collect(offset, guards, occurrences)
         how = mask.value if isinstance(mask, IntImm) else 3
         reads, writes = bool(how & 1), bool(how & 2)
-        found.append(Occurrence(data, None, (offset,), reads, writes, guards, extent))
+        occurrences.append(Occurrence(data, None, (offset,), reads, writes, guards, extent))
     elif e.op == "tir.tvm_thread_allreduce" and isinstance(e.args[0], IntImm):
         count = e.args[0].value  # threads for which the condition is false add nothing
         for value in e.args[1 : 1 + count]:
-            _collect(value, (*guards, e.args[1 + count]), found)
+            _collect(value, (*guards, e.args[1 + count]), occurrences)
         for result in e.args[2 + count : 2 + 2 * count]:  # registers of each thread
             if type(result) is BufferLoad:
                 buffer = result.buffer
-                found.append(Occurrence(buffer.data, buffer, result.indices, False, True, guards))
+                occurrences.append(
+                    Occurrence(buffer.data, buffer, result.indices, False, True, guards)
+                )
     else:
         for arg in e.args:
             if type(arg) is Var and arg.dtype == "handle":
-                found.append(Occurrence(arg, None, (), True, True, guards))
-            _collect(arg, guards, found)
+                occurrences.append(Occurrence(arg, None, (), True, True, guards))
+            _collect(arg, guards, occurrences)
 
 
-def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
+def _atomic(e: Call, guards: tuple[Guard, ...], occurrences: list[Occurrence]) -> None:
     """The accesses of a function that updates the element to which its first argument points."""
-    place = e.args[0]
+    pointer = e.args[0]
     for arg in e.args[1:]:
-        _collect(arg, guards, found)
-    if type(place) is Call and place.op == "tir.address_of" and type(place.args[0]) is BufferLoad:
-        load = place.args[0]
+        _collect(arg, guards, occurrences)
+    if (
+        type(pointer) is Call
+        and pointer.op == "tir.address_of"
+        and type(pointer.args[0]) is BufferLoad
+    ):
+        load = pointer.args[0]
         for index in load.indices:
-            _collect(index, guards, found)
-        one = Occurrence(
+            _collect(index, guards, occurrences)
+        occurrence = Occurrence(
             load.buffer.data, load.buffer, load.indices, True, True, guards, is_atomic=True
         )
-        found.append(one)
+        occurrences.append(occurrence)
     else:
         pointers: list[Occurrence] = []
-        _collect(place, guards, pointers)
-        found += [one._replace(is_atomic=one.extent is not None) for one in pointers]
+        _collect(pointer, guards, pointers)
+        occurrences += [access._replace(is_atomic=access.extent is not None) for access in pointers]
 
 
 def lane_of(e: Expr, number: Expr) -> Expr:

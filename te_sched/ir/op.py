@@ -37,11 +37,11 @@ class Op(str):
         >>> Op.get("tir.exp")
         'tir.exp'
         """
-        known = OPS.get(op_name)
-        if known is None:
+        op = OPS.get(op_name)
+        if op is None:
             _check_operator(op_name)
-            known = OPS.setdefault(op_name, Op(op_name))
-        return known
+            op = OPS.setdefault(op_name, Op(op_name))
+        return op
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same intrinsic."""
@@ -69,11 +69,11 @@ class Op(str):
 
 def _check_operator(name: str) -> None:
     """Refuse operators of graphs that are not registered, once some are."""
-    known = [one for one in ATTRIBUTES if one.startswith("relax.")]
+    graph_names = [key for key in ATTRIBUTES if key.startswith("relax.")]
     is_of_graphs = name.startswith("relax.") or "." not in name
-    if not known or name in ATTRIBUTES or not is_of_graphs:
+    if not graph_names or name in ATTRIBUTES or not is_of_graphs:
         return
-    by_last = {one.rpartition(".")[2]: one for one in known}
+    by_last = {graph_name.rpartition(".")[2]: graph_name for graph_name in graph_names}
     last = name.rpartition(".")[2]
     advice = f"use an operator of relax.op, such as 'relax.add'{did_you_mean(last, by_last)}"
     if last in by_last:
@@ -108,7 +108,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
             raise DeclarationError(
                 f"unknown effect of {op_name}: {repr_of(value)}",
                 "",
-                f"use one of {', '.join(f'{one.value} ({one.name})' for one in Effect)}",
+                f"use one of {', '.join(f'{effect.value} ({effect.name})' for effect in Effect)}",
             )
         EFFECTS[op_name] = Effect(value)
     elif attr_key.endswith(".FLowerIntrinsic"):

@@ -214,11 +214,11 @@ def _array_function(self: Operand, function: Callable[..., object], *others: obj
 def _refuse_numpy(self: Operand, function: Callable[..., object]) -> NoReturn:
     name, face = function.__name__, wording().module
     mine = _OTHER_NAMES.get(name, name.replace("arc", "a"))
-    known = mine in INTRINSICS or mine in ("max", "min", "sum", "prod", "all", "any")
+    is_ours = mine in INTRINSICS or mine in ("max", "min", "sum", "prod", "all", "any")
     raise OperandError(
         f"numpy.{name} cannot be applied to {_described(self)}",
         "its value is known only when the program runs",
-        f"use {f'{face}.{mine}' if known else f'the functions of {face}'} {wording().elements}",
+        f"use {f'{face}.{mine}' if is_ours else f'the functions of {face}'} {wording().elements}",
     )
 
 

@@ -195,8 +195,8 @@ def convert(value: ExprLike) -> Expr:
         element: Expr = value._te_expr_()
         return element
     for conversion in FOREIGN_CONVERSIONS:
-        if (found := conversion(value)) is not None:
-            return found
+        if (result := conversion(value)) is not None:
+            return result
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         scalar: Any = value
         return const(scalar.item())
@@ -614,18 +614,18 @@ def _conditions(a: ExprLike, b: ExprLike, name: str) -> tuple[Expr, Expr]:
 def logical_and(a: ExprLike, b: ExprLike) -> Expr:
     """a and b"""
     a, b = _conditions(a, b, "and")
-    for one, other in ((a, b), (b, a)):
-        if type(one) is IntImm:
-            return other if one.value else one
+    for operand, other in ((a, b), (b, a)):
+        if type(operand) is IntImm:
+            return other if operand.value else operand
     return And(a, b)
 
 
 def logical_or(a: ExprLike, b: ExprLike) -> Expr:
     """a or b"""
     a, b = _conditions(a, b, "or")
-    for one, other in ((a, b), (b, a)):
-        if type(one) is IntImm:
-            return one if one.value else other
+    for operand, other in ((a, b), (b, a)):
+        if type(operand) is IntImm:
+            return operand if operand.value else other
     return Or(a, b)
 
 
@@ -689,9 +689,9 @@ def named(function: _Function, name: str) -> _Function:
     row = INTRINSICS[name]
     dtype = "float32" if row.types == "float" or row.name in MATHEMATICS else "int32"
     names = ("x", "y")[: row.arity]
-    made = [f'>>> {one} = te.var("{one}", "{dtype}")' for one in names]
+    declarations = [f'>>> {name} = te.var("{name}", "{dtype}")' for name in names]
     called = f"{name}({', '.join(names)})"
-    function.__doc__ = "\n".join((row.text, "", *made, f">>> te.{called}", f"T.{called}"))
+    function.__doc__ = "\n".join((row.text, "", *declarations, f">>> te.{called}", f"T.{called}"))
     return function
 
 

@@ -104,28 +104,28 @@ class ObjectPath:
         ------
         DeclarationError if the program has no such part.
         """
-        found = program
+        value = program
         for kind, what in self._steps:
             try:
                 if kind == "attr":
-                    found = getattr(found, what)
+                    value = getattr(value, what)
                 elif kind in ("index", "key"):
-                    found = found[what]
+                    value = value[what]
             except (AttributeError, LookupError, TypeError):
-                found = None
-            if found is None or kind.startswith("no "):
+                value = None
+            if value is None or kind.startswith("no "):
                 raise DeclarationError(
                     f"the program has nothing at {self}",
                     f"{_shown(kind, what)} is not there",
                     "give the path to a part of it",
                 )
-        return found
+        return value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObjectPath) or len(self._steps) != len(other._steps):
             return False
         pairs = zip(self._steps, other._steps, strict=True)
-        return all(one[0] == two[0] and _are_same(one[1], two[1]) for one, two in pairs)
+        return all(first[0] == two[0] and _are_same(first[1], two[1]) for first, two in pairs)
 
     def __hash__(self) -> int:
         return hash(tuple([kind for kind, _ in self._steps]))
@@ -143,9 +143,11 @@ def _integer(value: object) -> int:
     return value
 
 
-def _are_same(one: object, two: object) -> bool:
+def _are_same(first: object, two: object) -> bool:
     """Whether two steps lead to the same part; expressions are keys by identity."""
-    return one is two or (isinstance(one, str | int) and type(one) is type(two) and one == two)
+    return first is two or (
+        isinstance(first, str | int) and type(first) is type(two) and first == two
+    )
 
 
 def _shown(kind: str, what: object) -> str:

@@ -127,7 +127,7 @@ def save_index_map(index_map: IndexMap) -> str:
     >>> load_index_map(save_index_map(mapping))
     T.index_map(lambda i, j: (j, i // 4))
     """
-    if any(type(part) is E.BufferLoad for one in index_map.final_indices for part in walk(one)):
+    if any(type(part) is E.BufferLoad for index in index_map.final_indices for part in walk(index)):
         raise DeclarationError(
             f"cannot save {repr_of(index_map)} as JSON",
             "it reads a buffer, and the loaded map would have another one",
@@ -144,10 +144,10 @@ def load_index_map(text: str) -> IndexMap:
     ------
     DeclarationError for another text.
     """
-    made = _loaded(_parsed(text, _INDEX_MAP), _INDEX_MAP)
-    if not isinstance(made, IndexMap):
-        raise _damaged(_INDEX_MAP, f"it is {repr_of(made)}")
-    return made
+    index_map = _loaded(_parsed(text, _INDEX_MAP), _INDEX_MAP)
+    if not isinstance(index_map, IndexMap):
+        raise _damaged(_INDEX_MAP, f"it is {repr_of(index_map)}")
+    return index_map
 
 
 _PROGRAM = ("a program", "give what tvm.ir.save_json or save_tvm_json returned")
@@ -205,14 +205,14 @@ class _PeerWriter:
             return self.added({"type_key": "runtime.String", **_text_row(value)})
         if type(value) is GlobalVar:
             return self.global_var(value)
-        known = self.known.get(id(value))
-        if known is None:
-            known = self.known[id(value)] = len(self.nodes)
+        row_number = self.known.get(id(value))
+        if row_number is None:
+            row_number = self.known[id(value)] = len(self.nodes)
             self.kept.append(value)
             row: Row = {}
             self.nodes.append(row)
             row |= self.row(value)
-        return known
+        return row_number
 
     def added(self, row: Row) -> int:
         """The number of a node with a finished row."""
@@ -230,13 +230,15 @@ class _PeerWriter:
                 "save functions and what they consist of, or use save_json and load_json, which "
                 "keep everything",
             )
-        found: Row = write(self, value)
-        return found
+        result: Row = write(self, value)
+        return result
 
     def of_class(self, value: Any) -> Row:
         """The row of a node of which all fields are in the table."""
         kind = BY_CLASS[type(value)]
-        attrs = {one.theirs: self.field(getattr(value, one.name), one) for one in kind.fields}
+        attrs = {
+            field.theirs: self.field(getattr(value, field.name), field) for field in kind.fields
+        }
         typed = {"dtype": value.dtype} if kind.typed else {}
         inferred = self.inferred(value) if kind.inferred else {}
         spanned = {"span": "0"} if kind.spanned else {}
@@ -271,7 +273,7 @@ class _PeerWriter:
         if isinstance(value, str):
             return self.number(str(value))
         if isinstance(value, list | tuple):
-            return self.added(self.array([self.plain(one, boxed) for one in value]))
+            return self.added(self.array([self.plain(item, boxed) for item in value]))
         if isinstance(value, Mapping):
             return self.added(self.mapping(value, boxed))
         if hasattr(value, "export") and hasattr(value, "kind"):
@@ -290,26 +292,26 @@ class _PeerWriter:
     def mapping(self, values: Mapping[Any, object], boxed: _Types = ()) -> Row:
         """The row of a Map, whose keys are strings or nodes."""
         row: Row = {"type_key": "Map"}
-        if values and all(isinstance(one, str) for one in values):
-            row["keys"] = [str(one) for one in values]
-            row["data"] = [self.plain(one, boxed) for one in values.values()]
+        if values and all(isinstance(key, str) for key in values):
+            row["keys"] = [str(key) for key in values]
+            row["data"] = [self.plain(value, boxed) for value in values.values()]
         elif values:
-            row["data"] = [self.plain(one, boxed) for pair in values.items() for one in pair]
+            row["data"] = [self.plain(item, boxed) for pair in values.items() for item in pair]
         return row
 
     def target(self, exported: Attributes) -> Row:
         """The row of a target."""
-        given = dict(exported)
-        host = given.pop("host", None)
+        fields = dict(exported)
+        host = fields.pop("host", None)
         attrs = {
-            "kind": self.added({"type_key": "TargetKind", "repr_str": given.pop("kind")}),
-            "tag": self.plain(given.pop("tag", "")),
-            "keys": self.plain(given.pop("keys", [])),
-            "attrs": self.added(self.mapping(given, _NUMBERS)),
+            "kind": self.added({"type_key": "TargetKind", "repr_str": fields.pop("kind")}),
+            "tag": self.plain(fields.pop("tag", "")),
+            "keys": self.plain(fields.pop("keys", [])),
+            "attrs": self.added(self.mapping(fields, _NUMBERS)),
             "features": self.added({"type_key": "Map"}),
             "host": 0 if host is None else self.added(self.target(host)),
         }
-        return {"type_key": "Target", "attrs": {name: str(one) for name, one in attrs.items()}}
+        return {"type_key": "Target", "attrs": {name: str(value) for name, value in attrs.items()}}
 
     def global_var(self, name: str) -> int:
         """The number of the name of a function."""
@@ -327,11 +329,11 @@ class _PeerWriter:
 
     def numbered(self, key: str, numbers: Mapping[str, int]) -> int:
         """The number of a node whose fields are nodes."""
-        attrs = {name: str(one) for name, one in numbers.items()}
+        attrs = {name: str(value) for name, value in numbers.items()}
         return self.added({"type_key": key, "attrs": attrs})
 
     def tuple(self, value: Sequence[object]) -> Row:
-        return self.array([self.number(one) for one in value])
+        return self.array([self.number(item) for item in value])
 
     def var(self, value: Var) -> Row:
         attrs = {"name": str(self.number(value.name)), "type_annotation": self.type_of(value)}
@@ -366,7 +368,7 @@ class _PeerWriter:
 
     def function(self, value: PrimFunc) -> Row:
         params, body = self.number(value.params), self.number(value.body)
-        buffers = [self.number(one) for pair in value.buffer_map.items() for one in pair]
+        buffers = [self.number(item) for pair in value.buffer_map.items() for item in pair]
         row = {"type_key": "Map", **({"data": buffers} if buffers else {})}
         result = TupleType(()) if value.ret_type == "void" else PrimType(value.ret_type)
         attrs = {
@@ -390,7 +392,7 @@ class _PeerWriter:
             "attrs": self.operator_attrs(value.op, value.attrs) if value.attrs else 0,
             "sinfo_args": self.number(value.sinfo_args),
         }
-        attrs = {name: str(one) for name, one in numbers.items()}
+        attrs = {name: str(value) for name, value in numbers.items()}
         attrs |= {**self.inferred(value), "span": "0"}
         return {"type_key": "relax.expr.Call", "attrs": attrs}
 
@@ -399,23 +401,23 @@ class _PeerWriter:
         kind = ATTRIBUTES.get(op) if type(op) is Op else None
         if kind is None:
             return self.dict_attrs(values)
-        names = [one.name for one in kind.fields]
+        names = [field.name for field in kind.fields]
         if {*names} != {*values}:
             raise DeclarationError(
                 f"cannot save a call of {op} as TVM's JSON",
                 f"it has the attributes {', '.join(values)}",
                 f"give those that it has in TVM: {', '.join(names)}",
             )
-        attrs = {one.theirs: self.field(values[one.name], one) for one in kind.fields}
+        attrs = {field.theirs: self.field(values[field.name], field) for field in kind.fields}
         return self.added({"type_key": kind.key, "attrs": attrs})
 
     def module(self, value: IRModule) -> Row:
         if len(value.functions_of_loops) < len(value.functions):
             self.infos = {name: value.get_global_var(name).struct_info_ for name in value.functions}
         names = [self.global_var(name) for name in value.functions]
-        functions = [self.number(one) for one in value.functions.values()]
-        pairs = [one for pair in zip(names, functions, strict=True) for one in pair]
-        by_name = {"keys": [str(one) for one in value.functions], "data": names}
+        functions = [self.number(function) for function in value.functions.values()]
+        pairs = [number for pair in zip(names, functions, strict=True) for number in pair]
+        by_name = {"keys": [str(global_var) for global_var in value.functions], "data": names}
         empty = {"source_map": str(self.added({"type_key": "Map"}))}
         attrs = {
             "functions": self.added({"type_key": "Map", **({"data": pairs} if pairs else {})}),
@@ -426,7 +428,10 @@ class _PeerWriter:
             "attrs": self.dict_attrs(value.attrs, float),
             "global_infos": self.plain(value.global_infos),
         }
-        return {"type_key": "IRModule", "attrs": {name: str(one) for name, one in attrs.items()}}
+        return {
+            "type_key": "IRModule",
+            "attrs": {name: str(value) for name, value in attrs.items()},
+        }
 
 
 _WRITERS: dict[type, Callable[[_PeerWriter, Any], Row]] = {
@@ -504,9 +509,9 @@ def _lanes(count: int) -> Expr:
     return IntImm(count, "int32")
 
 
-def _packed(given: Any) -> str:
+def _packed(array: Any) -> str:
     """The bytes of an array, in base 64."""
-    return base64.b64encode(array_bytes(given)).decode()
+    return base64.b64encode(array_bytes(array)).decode()
 
 
 def _unpacked(text: str) -> tuple[np.ndarray, str]:
@@ -523,9 +528,9 @@ class _PeerReader:
         self.known: dict[int, Any] = {}
         self.open: set[int] = set()
 
-    def node(self, given: _Number) -> Any:
+    def node(self, reference: _Number) -> Any:
         """The node with a number."""
-        number = int(given)
+        number = int(reference)
         if not 0 <= number < len(self.rows) or number in self.open:
             raise ValueError(f"there is no node {number}")
         if number not in self.known:
@@ -552,26 +557,26 @@ class _PeerReader:
 
     def of_class(self, kind: NodeKind, attrs: Fields) -> Any:
         """A node of which all fields are in the table."""
-        given = {one.name: self.field(attrs[one.theirs], one) for one in kind.fields}
+        values = {field.name: self.field(attrs[field.theirs], field) for field in kind.fields}
         if kind.cls is OpAttrs:
-            return OpAttrs(given)
+            return OpAttrs(values)
         if kind.cls is E.Cast:
-            given["dtype"] = attrs["dtype"]
+            values["dtype"] = attrs["dtype"]
         if kind.cls is SeqStmt:
-            given["seq"] = tuple(_flat(given["seq"]))
+            values["seq"] = tuple(_flat(values["seq"]))
         for name in ("a", "b"):
-            if kind.typed and name in given and not isinstance(given[name], Expr):
-                raise ValueError(f"{repr_of(given[name])} is not an expression")
-        if kind.cls in BINARY and given["a"].dtype != given["b"].dtype:
-            raise ValueError(f"{kind.key} of {given['a'].dtype} and {given['b'].dtype}")
+            if kind.typed and name in values and not isinstance(values[name], Expr):
+                raise ValueError(f"{repr_of(values[name])} is not an expression")
+        if kind.cls in BINARY and values["a"].dtype != values["b"].dtype:
+            raise ValueError(f"{kind.key} of {values['a'].dtype} and {values['b'].dtype}")
         if kind.cls is IndexMap:
-            _check_index_map(**given)
-        made = kind.cls(**given)
+            _check_index_map(**values)
+        node = kind.cls(**values)
         if kind.inferred and kind.cls is not ShapeExpr:
-            update_struct_info(made, self.info(attrs))
-        if is_dataclass(made):
-            check_fields(made)
-        return made
+            update_struct_info(node, self.info(attrs))
+        if is_dataclass(node):
+            check_fields(node)
+        return node
 
     def field(self, value: str, field: NodeField) -> Any:
         """The value of a field of a row."""
@@ -580,35 +585,35 @@ class _PeerReader:
         read = _FIELD_READERS.get(field.how)
         return self.node(value) if read is None else read(self, value)
 
-    def plain(self, given: _Number, is_exact: bool = False) -> Any:
+    def plain(self, reference: _Number, is_exact: bool = False) -> Any:
         """The value of an attribute; an exact one is a float only if it is in a box."""
-        row = self.rows[int(given)]
+        row = self.rows[int(reference)]
         key = row["type_key"]
         if key == "Array":
-            return [self.plain(one, is_exact) for one in row.get("data", ())]
+            return [self.plain(item, is_exact) for item in row.get("data", ())]
         if key == "Map":
             return self.mapping(row, is_exact)
-        made = self.node(given)
-        if type(made) is IntImm and made.dtype in ("int32", "bool"):
-            return bool(made.value) if made.dtype == "bool" else made.value
-        is_float = type(made) is FloatImm and made.dtype == "float32" and not is_exact
-        return made.value if is_float else made
+        node = self.node(reference)
+        if type(node) is IntImm and node.dtype in ("int32", "bool"):
+            return bool(node.value) if node.dtype == "bool" else node.value
+        is_float = type(node) is FloatImm and node.dtype == "float32" and not is_exact
+        return node.value if is_float else node
 
     def mapping(self, row: Row, is_exact: bool = False) -> dict[Any, Any]:
         """The dictionary of a row."""
         data = row.get("data", [])
         if "keys" in row:
             pairs = zip(row["keys"], data, strict=True)
-            return {key: self.plain(one, is_exact) for key, one in pairs}
+            return {key: self.plain(item, is_exact) for key, item in pairs}
         pairs = zip(data[::2], data[1::2], strict=True)
-        return {self.node(key): self.plain(one, is_exact) for key, one in pairs}
+        return {self.node(key): self.plain(item, is_exact) for key, item in pairs}
 
-    def exact_attrs(self, given: _Number) -> Any:
+    def exact_attrs(self, reference: _Number) -> Any:
         """The attributes of a module or of a function of a graph."""
-        return self.plain(self.rows[int(given)]["attrs"]["__dict__"], is_exact=True)
+        return self.plain(self.rows[int(reference)]["attrs"]["__dict__"], is_exact=True)
 
     def array(self, row: Row, attrs: Fields) -> tuple[object, ...]:
-        return tuple([self.node(one) for one in row.get("data", ())])
+        return tuple([self.node(item) for item in row.get("data", ())])
 
     def text(self, row: Row, attrs: Fields) -> str:
         if "repr_b64" not in row:
@@ -630,7 +635,7 @@ class _PeerReader:
         op, args = self.node(attrs["op"]), self.node(attrs["args"])
         if isinstance(op, GlobalVar):
             op, args = CALL_FUNCTION, (StringImm(str(op)), *args)
-        return Call(attrs["dtype"], op, tuple([ops.convert(one) for one in args]))
+        return Call(attrs["dtype"], op, tuple([ops.convert(arg) for arg in args]))
 
     def function(self, row: Row, attrs: Fields) -> PrimFunc:
         params = self.node(attrs["params"])
@@ -646,31 +651,31 @@ class _PeerReader:
 
     def module(self, row: Row, attrs: Fields) -> IRModule:
         functions = self.mapping(self.rows[int(attrs["functions"])])
-        infos = {name: tuple(one) for name, one in self.plain(attrs["global_infos"]).items()}
+        infos = {name: tuple(info) for name, info in self.plain(attrs["global_infos"]).items()}
         return IRModule(functions, self.exact_attrs(attrs["attrs"]), global_infos=infos)
 
     def graph_call(self, row: Row, attrs: Fields) -> GraphCall:
         op = self.node(attrs["op"])
-        args, values, infos = (self.node(attrs[one]) for one in ("args", "attrs", "sinfo_args"))
+        args, values, infos = (self.node(attrs[key]) for key in ("args", "attrs", "sinfo_args"))
         op = Op.get(op) if type(op) is str else op
         return GraphCall(op, args, values, infos, self.info(attrs))
 
     def info(self, attrs: Fields) -> StructInfo | None:
         """What is known of an expression of a graph."""
-        found = self.node(attrs["struct_info_"])
-        if found is None or isinstance(found, StructInfo):
-            return found
-        raise ValueError(f"{repr_of(found)} is not a struct info")
+        info = self.node(attrs["struct_info_"])
+        if info is None or isinstance(info, StructInfo):
+            return info
+        raise ValueError(f"{repr_of(info)} is not a struct info")
 
     def global_var(self, row: Row, attrs: Fields) -> GlobalVar:
         name = GlobalVar(self.node(attrs["name_hint"]))
         name.struct_info_ = self.info(attrs)
         return name
 
-    def items(self, given: _Number) -> Any:
+    def items(self, reference: _Number) -> Any:
         """The value of an attribute, in which a list is a tuple."""
-        found = self.plain(given)
-        return tuple(found) if type(found) is list else found
+        value = self.plain(reference)
+        return tuple(value) if type(value) is list else value
 
     def target(self, row: Row, attrs: Fields) -> Any:
         options = self.plain(attrs["attrs"])
@@ -733,19 +738,19 @@ def _own_alignment(value: int) -> int:
 
 def _flat(statements: Sequence[object]) -> Iterator[object]:
     """Statements, without sequences among them."""
-    for one in statements:
-        if isinstance(one, SeqStmt):
-            yield from one.seq
+    for statement in statements:
+        if isinstance(statement, SeqStmt):
+            yield from statement.seq
         else:
-            yield one
+            yield statement
 
 
 def _check_index_map(
     initial_indices: Sequence[object], final_indices: Sequence[object], inverse_index_map: object
 ) -> None:
-    if not all(type(one) is Var for one in initial_indices):
+    if not all(type(var) is Var for var in initial_indices):
         raise ValueError("an initial index is not a variable")
-    if not all(isinstance(one, Expr) for one in final_indices):
+    if not all(isinstance(index, Expr) for index in final_indices):
         raise ValueError("a final index is not an expression")
     if inverse_index_map is not None and not isinstance(inverse_index_map, IndexMap):
         raise ValueError("the inverse is not an index map")

@@ -185,8 +185,8 @@ _SHARED = (
     ),
     NodeKind(E.TupleType, "TupleType", (*fields_of("fields"),)),
 )
-BY_CLASS = {one.cls: one for one in _SHARED}
-BY_KEY = {one.key: one for one in _SHARED}
+BY_CLASS = {kind.cls: kind for kind in _SHARED}
+BY_KEY = {kind.key: kind for kind in _SHARED}
 # Fields that TVM demands, and that have the same value in all rows.
 FIXED = {"tir.AllocateConst": {"irmod_storage_idx": "0"}}
 
@@ -278,4 +278,4 @@ def _attributes(name: str, names: str) -> NodeKind:
 ATTRIBUTES = {
     f"relax.{op}": _attributes(name, names) for name, names, ops in _OPERATORS for op in ops.split()
 }
-BY_KEY |= {one.key: one for one in ATTRIBUTES.values()}
+BY_KEY |= {kind.key: kind for kind in ATTRIBUTES.values()}

@@ -24,8 +24,8 @@ class Renewed(ReferenceMapper):
         self.values: dict[Var, Expr] = {}
 
     def define(self, var: Var) -> Var:
-        made = self.values[var] = replace(var)
-        return made
+        new_var = self.values[var] = replace(var)
+        return new_var
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
@@ -38,9 +38,9 @@ class Renewed(ReferenceMapper):
 
     def declare(self, buffer: Buffer) -> None:
         """Define what a buffer defines: its data, and symbols of its layout that are new."""
-        for one in (buffer.data, *symbols(buffer)):
-            if one not in self.values:
-                self.define(one)
+        for var in (buffer.data, *symbols(buffer)):
+            if var not in self.values:
+                self.define(var)
 
     def visit_Block(self, node: Block) -> Block:
         for buffer in node.alloc_buffers:

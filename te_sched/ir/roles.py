@@ -34,4 +34,8 @@ def role(what: Role, *, default: object = MISSING, default_factory: Any = MISSIN
 
 def roles_of(kind: type) -> dict[str, Role]:
     """The roles of the fields of a class of nodes, in order."""
-    return {one.name: one.metadata.get("role", Role.VALUE) for one in fields(kind) if one.init}
+    return {
+        node_field.name: node_field.metadata.get("role", Role.VALUE)
+        for node_field in fields(kind)
+        if node_field.init
+    }

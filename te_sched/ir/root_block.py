@@ -37,8 +37,8 @@ def has_blocks(statement: Stmt) -> bool:
     """Whether a statement contains a block."""
     stack: list[Stmt] = [statement]
     while stack:
-        one = stack.pop()
-        if type(one) is BlockRealize or type(one) is Block:
+        node = stack.pop()
+        if type(node) is BlockRealize or type(node) is Block:
             return True
-        stack += parts_of(one)
+        stack += parts_of(node)
     return False

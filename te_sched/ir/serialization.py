@@ -139,9 +139,11 @@ class _NodeWriter:
         if isinstance(value, PointerType):
             return {"pointer": [value.element, value.scope]}
         if isinstance(value, Mapping):
-            return {"dict": [[self.value(key), self.value(one)] for key, one in value.items()]}
+            return {
+                "dict": [[self.value(key), self.value(element)] for key, element in value.items()]
+            }
         if isinstance(value, list | tuple):
-            items = [self.value(one) for one in value]
+            items = [self.value(element) for element in value]
             return items if isinstance(value, tuple) else {"list": items}
         if kind in _NAMES:  # before other strings
             return {_NAMES[kind]: str(value)}
@@ -158,8 +160,8 @@ class _NodeWriter:
         )
 
     def _number(self, node: Node) -> int:
-        known = self.numbers.get(id(node))
-        if known is None:
+        number = self.numbers.get(id(node))
+        if number is None:
             kind = type(node)
             values = {name: getattr(node, name) for name in INIT_FIELDS[kind]}
             fields = {
@@ -167,9 +169,9 @@ class _NodeWriter:
                 for name, value in values.items()
                 if type(value) is not SourceLines
             }
-            known = self.numbers[id(node)] = len(self.nodes)
+            number = self.numbers[id(node)] = len(self.nodes)
             self.nodes.append([kind.__name__, fields])
-        return known
+        return number
 
 
 class _NodeReader:
@@ -187,10 +189,10 @@ class _NodeReader:
         if kind is None or not fields.keys() <= set(INIT_FIELDS[kind]):
             raise _damaged(f"node {len(self.nodes)} is a {repr_of(name)} of {repr_of([*fields])}")
         try:
-            given = {field: self.value(one) for field, one in fields.items()}
+            values = {field: self.value(data) for field, data in fields.items()}
             names = INIT_FIELDS[kind]
-            is_whole = len(given) == len(names)
-            node = kind(*[given[one] for one in names]) if is_whole else kind(**given)
+            is_whole = len(values) == len(names)
+            node = kind(*[values[name] for name in names]) if is_whole else kind(**values)
             check_fields(node)
         except TeSchedError as error:
             raise _damaged(f"node {len(self.nodes)}: {error.fault}") from None
@@ -201,44 +203,44 @@ class _NodeReader:
     def value(self, value: object) -> Any:
         """The value of some JSON."""
         if isinstance(value, list):
-            return tuple([self.value(one) for one in value])
+            return tuple([self.value(element) for element in value])
         if not isinstance(value, dict):
             return value
         if len(value) == 1:
-            ((what, given),) = value.items()
-            if what == "node" and type(given) is int and 0 <= given < len(self.nodes):
-                return self.nodes[given]
-            if what == "float" and given in _SPECIAL:
-                return _SPECIAL[given]
-            if what == "list" and isinstance(given, list):
-                return [self.value(one) for one in given]
-            if what in _KINDS and isinstance(given, str):
-                return _KINDS[what](given)
+            ((what, payload),) = value.items()
+            if what == "node" and type(payload) is int and 0 <= payload < len(self.nodes):
+                return self.nodes[payload]
+            if what == "float" and payload in _SPECIAL:
+                return _SPECIAL[payload]
+            if what == "list" and isinstance(payload, list):
+                return [self.value(element) for element in payload]
+            if what in _KINDS and isinstance(payload, str):
+                return _KINDS[what](payload)
             if what == "array":
-                return _array(given)
-            if what == "pointer" and _is_pointer(given):
-                return PointerType(*given)
-            if what == "dict" and isinstance(given, list) and all(map(_is_pair, given)):
+                return _array(payload)
+            if what == "pointer" and _is_pointer(payload):
+                return PointerType(*payload)
+            if what == "dict" and isinstance(payload, list) and all(map(_is_pair, payload)):
                 with suppress(TypeError):  # keys that cannot be hashed
-                    return {self.value(key): self.value(one) for key, one in given}
+                    return {self.value(key): self.value(element) for key, element in payload}
         raise _damaged(f"{repr_of(value)} is not a value")
 
 
 def _elements(value: Any) -> np.ndarray | None:
     """The elements of an array, of numpy or of a device; None for other values."""
     is_of_device = hasattr(value, "numpy") and hasattr(value, "dtype")
-    found = stored_elements(value) if is_of_device else value
-    is_plain = isinstance(found, np.ndarray) and found.dtype.kind in "biufcV"
-    return np.ascontiguousarray(found).reshape(found.shape) if is_plain else None
+    array = stored_elements(value) if is_of_device else value
+    is_plain = isinstance(array, np.ndarray) and array.dtype.kind in "biufcV"
+    return np.ascontiguousarray(array).reshape(array.shape) if is_plain else None
 
 
 def _packed(array: np.ndarray) -> str:
     return base64.b64encode(array.tobytes()).decode()
 
 
-def _array(given: Any) -> Any:
+def _array(payload: Any) -> Any:
     try:
-        dtype, shape, text = given
+        dtype, shape, text = payload
         data = base64.b64decode(text, validate=True)
         kept = np.uint16 if dtype == _BFLOAT16 else np.dtype(dtype)
         array = np.frombuffer(data, kept).reshape(shape).copy()
@@ -252,7 +254,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _is_pointer(value: Any) -> bool:
-    return _is_pair(value) and all(isinstance(one, str) for one in value)
+    return _is_pair(value) and all(isinstance(part, str) for part in value)
 
 
 def _damaged(why: str) -> DeclarationError:

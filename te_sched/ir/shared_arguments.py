@@ -49,5 +49,7 @@ def shared_memory_fault(written: str, other: str) -> tuple[str, str, str]:
 def same_memory(func: PrimFunc) -> list[tuple[Var, Var]]:
     """The memory of arguments for which a call may give one array twice."""
     pairs: tuple[SharedArguments, ...] = func.attrs.get(ATTRIBUTE, ())
-    data = [func.buffer_map[one].data if one in func.buffer_map else one for one in func.params]
+    data = [
+        func.buffer_map[param].data if param in func.buffer_map else param for param in func.params
+    ]
     return [(data[pair.written], data[pair.other]) for pair in pairs if pair.may_be_same]

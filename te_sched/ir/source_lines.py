@@ -80,16 +80,16 @@ class SourceLines:
         """The subjects of an error with their lines; `variables` are those of the loops among them,
         where they are known, and something else at other positions.
         """
-        named = [one for one in about if isinstance(one, Subject)]
+        named = [subject for subject in about if isinstance(subject, Subject)]
         inside = [
             line
-            for one in named
+            for subject in named
             for kind in ("block", "assignment")
-            for line in self.of(kind, one.name)
+            for line in self.of(kind, subject.name)
         ]
         return [
-            self._with_lines(one, inside, variable) if isinstance(one, Subject) else one
-            for one, variable in zip(about, chain(variables, repeat(None)), strict=False)
+            self._with_lines(item, inside, variable) if isinstance(item, Subject) else item
+            for item, variable in zip(about, chain(variables, repeat(None)), strict=False)
         ]
 
     def _with_lines(
@@ -146,4 +146,4 @@ def adding_lines(locate: Callable[[About], About]) -> Iterator[None]:
 
 def lines_of(functions: Iterable[object]) -> SourceLines:
     """The lines of all functions that have some."""
-    return SourceLines(*[getattr(one, "lines", NO_LINES) for one in functions])
+    return SourceLines(*[getattr(func, "lines", NO_LINES) for func in functions])

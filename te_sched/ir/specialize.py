@@ -65,16 +65,16 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, ExprLike | Buffer]) -> Pr
             "give values by parameter: func.specialize({func.params[0]: 16})",
         )
     values: dict[Var, Expr] = {}
-    for param, given in param_map.items():
-        if not any(param is one for one in func.params):
+    for param, argument in param_map.items():
+        if not any(param is other for other in func.params):
             raise DeclarationError(
                 f"{repr_of(param)} is not a parameter of {func.__name__}", *_advice(func, param)
             )
         buffer = func.buffer_map.get(param)
         if buffer is None:
-            values[param] = _value(param, given)
+            values[param] = _value(param, argument)
         else:
-            _match(buffer, given, values)
+            _match(buffer, argument, values)
     return _specialized(func, values) if values else func
 
 
@@ -84,45 +84,45 @@ def _advice(func: PrimFunc, wanted: object) -> tuple[str, str]:
         buffer = func.buffer_map.get(param)
         ends = () if buffer is None else (*buffer.shape, *buffer.strides, buffer.elem_offset)
         if buffer is not None and any(wanted is var for var in variables_of(*ends)):
-            known = ", ".join("16" if one is wanted else str(one) for one in buffer.shape)
+            sizes = ", ".join("16" if size is wanted else str(size) for size in buffer.shape)
             comma = "," * (len(buffer.shape) == 1)
             return (
                 f"it is a size of buffer {buffer.name}, which a buffer of a known shape determines",
-                f"give that: func.specialize({{func.params[{number}]: tir.decl_buffer(({known}"
+                f"give that: func.specialize({{func.params[{number}]: tir.decl_buffer(({sizes}"
                 f'{comma}), "{buffer.dtype}")}})',
             )
     return "", "give values by parameter: func.specialize({func.params[0]: 16})"
 
 
-def _value(param: Var, given: Any) -> Expr:
-    value = ops.convert(given)
+def _value(param: Var, argument: Any) -> Expr:
+    value = ops.convert(argument)
     if value.dtype != param.dtype:
         value = ops.cast(param.dtype, value) if param.dtype != "handle" else value
     return value
 
 
-def _match(buffer: Buffer, given: object, values: dict[Var, Expr]) -> None:
+def _match(buffer: Buffer, argument: object, values: dict[Var, Expr]) -> None:
     """Add the values of the symbols of a buffer that another buffer gives."""
-    if not isinstance(given, Buffer):
-        raise _misfit(buffer, f"{repr_of(given)} is not a buffer", "give tir.decl_buffer(shape)")
-    if given.dtype != buffer.dtype or len(given.shape) != len(buffer.shape):
+    if not isinstance(argument, Buffer):
+        raise _misfit(buffer, f"{repr_of(argument)} is not a buffer", "give tir.decl_buffer(shape)")
+    if argument.dtype != buffer.dtype or len(argument.shape) != len(buffer.shape):
         raise _misfit(
             buffer,
-            f"it has {len(given.shape)} dimensions of {given.dtype}",
+            f"it has {len(argument.shape)} dimensions of {argument.dtype}",
             f"give {len(buffer.shape)} dimensions of {buffer.dtype}",
         )
-    if buffer.scope() != given.scope():
-        raise _misfit(buffer, f"its scope is {given.scope()}", f"give scope={buffer.scope()!r}")
-    pairs = list(zip(buffer.shape, given.shape, strict=True))
-    if buffer.strides or given.strides:
-        if len(buffer.strides) != len(given.strides):
+    if buffer.scope() != argument.scope():
+        raise _misfit(buffer, f"its scope is {argument.scope()}", f"give scope={buffer.scope()!r}")
+    pairs = list(zip(buffer.shape, argument.shape, strict=True))
+    if buffer.strides or argument.strides:
+        if len(buffer.strides) != len(argument.strides):
             raise _misfit(buffer, "its strides are of another number", "give as many strides")
-        pairs += zip(buffer.strides, given.strides, strict=True)
-    pairs.append((buffer.elem_offset, given.elem_offset))
+        pairs += zip(buffer.strides, argument.strides, strict=True)
+    pairs.append((buffer.elem_offset, argument.elem_offset))
     for old, new in pairs:
         _match_one(buffer, old, new, values)
-    if given.data is not buffer.data:
-        values.setdefault(buffer.data, given.data)
+    if argument.data is not buffer.data:
+        values.setdefault(buffer.data, argument.data)
 
 
 def _match_one(buffer: Buffer, old: Expr, new: Expr, values: dict[Var, Expr]) -> None:

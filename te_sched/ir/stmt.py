@@ -258,7 +258,9 @@ class BaseFunc(Node):
         >>> PrimFunc((), tir.Evaluate(0), {}, {"a": 1, "b": 2}).without_attr("a").attrs
         {'b': 2}
         """
-        return self._with_attrs({key: one for key, one in self.attrs.items() if key != attr_key})
+        return self._with_attrs(
+            {key: value for key, value in self.attrs.items() if key != attr_key}
+        )
 
     def _with_attrs(self, attrs: Attributes) -> Self:
         new = copy(self)  # its other fields have been checked
@@ -437,14 +439,14 @@ class IRModule(Node, PublicObject, Unbuilt):
         )
 
     def __getitem__(self, name: object) -> Any:
-        found = self.functions.get(name) if isinstance(name, str) else None
-        if found is None:
+        func = self.functions.get(name) if isinstance(name, str) else None
+        if func is None:
             raise DeclarationError(
                 f"the module has no function {repr_of(name)}",
                 "" if self.functions else "it is empty",
                 f"use one of {', '.join(self.functions)}" if self.functions else "add a function",
             )
-        return found
+        return func
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.functions
@@ -494,10 +496,10 @@ class IRModule(Node, PublicObject, Unbuilt):
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
         'f'
         """
-        found, func = GlobalVar(name), self[name]
+        global_var, func = GlobalVar(name), self[name]
         is_of_loops = isinstance(func, PrimFunc)
-        found.struct_info_ = func.struct_info if is_of_loops else func.struct_info_
-        return found
+        global_var.struct_info_ = func.struct_info if is_of_loops else func.struct_info_
+        return global_var
 
     @checked
     def update_func(self, var: str, func: BaseFunc) -> None:
@@ -522,7 +524,7 @@ class IRModule(Node, PublicObject, Unbuilt):
 
     def __delitem__(self, name: str) -> None:
         self[name]
-        self._set({one: func for one, func in self.functions.items() if one != name})
+        self._set({other: func for other, func in self.functions.items() if other != name})
 
     def _set(self, functions: dict[str, BaseFunc]) -> None:
         """Replace the mapping of functions; those who hold the old one keep it."""
@@ -540,7 +542,7 @@ class IRModule(Node, PublicObject, Unbuilt):
         >>> list(IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).functions_of_loops)
         ['f']
         """
-        return {name: one for name, one in self.functions.items() if isinstance(one, PrimFunc)}
+        return {name: func for name, func in self.functions.items() if isinstance(func, PrimFunc)}
 
     @checked
     def with_functions(self, functions: Mapping[str, BaseFunc]) -> IRModule:

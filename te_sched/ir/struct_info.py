@@ -49,14 +49,14 @@ class GraphExpr(Node):
     @property
     def struct_info(self) -> StructInfo:
         """What is known of the value; DeclarationError before the expression is normalized."""
-        found = self.struct_info_
-        if found is None:
+        info = self.struct_info_
+        if info is None:
             raise DeclarationError(
                 f"{type(self).__name__} has no struct info yet",
                 "it is derived when an expression is bound to a variable",
                 "emit it by a BlockBuilder, or use builder.normalize(expr)",
             )
-        return found
+        return info
 
     if TYPE_CHECKING:  # given by relax.expr_operators
 
@@ -149,9 +149,9 @@ class VDevice(Node):
     memory_scope: str = "global"
 
     def __post_init__(self) -> None:
-        given: Any = self.target
-        if given is not None and not isinstance(given, str):
-            _set(self, "target", str(TARGETS[0](given)))
+        target: Any = self.target
+        if target is not None and not isinstance(target, str):
+            _set(self, "target", str(TARGETS[0](target)))
 
     @property
     def kind(self) -> str:
@@ -208,9 +208,9 @@ class PrimStructInfo(StructInfo):
             raise DeclarationError("PrimStructInfo has neither dtype nor value", "", "give one")
         if self.value is None:
             return
-        given: Any = self.value
-        is_int = type(given) is int
-        value = ops.const(given, self.dtype or "int64") if is_int else ops.convert(given)
+        argument: Any = self.value
+        is_int = type(argument) is int
+        value = ops.const(argument, self.dtype or "int64") if is_int else ops.convert(argument)
         if self.dtype and value.dtype != self.dtype:
             raise DeclarationError(
                 f"PrimStructInfo has dtype {self.dtype} and a value of {value.dtype}",
@@ -254,11 +254,11 @@ class TensorStructInfo(StructInfo):
     ndim: int = -1
 
     def __post_init__(self) -> None:
-        given: Any = self.shape
-        if given is not None:  # before the dtype, which may be a size: TensorStructInfo(4, 3)
-            shape = given
-            if not isinstance(given, ShapeExpr) and not hasattr(given, "struct_info_"):
-                shape = ShapeExpr(_sizes(given, "TensorStructInfo"))
+        argument: Any = self.shape
+        if argument is not None:  # before the dtype, which may be a size: TensorStructInfo(4, 3)
+            shape = argument
+            if not isinstance(argument, ShapeExpr) and not hasattr(argument, "struct_info_"):
+                shape = ShapeExpr(_sizes(argument, "TensorStructInfo"))
             _set(self, "shape", shape)
         _set(self, "dtype", dtypes.known(self.dtype))
         rank = -1 if self.shape is None else _rank_of(self.shape)
@@ -332,8 +332,8 @@ class FuncStructInfo(StructInfo):
         >>> relax.FuncStructInfo.opaque_func(ret=relax.PrimStructInfo("int32"))
         R.Callable(ret=R.Prim("int32"))
         """
-        known = ObjectStructInfo() if ret is None else ret
-        return FuncStructInfo(None, known, purity, derive_func)
+        result = ObjectStructInfo() if ret is None else ret
+        return FuncStructInfo(None, result, purity, derive_func)
 
 
 # What makes a target of its text or of the mapping that describes it; `codegen.target` adds it.
@@ -344,15 +344,15 @@ def _set(self: Node, name: str, value: object) -> None:
     object.__setattr__(self, name, value)
 
 
-def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
+def _sizes(shape: Any, what: str) -> tuple[Expr, ...]:
     """Sizes as expressions of int64."""
-    if not is_sequence(given):
+    if not is_sequence(shape):
         raise DeclarationError(
-            f"the shape of {what} is {repr_of(given)}",
-            f"it is {kind_of(given)}",
+            f"the shape of {what} is {repr_of(shape)}",
+            f"it is {kind_of(shape)}",
             "give a list or tuple of sizes",
         )
-    sizes = [_size(one) for one in given]
+    sizes = [_size(size) for size in shape]
     for size in sizes:
         if size.dtype != "int64":
             raise DeclarationError(
@@ -364,8 +364,8 @@ def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
     return tuple(sizes)
 
 
-def _size(given: ExprLike) -> Expr:
-    size = ops.convert(given)
+def _size(value: ExprLike) -> Expr:
+    size = ops.convert(value)
     return ops.const(size.value, "int64") if type(size) is IntImm else size
 
 
@@ -373,13 +373,13 @@ def _rank_of(shape: object) -> int:
     """The number of dimensions of a shape or a variable of one; -1 if it is not known."""
     if isinstance(shape, ShapeExpr):
         return len(shape.values)
-    known = getattr(shape, "struct_info_", None)
-    if isinstance(known, ShapeStructInfo):
-        return known.ndim
-    if known is not None and not isinstance(known, ObjectStructInfo):
+    info = getattr(shape, "struct_info_", None)
+    if isinstance(info, ShapeStructInfo):
+        return info.ndim
+    if info is not None and not isinstance(info, ObjectStructInfo):
         raise DeclarationError(
             f"the shape of TensorStructInfo is {repr_of(shape)}",
-            f"it is {known}",
+            f"it is {info}",
             "give a list of sizes, or a variable of R.Shape",
         )
     return -1
@@ -404,15 +404,15 @@ def size_text(size: object) -> str:
     return re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(size))
 
 
-def _infos(given: Any, what: str) -> tuple[StructInfo, ...]:
-    for one in given if is_sequence(given) else [given]:
-        if not isinstance(one, StructInfo):
+def _infos(infos: Any, what: str) -> tuple[StructInfo, ...]:
+    for info in infos if is_sequence(infos) else [infos]:
+        if not isinstance(info, StructInfo):
             raise DeclarationError(
-                f"cannot make a {what} of {repr_of(one)}",
-                f"it is {kind_of(one)}",
+                f"cannot make a {what} of {repr_of(info)}",
+                f"it is {kind_of(info)}",
                 'give struct infos: relax.PrimStructInfo("int32"), ...',
             )
-    return tuple(given)
+    return tuple(infos)
 
 
 def erase_to_well_defined(info: StructInfo, params: Sequence[StructInfo]) -> StructInfo:
@@ -424,8 +424,8 @@ def erase_to_well_defined(info: StructInfo, params: Sequence[StructInfo]) -> Str
     >>> erase_to_well_defined(relax.TensorStructInfo([n, 4], "float32"), [])
     R.Tensor(dtype="float32", ndim=2)
     """
-    known = {one for param in params for one in _variables(param)}
-    return erase_unknown(erase_variables(info), known)
+    variables = {var for param in params for var in _variables(param)}
+    return erase_unknown(erase_variables(info), variables)
 
 
 @walks_deeply("erase the sizes of a struct info", DeclarationError)
@@ -445,15 +445,15 @@ def _without_variables(info: StructInfo) -> StructInfo:
 
 
 @walks_deeply("erase the sizes of a struct info", DeclarationError)
-def erase_unknown(info: StructInfo, known: Collection[Var]) -> StructInfo:
+def erase_unknown(info: StructInfo, variables: Collection[Var]) -> StructInfo:
     """A struct info in which shapes with other variables than the known ones are not known."""
-    return _erased(info, known)
+    return _erased(info, variables)
 
 
-def _erased(info: StructInfo, known: Collection[Var]) -> StructInfo:
+def _erased(info: StructInfo, variables: Collection[Var]) -> StructInfo:
     if isinstance(info, TupleStructInfo):
-        return TupleStructInfo(tuple([_erased(one, known) for one in info.fields]))
-    if all(var in known for var in _variables(info)):
+        return TupleStructInfo(tuple([_erased(part, variables) for part in info.fields]))
+    if all(var in variables for var in _variables(info)):
         return info
     if isinstance(info, TensorStructInfo):
         return TensorStructInfo(None, info.dtype, info.vdevice, info.ndim)
@@ -466,18 +466,18 @@ def _erased(info: StructInfo, known: Collection[Var]) -> StructInfo:
 
 def _variables(info: StructInfo) -> set[Var]:
     """The variables in the sizes of a struct info; those of functions are their own."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     stack: list[object] = [] if isinstance(info, FuncStructInfo) else [info]
     while stack:
         part = stack.pop()
         if type(part) is Var:
-            found.add(part)
+            variables.add(part)
         elif isinstance(part, tuple):
             stack += part
         elif isinstance(part, Node) and not isinstance(part, FuncStructInfo):
             kind: Any = type(part)
             stack += [getattr(part, name) for name, what in _roles(kind) if what]
-    return found
+    return variables
 
 
 @cache

@@ -63,8 +63,8 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
 
 def structural_difference(a: object, b: object, map_free_vars: bool = False) -> str | None:
     """The first difference of two nodes as `path: left != right`, or None."""
-    found = _first_difference(a, b, map_free_vars)
-    return None if found is None else f"{found.paths[0]}: {found.text}"
+    mismatch = _first_difference(a, b, map_free_vars)
+    return None if mismatch is None else f"{mismatch.paths[0]}: {mismatch.text}"
 
 
 def get_first_structural_mismatch(
@@ -76,8 +76,8 @@ def get_first_structural_mismatch(
     >>> get_first_structural_mismatch(n + 1, n + 2)
     (<root>.b.value, <root>.b.value)
     """
-    found = _first_difference(lhs, rhs, map_free_vars)
-    return None if found is None else found.paths
+    mismatch = _first_difference(lhs, rhs, map_free_vars)
+    return None if mismatch is None else mismatch.paths
 
 
 @_deeply
@@ -254,14 +254,14 @@ class _Walk:
         if isinstance(a, Buffer):
             if a.data not in self.left:
                 self.bind(a.data, b.data)
-            for one, other in zip(symbols(a), symbols(b), strict=False):
-                self.declare(one, other)  # of a view, by the buffer that it matches
+            for var, other in zip(symbols(a), symbols(b), strict=False):
+                self.declare(var, other)  # of a view, by the buffer that it matches
         elif isinstance(a, IterVar):
             self.bind(a.var, b.var)
             self.at("dom", a.dom, b.dom)
         elif isinstance(a, Node) and type(a) is type(b):  # what a parameter of a graph is
-            for one, other in zip(variables_in(a), variables_in(b), strict=False):
-                self.declare(one, other)
+            for var, other in zip(variables_in(a), variables_in(b), strict=False):
+                self.declare(var, other)
         self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
@@ -480,7 +480,7 @@ def _missing_entry(a: Sequence[object], b: Sequence[object]) -> tuple[Step, Step
 def variables_in(*nodes: Node) -> list[Var]:
     """The variables in nodes, in order, with repetitions."""
     return [
-        one for part in nodes if type(part) is not IntImm for one in walk(part) if type(one) is Var
+        var for part in nodes if type(part) is not IntImm for var in walk(part) if type(var) is Var
     ]
 
 
@@ -499,7 +499,7 @@ def _are_comparable(a: object, b: object) -> bool:
 def _are_equal(a: Any, b: Any) -> bool:
     """Whether two values that are not nodes are equal; arrays and their elements by their bits."""
     try:
-        a, b = (one.numpy() if hasattr(one, "numpy") else one for one in (a, b))
+        a, b = (value.numpy() if hasattr(value, "numpy") else value for value in (a, b))
         if isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic):
             return (a.dtype, a.shape) == (b.dtype, b.shape) and _bits_of(a) == _bits_of(b)
         if isinstance(a, float) and isinstance(b, float):

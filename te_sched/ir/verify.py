@@ -207,27 +207,27 @@ def _check_blocks(node: S.Stmt, loops: frozenset[Var], report: _WellFormed) -> N
         loops |= {node.loop_var}
     if isinstance(node, B.Block) and node.iter_vars and loops:
         for part in (*node.reads, *node.writes, *parts_of(node)):
-            for one in walk(part):
-                if type(one) is Var and one in loops:
-                    report.loop_in_block(one, node.name_hint)
+            for var in walk(part):
+                if type(var) is Var and var in loops:
+                    report.loop_in_block(var, node.name_hint)
     for part in parts_of(node):
         _check_blocks(part, loops, report)
 
 
 def is_ssa(func: S.PrimFunc) -> bool:
     """Whether a function defines each variable once; a `Let` may occur twice with one value."""
-    found: dict[Var, Node | None] = dict.fromkeys(func.params)
+    definitions: dict[Var, Node | None] = dict.fromkeys(func.params)
     for node in walk(func.body):
         for var in _defined_by(node):
-            known = found.get(var)
+            definition = definitions.get(var)
             is_repeated = (
-                isinstance(known, E.Let)
+                isinstance(definition, E.Let)
                 and isinstance(node, E.Let)
-                and structural_equal(known.value, node.value)
+                and structural_equal(definition.value, node.value)
             )
-            if var in found and not is_repeated:
+            if var in definitions and not is_repeated:
                 return False
-            found[var] = node
+            definitions[var] = node
     return True
 
 
@@ -324,15 +324,15 @@ class _Verifier:
 
     def header(self, node: S.Stmt) -> list[Var]:
         """Check a statement without its body; returns the variables that it defines."""
-        found = self.free
+        outer_free = self.free
         if isinstance(node, S.Allocate) and not self.collect:
             # TVM hoists a temporary even out of the loop on which its size depends. The text must
             # be the same; callers that run the program must check it.
-            self.free = dict(found)
+            self.free = dict(outer_free)
         self.accesses(node)
         for child in _parts(node, _OUTSIDE[type(node)]):
             self.part(child)
-        self.free = found
+        self.free = outer_free
         if isinstance(node, S.AttrStmt):
             return self.attribute(node)
         if isinstance(node, S.BufferRealize) and node.buffer.data in self.scope:
@@ -359,8 +359,8 @@ class _Verifier:
         """Check the region of a buffer."""
         self.known(node)
         self.accesses(node)
-        for one in node.region:
-            self.part(one)
+        for dim_range in node.region:
+            self.part(dim_range)
 
     def accesses(self, node: Node) -> None:
         """Record the uses of the data of the buffers that a node accesses."""
@@ -390,8 +390,8 @@ class _Verifier:
 
     def part(self, node: Node) -> None:
         """Check an expression, or the minimum and extent of a range."""
-        for one in children(node) if isinstance(node, Range) else (node,):
-            self.expression(one)
+        for bound in children(node) if isinstance(node, Range) else (node,):
+            self.expression(bound)
 
     def expression(self, root: Node) -> None:
         """Check an expression and all its parts."""
@@ -441,7 +441,7 @@ class _Definitions(_Verifier):
 
     def fail(self, node: Any, why: str) -> None:
         """Raise the error for the user."""
-        is_parameter = any(node is one for one in (*self.func.params, *self.func.buffer_map))
+        is_parameter = any(node is param for param in (*self.func.params, *self.func.buffer_map))
         raise self.kind(
             f"parameter {node.name}: {why}" if is_parameter else why,
             f"it stands in {primfn(node).splitlines()[0]}",
@@ -515,15 +515,15 @@ class _WellFormed(_Definitions):
 
 def _described(buffer: Buffer) -> set[Var]:
     """The variables of the description of a buffer: its data, shape, strides and offset."""
-    found: set[Var] = {buffer.data}
+    variables: set[Var] = {buffer.data}
     stack: list[Node] = [*buffer.shape, *buffer.strides, buffer.elem_offset]
     while stack:
         node = stack.pop()
         if type(node) is Var:
-            found.add(node)
+            variables.add(node)
         else:
             stack.extend(children(node))
-    return found
+    return variables
 
 
 _DEFINITIONS, _BUFFERS = fields_with(Role.DEFINITION), fields_with(Role.BUFFER)
@@ -533,20 +533,26 @@ _OUTSIDE, _BODIES = fields_with(Role.CHILD, Role.REGION), fields_with(Role.BODY)
 def _parts(node: Node, names: tuple[str, ...]) -> list[Any]:
     """The values of fields, tuples flattened."""
     values = [value for name in names if (value := getattr(node, name)) is not None]
-    return [one for value in values for one in (value if type(value) is tuple else (value,))]
+    return [
+        element for value in values for element in (value if type(value) is tuple else (value,))
+    ]
 
 
 def _defined_by(node: Node) -> list[Var]:
     """The variables that a node defines, also as part of an axis or a buffer."""
     defined = _parts(node, _DEFINITIONS[type(node)])
-    found = [
-        one if isinstance(one, Var) else one.data if isinstance(one, Buffer) else one.var
-        for one in defined
+    variables = [
+        definition
+        if isinstance(definition, Var)
+        else definition.data
+        if isinstance(definition, Buffer)
+        else definition.var
+        for definition in defined
     ]
     if type(node) is B.Block:  # te.extern makes buffers with an offset that is a variable
-        offsets = [one.elem_offset for one in node.alloc_buffers]
-        found += [one for one in offsets if type(one) is Var]
-    return found
+        offsets = [buffer.elem_offset for buffer in node.alloc_buffers]
+        variables += [offset for offset in offsets if type(offset) is Var]
+    return variables
 
 
 # Rules return the fault of a node, or None.
@@ -584,7 +590,7 @@ def _integers(node: E.BinaryOp | E.CompareOp, level: Level) -> str | None:
 
 def _truths(node: E.CompareOp | E.Not, level: Level) -> str | None:
     operands = (node.a,) if isinstance(node, E.Not) else (node.a, node.b)
-    wrong = [one.dtype for one in operands if not _is_bool(one.dtype)]
+    wrong = [operand.dtype for operand in operands if not _is_bool(operand.dtype)]
     return f"an operand is {wrong[0]}, not bool" if wrong else None
 
 

@@ -90,14 +90,14 @@ def children(node: Node) -> Iterator[Node]:
 
 def parts_of(statement: S.Stmt) -> list[S.Stmt]:
     """The parts of a statement that are statements, in program order."""
-    found: list[S.Stmt] = []
+    parts: list[S.Stmt] = []
     for name in PART_FIELDS[type(statement)]:
         part = getattr(statement, name)
         if type(part) is tuple:
-            found += part
+            parts += part
         elif part is not None:
-            found.append(part)
-    return found
+            parts.append(part)
+    return parts
 
 
 def walk(node: Node | GlobalVar) -> Iterator[Any]:
@@ -132,20 +132,20 @@ def reads_data(e: Expr) -> bool:
 
 def variables_of(*nodes: Node) -> set[Var]:
     """The variables that occur in expressions, also in those of statements."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     stack: list[Any] = [*nodes]
     while stack:
         node = stack.pop()
         kind = type(node)
         if kind is Var:
-            found.add(node)
+            variables.add(node)
         for name in CHILD_FIELDS[kind]:
             value = getattr(node, name)
             if type(value) is tuple:
                 stack += value
             elif value is not None:
                 stack.append(value)
-    return found
+    return variables
 
 
 class Visitor:
@@ -190,11 +190,11 @@ class Mapper:
 def _methods_of(visitor: type) -> dict[type, _Method]:
     """The method `visit_<Class>` for each class of nodes: of itself or of its nearest base."""
     names = {name for base in visitor.__mro__ for name in vars(base) if name.startswith("visit_")}
-    found: dict[type, _Method] = {}
+    methods: dict[type, _Method] = {}
     for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
         nearest = next(base for base in kind.__mro__ if f"visit_{base.__name__}" in names)
-        found[kind] = getattr(visitor, f"visit_{nearest.__name__}")
-    return found
+        methods[kind] = getattr(visitor, f"visit_{nearest.__name__}")
+    return methods
 
 
 # The classes of nodes that a method handles.
@@ -336,10 +336,10 @@ class ReferenceMapper(Mapper):
 
     def visit_shared(self, node: Any) -> Any:
         """Map a node that several others refer to."""
-        found = self.shared.get(node)
-        if found is None:
-            found = self.shared[node] = self.renewed(node)
-        return found
+        result = self.shared.get(node)
+        if result is None:
+            result = self.shared[node] = self.renewed(node)
+        return result
 
     visit_Buffer = visit_IterVar = visit_CommReducer = visit_shared
 

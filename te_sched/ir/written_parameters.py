@@ -34,9 +34,10 @@ def written_parameters(func: PrimFunc) -> set[Var]:
             sources[node.var] = node.value
         if isinstance(node, Stmt):
             written |= {
-                one.data
-                for one in occurrences_of(node)
-                if one.writes and (one.buffer is not None or one.extent is not None)
+                occurrence.data
+                for occurrence in occurrences_of(node)
+                if occurrence.writes
+                and (occurrence.buffer is not None or occurrence.extent is not None)
             }
     for data in list(written):
         while data in sources:

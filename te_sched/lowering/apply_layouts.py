@@ -23,7 +23,7 @@ def apply_layouts(func: PrimFunc, layouts: Layouts) -> PrimFunc:
     if not layouts:
         return func
     mapper = _Rearranger(layouts)
-    buffers = {var: mapper.renewed(one) for var, one in func.buffer_map.items()}
+    buffers = {var: mapper.renewed(buffer) for var, buffer in func.buffer_map.items()}
     return replace(func, body=mapper.visit(func.body), buffer_map=buffers)
 
 

@@ -163,8 +163,8 @@ class _BlockChooser(StatementMapper):
 class Decider(Mapper):
     """Replaces conditions with known values; unreachable statements stay, as in TVM."""
 
-    def __init__(self, known: Mapping[Expr, bool]) -> None:
-        self.known = known
+    def __init__(self, truths: Mapping[Expr, bool]) -> None:
+        self.known = truths
 
     def comparison(self, node: Any) -> Any:
         """A comparison, or its value where that is known."""
@@ -192,8 +192,8 @@ class Decider(Mapper):
 class Cleaner(Decider):
     """Also drops unreachable statements and, at the end, all marks."""
 
-    def __init__(self, known: Mapping[Expr, bool], is_last: bool) -> None:
-        super().__init__(known)
+    def __init__(self, truths: Mapping[Expr, bool], is_last: bool) -> None:
+        super().__init__(truths)
         self.is_last = is_last
 
     def drops(self, mark: Call) -> bool:

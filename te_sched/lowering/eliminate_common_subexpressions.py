@@ -241,11 +241,11 @@ class _Tables:
 
     def of(self, node: Any) -> _Counts:
         """The counts of a level."""
-        found = self.known.get(id(node))
-        if found is None:
-            found = self.known[id(node)] = {}
-            self._collect(node, found)
-        return found
+        counts = self.known.get(id(node))
+        if counts is None:
+            counts = self.known[id(node)] = {}
+            self._collect(node, counts)
+        return counts
 
     def _collect(self, node: Any, counts: _Counts) -> None:
         kind = type(node)
@@ -279,9 +279,9 @@ class _Tables:
         if len(tables) < 2:
             return
         for term in {term: None for table in tables for term in table}:
-            found = [table[term] for table in tables if term in table]
-            if len(found) > 1:
-                counts[term] = counts.get(term, 0) + sum(found)
+            child_counts = [table[term] for table in tables if term in table]
+            if len(child_counts) > 1:
+                counts[term] = counts.get(term, 0) + sum(child_counts)
 
 
 def _use(term: Term) -> None:

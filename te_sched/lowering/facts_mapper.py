@@ -75,9 +75,9 @@ class FactsMapper(Mapper):
 
     def choice(self, node: Expr) -> Expr:
         """A select or if_then_else, with each value mapped where it is chosen."""
-        given, yes, no = choice_of(node)  # type: ignore[misc]
-        condition = self.visit(given)
-        fact = self.fact_of(given, condition)
+        old_condition, yes, no = choice_of(node)  # type: ignore[misc]
+        condition = self.visit(old_condition)
+        fact = self.fact_of(old_condition, condition)
         with self.assuming(fact):
             yes = self.visit(yes)
         with self.assuming(fact, holds=False):

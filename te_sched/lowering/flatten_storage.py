@@ -268,8 +268,8 @@ class _Flattener(Mapper):
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         """The flat range from the first to the last element, for each dimension of memory."""
-        ends = [ops.sub(ops.add(one.min, one.extent), 1) for one in node.region]
-        low = self.places(node.buffer, tuple([one.min for one in node.region]))
+        ends = [ops.sub(ops.add(dim_range.min, dim_range.extent), 1) for dim_range in node.region]
+        low = self.places(node.buffer, tuple([dim_range.min for dim_range in node.region]))
         last = self.places(node.buffer, tuple(ends))
         ranges = [
             Range(begin, ops.sub(ops.add(end, 1), begin))
@@ -314,12 +314,12 @@ class _Flattener(Mapper):
             )
         dropped = len(extents) - len(view.shape)
         binder.check_rank(extents[:dropped] if dropped > 0 else (), dropped)
-        for wanted, given in zip(view.shape, extents[dropped:], strict=True):
-            binder.bind("shape", wanted, given)
+        for wanted, value in zip(view.shape, extents[dropped:], strict=True):
+            binder.bind("shape", wanted, value)
         strides = self.strides_of(buffer)[dropped:]
         if view.strides:
-            for wanted, given in zip(view.strides, strides, strict=True):
-                binder.bind("stride", wanted, given)
+            for wanted, value in zip(view.strides, strides, strict=True):
+                binder.bind("stride", wanted, value)
         else:
             binder.check_compact(extents[dropped:], strides)
         self.layouts[view] = _Layout(layout.flat, extents[dropped:], origin=begins, view_of=buffer)

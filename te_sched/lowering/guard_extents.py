@@ -68,11 +68,13 @@ def _guards(node: Stmt, inner: set[Var]) -> list[Expr]:
     if isinstance(node, For):
         return _guards(node.body, inner | {node.loop_var})
     if isinstance(node, IfThenElse) and node.else_case is None:
-        own = [one for one in _parts(node.condition) if _is_known(one, inner)]
+        own = [condition for condition in _parts(node.condition) if _is_known(condition, inner)]
         return own + _guards(node.then_case, inner)
     if isinstance(node, SeqStmt):
         first, *others = [_guards(part, inner) for part in node.seq]
-        return [one for one in first if all(contains(other, one) for other in others)]
+        return [
+            condition for condition in first if all(contains(other, condition) for other in others)
+        ]
     if isinstance(node, LetStmt):
         return _guards(node.body, inner | {node.var})
     if isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
@@ -97,4 +99,4 @@ def _is_known(condition: Expr, inner: set[Var]) -> bool:
 
 def contains(conditions: Iterable[Expr], wanted: Expr) -> bool:
     """Whether a condition is structurally equal to one of some conditions."""
-    return any(structural_equal(one, wanted) for one in conditions)
+    return any(structural_equal(condition, wanted) for condition in conditions)

@@ -101,19 +101,19 @@ def find_cut(
     holding: dict[Expr, _Iterations] = {}
     failing: dict[Expr, _Iterations] = {}
     for condition in scope.conditions:
-        for found, wanted in ((holding, condition), (failing, opposite(condition))):
+        for intervals, wanted in ((holding, condition), (failing, opposite(condition))):
             interval = bounds.of(wanted)
             if interval is not None:
-                found[condition] = interval
-    for truth, found, others in ((True, holding, failing), (False, failing, holding)):
-        if is_hinted and found and bounds.common(found.values()) is None:
-            found = bounds.compatible(found)
-        if found and (cut := bounds.common(found.values())) is not None:
-            known = dict.fromkeys(found, truth)
+                intervals[condition] = interval
+    for truth, intervals, others in ((True, holding, failing), (False, failing, holding)):
+        if is_hinted and intervals and bounds.common(intervals.values()) is None:
+            intervals = bounds.compatible(intervals)
+        if intervals and (cut := bounds.common(intervals.values())) is not None:
+            truths = dict.fromkeys(intervals, truth)
             for condition, interval in others.items():
-                if condition not in known and bounds.contains(interval, cut):
-                    known[condition] = not truth
-            return Cut(*cut, whole, known)
+                if condition not in truths and bounds.contains(interval, cut):
+                    truths[condition] = not truth
+            return Cut(*cut, whole, truths)
     return None
 
 
@@ -186,10 +186,10 @@ class _Bounds:
         begin = self._least(begin, self.stop)
         return begin, self._most(end, begin)
 
-    def compatible(self, found: Mapping[Expr, _Iterations]) -> dict[Expr, _Iterations]:
+    def compatible(self, intervals: Mapping[Expr, _Iterations]) -> dict[Expr, _Iterations]:
         """The conditions, from the first on, whose intervals have a common iteration."""
         kept: dict[Expr, _Iterations] = {}
-        for condition, interval in found.items():
+        for condition, interval in intervals.items():
             if self.common([*kept.values(), interval]) is not None:
                 kept[condition] = interval
         return kept

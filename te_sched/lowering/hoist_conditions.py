@@ -91,15 +91,15 @@ class _Finder:
         if not loops:
             return None
         used = variables_of(condition)
-        found: For | None = None
+        outermost: For | None = None
         launched_in = {self.launched_in.get(var) for var in used}
         for loop in reversed(loops):
             if loop.loop_var in used or loop in launched_in:
                 break
-            found = loop
-        if found is None or used & self.fixed or effect_of(condition) > Effect.PURE:
+            outermost = loop
+        if outermost is None or used & self.fixed or effect_of(condition) > Effect.PURE:
             return None
-        return found
+        return outermost
 
 
 class _Hoister(StatementMapper):

@@ -66,7 +66,7 @@ class _Loops(StatementMapper):
         pending = [guard for guard in self.guards if self._concerns(guard, roots)]
         for position, axis in reversed(leaves):
             here = [guard for guard in pending if not self._variables(axis).isdisjoint(walk(guard))]
-            pending = [guard for guard in pending if not any(guard is one for one in here)]
+            pending = [guard for guard in pending if not any(guard is other for other in here)]
             body = guarded(body, here, likely=True)
             body = self.scope.attach(self.stage, axis, body)
             body = wrap(body, self.nest.levels[position])

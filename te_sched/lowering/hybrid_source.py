@@ -94,12 +94,12 @@ def build(
         return B
     """
     name = identifier(name)
-    known = {one for one in inputs if isinstance(one, Tensor)}
+    tensors = {tensor for tensor in inputs if isinstance(tensor, Tensor)}
     for stage in sch.stages:
         if isinstance(stage.op, ScanOp):
-            known.update(stage.op.state_placeholder)
+            tensors.update(stage.op.state_placeholder)
     for stage in sch.stages:
-        if isinstance(stage.op, PlaceholderOp) and stage.op.output(0) not in known:
+        if isinstance(stage.op, PlaceholderOp) and stage.op.output(0) not in tensors:
             raise _refused(f"tensor {stage.op.name}, which is not an input")
     module = lower(sch, [*inputs, *outputs], name, stop_after="schedule_ops")
     tree = _SourceWriter(module[name], name, len(inputs)).tree
@@ -154,15 +154,15 @@ class _SourceWriter:
 
     def statement(self, node: S.Stmt) -> list[ast.stmt]:
         """The Python statements of a statement."""
-        found: list[ast.stmt] = _method(_STATEMENTS, node)(self, node)
-        return found
+        stmts: list[ast.stmt] = _method(_STATEMENTS, node)(self, node)
+        return stmts
 
     def block(self, node: S.Stmt) -> list[ast.stmt]:
         """The statements of a body, which must not be empty."""
         return self.statement(node) or [ast.Pass()]
 
     def _sequence(self, node: S.SeqStmt) -> list[ast.stmt]:
-        return [one for part in node.seq for one in self.statement(part)]
+        return [stmt for part in node.seq for stmt in self.statement(part)]
 
     def _for(self, node: S.For) -> list[ast.stmt]:
         low = self.value(node.min)
@@ -231,8 +231,8 @@ class _SourceWriter:
             return ast.BinOp(self.value(node.a), _BINARY[kind](), self.value(node.b))  # type: ignore[attr-defined]
         if kind in _COMPARED:
             return ast.Compare(self.value(node.a), [_COMPARED[kind]()], [self.value(node.b)])  # type: ignore[attr-defined]
-        found: ast.expr = _method(_EXPRESSIONS, node)(self, node)
-        return found
+        expr: ast.expr = _method(_EXPRESSIONS, node)(self, node)
+        return expr
 
     def _variable(self, node: Var) -> ast.expr:
         if node not in self.names:
@@ -273,7 +273,9 @@ class _SourceWriter:
         return _call(node.dtype, self.value(node.value))
 
     def _select(self, node: E.Select) -> ast.expr:
-        parts = [self.value(one) for one in (node.condition, node.true_value, node.false_value)]
+        parts = [
+            self.value(operand) for operand in (node.condition, node.true_value, node.false_value)
+        ]
         return ast.IfExp(*parts)
 
     def _element(self, node: E.BufferLoad | S.BufferStore) -> ast.expr:
@@ -282,8 +284,8 @@ class _SourceWriter:
         if lowest is not None:
             indices = tuple([index - low for index, low in zip(indices, lowest, strict=True)])
         parts = [self.value(index) for index in indices]
-        place = parts[0] if len(parts) == 1 else ast.Tuple(parts)
-        return ast.Subscript(self.names[node.buffer], place)
+        subscript = parts[0] if len(parts) == 1 else ast.Tuple(parts)
+        return ast.Subscript(self.names[node.buffer], subscript)
 
     def _intrinsic(self, node: E.Call) -> ast.expr:
         args = [self.value(arg) for arg in node.args]

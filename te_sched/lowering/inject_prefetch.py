@@ -189,9 +189,9 @@ class _ReadIndices:
         outside = self.domains
         self.domains = dict(outside)
         for var, interval in bounds:
-            known = self.domains.get(var)
-            if known is not None:
-                interval = int_set.intersect([known, interval], self.settings)
+            domain = self.domains.get(var)
+            if domain is not None:
+                interval = int_set.intersect([domain, interval], self.settings)
             self.domains[var] = interval
         self.visit(node)
         self.domains = outside

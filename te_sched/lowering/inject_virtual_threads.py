@@ -107,14 +107,14 @@ def _dependences(node: Any) -> list[tuple[set[Var], set[Var]]]:
 
 def _variables(*exprs: Expr) -> set[Var]:
     """The variables that expressions read, pointers of buffers included."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     for expr in exprs:
         for node in walk(expr):
             if type(node) is Var:
-                found.add(node)
+                variables.add(node)
             elif type(node) is BufferLoad:
-                found.add(node.buffer.data)
-    return found
+                variables.add(node.buffer.data)
+    return variables
 
 
 def _written(value: Expr) -> set[Var]:

@@ -108,7 +108,7 @@ class _CallInliner(Mapper):
         func = self.function_of(call)
         if type(func.body) is Evaluate and _returned(func.body) is not None:
             return Evaluate(self.visit(call))
-        if any(type(one) is Call and one.op == "tir.ret" for one in walk(func.body)):
+        if any(type(node) is Call and node.op == "tir.ret" for node in walk(func.body)):
             raise self._returns_early(name)
         return self._bound(func, name, call)
 
@@ -127,8 +127,8 @@ class _CallInliner(Mapper):
                 "let it store the value into a buffer, and call it as a statement",
                 Subject("function", self.name),
             )
-        for param, given in zip(func.params, node.args[1:], strict=True):
-            value = E.Let(param, ops.cast(param.dtype, self.visit(given)), value)
+        for param, arg in zip(func.params, node.args[1:], strict=True):
+            value = E.Let(param, ops.cast(param.dtype, self.visit(arg)), value)
         return value
 
     def _returns_early(self, name: str) -> BuildError:
@@ -141,7 +141,7 @@ class _CallInliner(Mapper):
 
     def _bound(self, func: PrimFunc, name: str, call: Call) -> Stmt:
         """The body of a function with its parameters bound to the arguments of a call."""
-        given: dict[Var, Any] = {}
+        param_values: dict[Var, Any] = {}
         buffers: dict[Var, Buffer] = {}
         values: list[tuple[Var, Expr]] = []
         for param, arg in zip(func.params, call.args[1:], strict=True):
@@ -149,13 +149,13 @@ class _CallInliner(Mapper):
             if param in func.buffer_map:
                 wanted = func.buffer_map[param]
                 buffers[param] = self._buffer(wanted, value, name)
-                given[param] = _in_layout_of(wanted, buffers[param])
+                param_values[param] = _in_layout_of(wanted, buffers[param])
             elif type(value) in (Var, E.IntImm, E.FloatImm):
-                given[param] = value
+                param_values[param] = value
             else:
                 values.append((param, ops.cast(param.dtype, value)))
         try:
-            special = specialize(func, given)
+            special = specialize(func, param_values)
         except DeclarationError as error:
             raise BuildError(
                 f"{self.name} calls {name} with arguments that do not fit: {error.fault}",
@@ -163,7 +163,7 @@ class _CallInliner(Mapper):
                 error.advice,
                 Subject("function", self.name),
             ) from None
-        views = _Views({special.buffer_map[param]: one for param, one in buffers.items()})
+        views = _Views({special.buffer_map[param]: buffer for param, buffer in buffers.items()})
         body = views.visit(special.body)
         for view in views.declared:
             body = DeclBuffer(view, body)
@@ -179,11 +179,11 @@ class _CallInliner(Mapper):
             whole = parts[0].buffer
             offset = element_offset(whole, parts[0].indices)
             return replace(wanted, data=whole.data, elem_offset=offset)
-        found = self.buffers.get(data, []) if type(data) is Var else []
-        for one in found:
-            if _is_same_array(one, arg) and len(one.shape) == len(wanted.shape):
-                return one
-        if found and type(arg) is Var and all(type(one) is E.IntImm for one in wanted.shape):
+        buffers = self.buffers.get(data, []) if type(data) is Var else []
+        for buffer in buffers:
+            if _is_same_array(buffer, arg) and len(buffer.shape) == len(wanted.shape):
+                return buffer
+        if buffers and type(arg) is Var and all(type(size) is E.IntImm for size in wanted.shape):
             return replace(wanted, data=arg)  # a pointer: the function says what is there
         raise BuildError(
             f"{self.name} gives {name} something else for buffer {wanted.name}",
@@ -211,12 +211,12 @@ class _Views(ReferenceMapper):
         )
 
 
-def _in_layout_of(wanted: Buffer, given: Buffer) -> Buffer:
+def _in_layout_of(wanted: Buffer, buffer: Buffer) -> Buffer:
     """A buffer as far as it gives values to the symbols of a parameter."""
     return replace(
-        given,
-        strides=given.strides if wanted.strides else (),
-        elem_offset=given.elem_offset if type(wanted.elem_offset) is Var else wanted.elem_offset,
+        buffer,
+        strides=buffer.strides if wanted.strides else (),
+        elem_offset=buffer.elem_offset if type(wanted.elem_offset) is Var else wanted.elem_offset,
     )
 
 
@@ -249,15 +249,15 @@ def _returned(body: Stmt) -> Expr | None:
 
 def _buffers_by_data(func: PrimFunc) -> dict[Var, list[Buffer]]:
     """The buffers of a function by their pointers, each once."""
-    found: dict[Buffer, None] = dict.fromkeys(func.buffer_map.values())
+    buffers: dict[Buffer, None] = dict.fromkeys(func.buffer_map.values())
     for node in walk(func.body):
         kind = type(node).__name__
         if kind in ("BufferLoad", "BufferStore", "DeclBuffer", "BufferRealize"):
-            found[node.buffer] = None
+            buffers[node.buffer] = None
         elif kind == "Block":
-            found.update(dict.fromkeys(node.alloc_buffers))
-            found.update(dict.fromkeys([match.buffer for match in node.match_buffers]))
+            buffers.update(dict.fromkeys(node.alloc_buffers))
+            buffers.update(dict.fromkeys([match.buffer for match in node.match_buffers]))
     by_data: dict[Var, list[Buffer]] = {}
-    for buffer in found:
+    for buffer in buffers:
         by_data.setdefault(buffer.data, []).append(buffer)
     return by_data

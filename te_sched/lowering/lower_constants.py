@@ -25,7 +25,7 @@ def lower_constants(func: PrimFunc) -> PrimFunc:
 
     Raises LoweringError for constants of more than `MOST_ELEMENTS` elements.
     """
-    if not any(type(one) is AllocateConst for one in statements(func.body)):
+    if not any(type(stmt) is AllocateConst for stmt in statements(func.body)):
         return func
     return func.with_body(_Constants().visit(func.body))
 
@@ -47,8 +47,8 @@ class _Constants(StatementMapper):
                 ops.const(data[index].item(), node.dtype),
                 tuple(
                     [
-                        ops.const(one, size.dtype)
-                        for one, size in zip(index, node.extents, strict=True)
+                        ops.const(coordinate, size.dtype)
+                        for coordinate, size in zip(index, node.extents, strict=True)
                     ]
                 ),
             )
@@ -60,7 +60,7 @@ class _Constants(StatementMapper):
 
 def _indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     """The indices of all elements, in order."""
-    found: list[tuple[int, ...]] = [()]
+    indices: list[tuple[int, ...]] = [()]
     for size in shape:
-        found = [(*index, place) for index in found for place in range(size)]
-    return found
+        indices = [(*index, position) for index in indices for position in range(size)]
+    return indices

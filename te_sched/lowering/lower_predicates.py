@@ -36,7 +36,7 @@ def lower_predicates(func: PrimFunc) -> PrimFunc:
 
     Raises LoweringError for scalable vectors, which no target of te_sched has.
     """
-    found = False
+    has_predicate = False
     for node in walk(func.body):
         if isinstance(node, Expr) and dtypes.is_scalable(node.dtype):
             raise LoweringError(
@@ -46,8 +46,8 @@ def lower_predicates(func: PrimFunc) -> PrimFunc:
                 "use vectors of a constant number of lanes, and te_sched.lower to see the program",
             )
         if type(node) in (BufferLoad, BufferStore):
-            found = found or node.predicate is not None
-    return func.with_body(_Lanes().visit(func.body)) if found else func
+            has_predicate = has_predicate or node.predicate is not None
+    return func.with_body(_Lanes().visit(func.body)) if has_predicate else func
 
 
 class _Lanes(Mapper):

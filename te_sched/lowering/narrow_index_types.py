@@ -221,7 +221,7 @@ class _Narrower(Retyper):
         new = self.indices(old)
         loop_var = node.loop_var
         narrow = _is_wide(loop_var, self.bits) and loop_var not in self.wide
-        if narrow and all(one.dtype == self.narrow for one in new):
+        if narrow and all(expr.dtype == self.narrow for expr in new):
             loop_var = self.renamed(loop_var, new[0])
         dtype = loop_var.dtype
         low, extent = [

@@ -183,12 +183,12 @@ def has_dependent_domain(op: Operation) -> bool:
 
 def _resolve(values: Values, op: Operation, scope: NestContext) -> None:
     """The minimum of an axis may depend on data and on the axes declared before it."""
-    known: dict[Var, Expr] = {}
-    bind = scope.binding(known)
+    bindings: dict[Var, Expr] = {}
+    bind = scope.binding(bindings)
     for axis in op.root_iter_vars():
         if axis in values:
             values[axis] = bind.visit(values[axis])
-            known[axis.var] = values[axis]
+            bindings[axis.var] = values[axis]
     for axis, value in values.items():
         values[axis] = bind.visit(value)
 

@@ -83,7 +83,11 @@ _PHASE_LEVELS = ("buffers", "flat", "vector", "vector")
 
 # As in TVM 0.9: conditions are hoisted out of the loops that remain after unrolling.
 AS_OLDER_PASSES = (
-    *(one for one in PASSES[:-1] if one.function is not hoist_conditions),
+    *(
+        lowering_pass
+        for lowering_pass in PASSES[:-1]
+        if lowering_pass.function is not hoist_conditions
+    ),
     LoweringPass(hoist_conditions, "vector", 3),
     PASSES[-1],
 )
@@ -93,7 +97,9 @@ _MOVING = {
     *(inject_prefetch, partition_loops, inject_double_buffer, rewrite_storage),
     *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
 }
-WATCHED_PASSES = tuple(one for one in PASSES if one.function not in _MOVING)
+WATCHED_PASSES = tuple(
+    lowering_pass for lowering_pass in PASSES if lowering_pass.function not in _MOVING
+)
 
 # Programs to run have one index per access, as wide as needed.
 TARGET_PASSES = (LoweringPass(join_dimensions, "final"), LoweringPass(widen_indices, "final"))
@@ -269,7 +275,11 @@ def _loops(
 
 def pass_names() -> list[str]:
     """The values of `stop_after`, in the order of lowering."""
-    return list(dict.fromkeys(["schedule_ops", *(one.name for one in (*BLOCK_PASSES, *PASSES))]))
+    return list(
+        dict.fromkeys(
+            ["schedule_ops", *(lowering_pass.name for lowering_pass in (*BLOCK_PASSES, *PASSES))]
+        )
+    )
 
 
 def run_passes(
@@ -295,7 +305,11 @@ def run_passes(
     if stop_after is not None:
         chosen = chosen[: _end_of(chosen, stop_after)]
     if simple_mode:
-        chosen = [one for one in chosen if one.function is not partition_loops]
+        chosen = [
+            lowering_pass
+            for lowering_pass in chosen
+            if lowering_pass.function is not partition_loops
+        ]
     return apply_passes(chosen, func, switches, watcher)
 
 
@@ -303,38 +317,46 @@ def _end_of(passes: Sequence[LoweringPass], name: str) -> int:
     """The number of passes up to the last one of a name; 0 for the making of loops."""
     if name == "schedule_ops":
         return 0
-    found = [number for number, one in enumerate(passes, 1) if one.name == name]
-    if not found:
+    numbers = [
+        number for number, lowering_pass in enumerate(passes, 1) if lowering_pass.name == name
+    ]
+    if not numbers:
         raise LoweringError(
             f"pass {repr_of(name)} of stop_after is disabled",
             "disabled_pass of the PassContext contains it",
             "stop after another one, or lower outside of the PassContext",
         )
-    return found[-1]
+    return numbers[-1]
 
 
 def _chosen_passes(passes: Sequence[LoweringPass], settings: Lowering) -> list[LoweringPass]:
     """Passes without those that a program disables, and with those that it adds."""
     added = [
         LoweringPass(
-            _with_settings(one),
+            _with_settings(user_pass),
             _PHASE_LEVELS[min(phase, 3)],
             min(phase, 3),
-            getattr(one, "info", None),
+            getattr(user_pass, "info", None),
         )
-        for phase, one in settings.added_passes
+        for phase, user_pass in settings.added_passes
     ]
-    chosen = [one for one in passes if one.name not in settings.disabled_passes]
-    return sorted([*added, *chosen], key=lambda one: one.phase)
+    chosen = [
+        lowering_pass
+        for lowering_pass in passes
+        if lowering_pass.name not in settings.disabled_passes
+    ]
+    return sorted([*added, *chosen], key=lambda lowering_pass: lowering_pass.phase)
 
 
-def _with_settings(one: Callable[[PrimFunc], PrimFunc]) -> Callable[[PrimFunc, Lowering], PrimFunc]:
+def _with_settings(
+    user_pass: Callable[[PrimFunc], PrimFunc],
+) -> Callable[[PrimFunc, Lowering], PrimFunc]:
     """A user's pass in the form of te_sched's passes."""
 
     def run(func: PrimFunc, settings: Lowering) -> PrimFunc:
-        return one(func)
+        return user_pass(func)
 
-    run.__name__, run.__doc__ = getattr(one, "__name__", repr(one)), one.__doc__
+    run.__name__, run.__doc__ = getattr(user_pass, "__name__", repr(user_pass)), user_pass.__doc__
     return run
 
 
@@ -403,9 +425,11 @@ def _checked_args(args: Any) -> list[Any]:
         )
     others = (Tensor, Buffer, Var, Mapping, Set, str)
     if isinstance(args, others) or not isinstance(args, Iterable):
-        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # sets are unordered
+        description = (
+            kind_of(args) if isinstance(args, Set) else repr_of(args)
+        )  # sets are unordered
         raise LoweringError(
-            f"args must be a list of tensors, buffers or variables, got {given}",
+            f"args must be a list of tensors, buffers or variables, got {description}",
             "the parameters of a function have an order",
             "pass them as a list: [A, B, C]",
         )

@@ -85,14 +85,14 @@ def function_of_tensors(
     are not simplified as if they were real numbers, and extrema begin at an infinity.
     """
     params: list[Any] = [ops] if isinstance(ops, Tensor) or not is_sequence(ops) else list(ops)
-    for one in params:
-        if not isinstance(one, Tensor | Var):
+    for param in params:
+        if not isinstance(param, Tensor | Var):
             raise DeclarationError(
-                f"a parameter of create_prim_func is {kind_of(one)}, expected a tensor",
+                f"a parameter of create_prim_func is {kind_of(param)}, expected a tensor",
                 "",
                 "give a list of tensors, and of variables",
             )
-    builder = _Builder([one for one in params if isinstance(one, Tensor)], settings)
+    builder = _Builder([tensor for tensor in params if isinstance(tensor, Tensor)], settings)
     func = builder.function(params)
     if index_dtype_override is not None:
         func = with_index_dtype(func, dtypes.spelled(index_dtype_override))
@@ -101,16 +101,16 @@ def function_of_tensors(
 
 def operations_of(tensors: Iterable[Tensor]) -> list[Operation]:
     """The operations that compute tensors, each after those that it reads."""
-    found: dict[Operation, None] = {}
-    stack: list[tuple[Operation, bool]] = [(one.op, False) for one in reversed(list(tensors))]
+    operations: dict[Operation, None] = {}
+    stack: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(tensors))]
     while stack:
         op, is_after = stack.pop()
         if is_after:
-            found.setdefault(op)
-        elif op not in found:
+            operations.setdefault(op)
+        elif op not in operations:
             stack.append((op, True))
-            stack += [(one.op, False) for one in reversed(op.input_tensors)]
-    return list(found)
+            stack += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
+    return list(operations)
 
 
 def _infinite(identity: Expr) -> Expr:
@@ -159,12 +159,12 @@ class _Builder:
             elif isinstance(op, ExternOp):
                 statements.append(self._extern(op))
         variables, buffer_map = [], {}
-        for one in params:
-            if isinstance(one, Var):
-                variables.append(one)
+        for argument in params:
+            if isinstance(argument, Var):
+                variables.append(argument)
                 continue
-            buffer = self.buffers[one]
-            param = Var(f"var_{_name_of(one)}", "handle")
+            buffer = self.buffers[argument]
+            param = Var(f"var_{_name_of(argument)}", "handle")
             buffer_map[param] = buffer
             variables.append(param)
         attrs: dict[str, Any] = {"global_symbol": "main", "tir.noalias": True}
@@ -180,16 +180,18 @@ class _Builder:
     def _free_layouts(self, params: list[Any]) -> list[int]:
         """The positions of the parameters whose layout is free."""
         free = [t for op in self.operations for t in (op.attrs or {}).get(_FREE_LAYOUT, ())]
-        return sorted({place for place, one in enumerate(params) if any(one is t for t in free)})
+        return sorted(
+            {position for position, param in enumerate(params) if any(param is t for t in free)}
+        )
 
     def _is_argument(self, tensor: Any) -> bool:
         """Whether a tensor is a parameter of the function."""
-        return any(tensor is one for one in self.arguments)
+        return any(tensor is argument for argument in self.arguments)
 
     def _placeholder(self, op: PlaceholderOp) -> None:
         tensor = op.output(0)
         if not self._is_argument(tensor):
-            names = ", ".join([one.name for one in self.arguments])
+            names = ", ".join([argument.name for argument in self.arguments])
             raise DeclarationError(
                 f"placeholder {op.name} is not a parameter",
                 f"it is read, and the parameters are {names}",
@@ -202,15 +204,15 @@ class _Builder:
 
     def _outputs(self, op: Operation) -> list[Buffer]:
         """The buffers of the outputs of an operation, allocated if they are not parameters."""
-        found = []
+        buffers = []
         for tensor in op.outputs:
-            known = self.buffers.get(tensor)
-            buffer = known or decl_buffer(tensor.shape, tensor.dtype, _name_of(tensor))
+            param_buffer = self.buffers.get(tensor)
+            buffer = param_buffer or decl_buffer(tensor.shape, tensor.dtype, _name_of(tensor))
             self.buffers[tensor] = buffer
-            found.append(buffer)
+            buffers.append(buffer)
             if not self._is_argument(tensor):
                 self.allocated.append(buffer)
-        return found
+        return buffers
 
     def _compute(self, op: ComputeOp) -> Stmt:
         buffers = self._outputs(op)
@@ -290,20 +292,21 @@ class _Builder:
         combiner = reduce.combiner
         starts = reduce.init or combiner.identity
         if self.settings.to_run and not reduce.init:
-            starts = tuple([_infinite(one) for one in starts])
+            starts = tuple([_infinite(start) for start in starts])
         stores = [
             BufferStore(buffer, self._value(start, mapping), indices)
             for buffer, start in zip(buffers, starts, strict=True)
         ]
         before = [BufferLoad(buffer, indices) for buffer in buffers]
-        sources = [self._value(one, mapping) for one in reduce.source]
+        sources = [self._value(source, mapping) for source in reduce.source]
         arguments: dict[Var, Expr] = {
             **mapping,  # a combiner may use the axes
             **dict(zip(combiner.lhs, before, strict=True)),
             **dict(zip(combiner.rhs, sources, strict=True)),
         }
         results = [
-            substitute(_ToBuffers(self.buffers).visit(one), arguments) for one in combiner.result
+            substitute(_ToBuffers(self.buffers).visit(result), arguments)
+            for result in combiner.result
         ]
         condition = self._value(reduce.condition, mapping)
         if not ops.is_const(condition, 1):
@@ -328,11 +331,11 @@ class _Builder:
     def _block(
         self, op: Operation, name: str, axes: list[IterVar], init: Stmt | None, body: Stmt
     ) -> Block:
-        given = dict(op.attrs or {})
-        free = [t for t in given.pop(_FREE_LAYOUT, ()) if not self._is_argument(t)]
+        attrs = dict(op.attrs or {})
+        free = [t for t in attrs.pop(_FREE_LAYOUT, ()) if not self._is_argument(t)]
         if free:  # the layouts of parameters are attributes of the function
-            given[_FREE_LAYOUT] = free
-        notes = {key: self._note(value) for key, value in given.items() if key not in _DROPPED}
+            attrs[_FREE_LAYOUT] = free
+        notes = {key: self._note(value) for key, value in attrs.items() if key not in _DROPPED}
         if not isinstance(op, ExternOp):
             notes[DETECT_ACCESS] = IntImm(3, "int64")
         shown = self.names.take(name.replace(".", "_"))
@@ -344,14 +347,14 @@ class _Builder:
         if isinstance(value, Tensor):
             return self.buffers.get(value, value.name)
         if isinstance(value, list | tuple):
-            return [self._note(one) for one in value]
+            return [self._note(element) for element in value]
         return ops.const(value) if isinstance(value, float) else value
 
     def _extern(self, op: ExternOp) -> Stmt:
         outputs = self._outputs(op)
         moved = {
-            given: self.buffers[tensor]
-            for tensor, given in zip(op.inputs, op.input_placeholders, strict=True)
+            placeholder: self.buffers[tensor]
+            for tensor, placeholder in zip(op.inputs, op.input_placeholders, strict=True)
         }
         moved |= dict(zip(op.output_placeholders, outputs, strict=True))
         body = _ToOther(moved).visit(op.statement)
@@ -397,7 +400,7 @@ def _simplified(axis: IterVar) -> Range:
     if not all(isinstance(end, IntImm) for end in ends):
         analyzer = Analyzer(settings=AS_TVM)
         ends = [analyzer.simplify(end) for end in ends]
-    return Range(*[ops.cast(axis.var.dtype, one) for one in ends])
+    return Range(*[ops.cast(axis.var.dtype, end) for end in ends])
 
 
 def _one_of(var: Var, kind: str = "DataPar") -> IterVar:
@@ -415,7 +418,7 @@ def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
     for axis in axes:
         domain = _simplified(axis)
         used = variables_of(domain.min, domain.extent)
-        if any(one.var in used for one in levels[-1]):
+        if any(outer_axis.var in used for outer_axis in levels[-1]):
             levels.append([])
         levels[-1].append(axis)
     return levels

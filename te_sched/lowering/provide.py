@@ -120,8 +120,8 @@ def init_nest(
     stage: StageState, scope: NestContext, nest: Nest, common: int, skipped: frozenset[IterVar]
 ) -> Nest:
     """The loops that initialize a reduction inside the `common` outer levels of its nest."""
-    known = {axis: nest.values[axis] for axis in nest.axes[:common]}
-    init = make_nest(stage, scope, common, known, skipped)
+    outer_values = {axis: nest.values[axis] for axis in nest.axes[:common]}
+    init = make_nest(stage, scope, common, outer_values, skipped)
     is_bounded = stage.store_predicate is not None
     guards = bound_checks(stage, scope.ranges, init.values, is_bounded, skipped, scope.settings)
     return _with_checks(init, guards, stage, scope)
@@ -170,7 +170,7 @@ def combine_into(
     # A component is stored before the next one is computed, unless that reads the old value.
     kept: list[tuple[Var, Expr]] = []
     for position in range(1, len(values)):
-        before = {place.buffer for place in places[:position]}
+        before = {target.buffer for target in places[:position]}
         if any(
             type(part) is BufferLoad and part.buffer in before for part in walk(values[position])
         ):
@@ -178,8 +178,8 @@ def combine_into(
             kept.append((var, values[position]))
             values[position] = var
     body = sequence(
-        BufferStore(place.buffer, value, place.indices)
-        for place, value in zip(places, values, strict=True)
+        BufferStore(target.buffer, value, target.indices)
+        for target, value in zip(places, values, strict=True)
     )
     for var, value in reversed(kept):
         body = LetStmt(var, value, body)
@@ -209,8 +209,8 @@ def _provide_across_threads(stage: StageState, op: ComputeOp, scope: NestContext
     if serial:
         partial = _temporaries("normal_reduce_temp", reduces)
         places = [BufferLoad(buffer, (IntImm(0),)) for buffer in partial]
-        for place, start in zip(places, combiner.identity, strict=True):
-            parts.append(BufferStore(place.buffer, start, place.indices))
+        for target, start in zip(places, combiner.identity, strict=True):
+            parts.append(BufferStore(target.buffer, start, target.indices))
         update = guarded(combine_into(combiner, places, sources), [*nest.guards, condition])
         parts.append(_inside(update, stage, scope, nest, serial))
         sources = list(places)

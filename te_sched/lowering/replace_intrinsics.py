@@ -47,21 +47,25 @@ class _Replacer(Mapper):
         for _ in range(_MOST_STEPS):
             if type(current) is not Call or current.op not in self._rules:
                 return current
-            given = Call(current.dtype, Op(current.op), current.args)
-            found = self._rules[current.op](given)
-            if found is None or found is given:
+            call = Call(current.dtype, Op(current.op), current.args)
+            replacement = self._rules[current.op](call)
+            if replacement is None or replacement is call:
                 return current
-            current = self._checked(current, found)
+            current = self._checked(current, replacement)
         raise LoweringError(
             f"cannot replace intrinsic {node.op}: {_MOST_STEPS} rules in a row gave new intrinsics",
             "rules are applied until none matches",
             "let a rule give a call of a function (tir.call_pure_extern)",
         )
 
-    def _checked(self, call: Call, found: Any) -> Expr:
-        if isinstance(found, Expr) and found.dtype == call.dtype:
-            return found
-        what = with_article(found.dtype) if isinstance(found, Expr) else kind_of(found)
+    def _checked(self, call: Call, replacement: Any) -> Expr:
+        if isinstance(replacement, Expr) and replacement.dtype == call.dtype:
+            return replacement
+        what = (
+            with_article(replacement.dtype)
+            if isinstance(replacement, Expr)
+            else kind_of(replacement)
+        )
         raise LoweringError(
             f"rule of intrinsic {call.op} must give {with_article(call.dtype)}, got {what}",
             help="let the rule give an expression of the call's dtype",

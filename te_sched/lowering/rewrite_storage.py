@@ -270,16 +270,20 @@ class _SlotPlan:
             if not scope.has_own_memory or not self._may_move(slot):
                 continue
             arena = arenas.setdefault((slot.region, slot.scope), slot)
-            made = [self.allocations[one.buffer_var] for one in slot.allocations]
-            align = math.lcm(8 * scope.alignment, *[one.widest or 1 for one in made])
+            allocations = [self.allocations[allocate.buffer_var] for allocate in slot.allocations]
+            align = math.lcm(
+                8 * scope.alignment, *[allocation.widest or 1 for allocation in allocations]
+            )
             slot.arena = arena
             slot.begin = math.ceil(arena.room / align) * align
             arena.room = slot.begin + slot.bits
 
     def _may_move(self, slot: _Slot) -> bool:
         """Whether all accesses to a slot are known, and have a place after its begin."""
-        flat = all(len(one.extents) == 1 for one in slot.allocations)
-        opaque = any(self.allocations[one.buffer_var].is_opaque for one in slot.allocations)
+        flat = all(len(allocate.extents) == 1 for allocate in slot.allocations)
+        opaque = any(
+            self.allocations[allocate.buffer_var].is_opaque for allocate in slot.allocations
+        )
         return slot.bits > 0 and flat and not opaque
 
     def _follow(self, events: list[_Event]) -> None:
@@ -357,11 +361,11 @@ class _SlotPlan:
         last = bisect.bisect_right(self.free, bits * _SIZE_RANGE, key=_size)
         first = bisect.bisect_left(self.free, bits // _SIZE_RANGE, key=_size)
         for position in (*range(middle, last), *range(middle - 1, first - 1, -1)):
-            found: _Slot = self.free[position][1]
-            if self._fits(found, allocate, scope, is_smaller=position < middle):
-                found.bits = max(found.bits, bits)
+            candidate: _Slot = self.free[position][1]
+            if self._fits(candidate, allocate, scope, is_smaller=position < middle):
+                candidate.bits = max(candidate.bits, bits)
                 del self.free[position]
-                return found
+                return candidate
         return None
 
     def _fits(self, slot: _Slot, allocate: Allocate, scope: str, is_smaller: bool = True) -> bool:
@@ -463,15 +467,15 @@ class _InPlaceCheck:
 
     def _body_holds(self, node: S.IfThenElse) -> bool:
         self.conditions.append(node.condition)
-        found = self.holds(node.then_case)
+        holds = self.holds(node.then_case)
         self.conditions.pop()
-        return found
+        return holds
 
     def _loop_holds(self, node: Any, var: Var, values: Range) -> bool:
         self.loops[var] = values
-        found = all(self.holds(child) for child in children(node))
+        holds = all(self.holds(child) for child in children(node))
         del self.loops[var]
-        return found
+        return holds
 
     def _store_holds(self, node: S.BufferStore) -> bool:
         self.nesting += 1
@@ -497,12 +501,12 @@ class _InPlaceCheck:
                 lane = Var("lane", e.base.dtype)
                 loops[lane] = Range(ops.const(0, lane.dtype), ops.const(e.lanes, lane.dtype))
                 e = ops.add(e.base, ops.mul(e.stride, lane))
-            if dtypes.lanes(e.dtype) != 1 or any(type(one) is E.BufferLoad for one in walk(e)):
+            if dtypes.lanes(e.dtype) != 1 or any(type(part) is E.BufferLoad for part in walk(e)):
                 return False
             index.append(e)
         ones = tuple([ops.const(1, e.dtype) for e in index])
         own = Touch(tuple(index), ones, tuple(self.conditions))
-        repeated = [var for var, one in loops.items() if not ops.is_const(one.extent, 1)]
+        repeated = [var for var, domain in loops.items() if not ops.is_const(domain.extent, 1)]
         value = node.value
         is_copy = type(value) is E.BufferLoad and value.buffer.data is self.source
         is_once = (is_copy or self._are_apart(own, own, loops, repeated)) and all(
@@ -515,7 +519,7 @@ class _InPlaceCheck:
     def _are_apart(
         self, a: Touch, b: Touch, loops: dict[Var, Range], wanted: Iterable[Var]
     ) -> bool:
-        extents = [one.extent for one in loops.values()]
+        extents = [domain.extent for domain in loops.values()]
         symbols = [(var, e) for e in extents for var in variables_of(e) - loops.keys()]
         sizes = [var for var, extent in symbols if self._is_size(var, extent)]
         forms = Forms(dict.fromkeys(sizes, 1), self.lets)

@@ -28,16 +28,16 @@ class PassPrinter:
         self._func, self._lines = func, script(func).split("\n")
         self._parts += [f"@@ {title} @@", *self._lines, ""]
 
-    def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
+    def after(self, function: Callable[..., Any], func: PrimFunc) -> None:
         """The program that a pass made."""
         from difflib import unified_diff  # slow to load, and needed when passes are shown only
 
         lines = self._lines if func is self._func else script(func).split("\n")
-        name = getattr(one, "__name__", repr(one))
+        name = getattr(function, "__name__", repr(function))
         changes = list(unified_diff(self._lines, lines, lineterm="", n=1))[2:]
         self._did[name] = bool(changes) or self._did.get(name, False)
         if changes:
-            title = f"{name}: {done}" if (done := purpose(one)) else name
+            title = f"{name}: {done}" if (done := purpose(function)) else name
             self._parts += [f"@@ {title} @@", *map(_shown, changes[1:]), ""]
         self._func, self._lines = func, lines
 
@@ -74,9 +74,9 @@ def shown(
             print(printer.text)
 
 
-def purpose(one: Callable[..., Any]) -> str:
+def purpose(function: Callable[..., Any]) -> str:
     """The first paragraph of a function's docstring."""
-    text = (one.__doc__ or "").strip().split("\n\n")[0]
+    text = (function.__doc__ or "").strip().split("\n\n")[0]
     return " ".join(text.split()).removesuffix(".")
 
 

@@ -143,8 +143,8 @@ class StatementSimplifier(FactsMapper):
         buffers = {
             node.buffer for node in walk(self.func) if isinstance(node, BufferLoad | _ON_BUFFERS)
         }
-        found = {buffer.data for buffer in buffers}
-        return found.union(*[variables_of(buffer) for buffer in buffers])
+        pointers = {buffer.data for buffer in buffers}
+        return pointers.union(*[variables_of(buffer) for buffer in buffers])
 
     def visit_Expr(self, node: Expr) -> Expr:
         return self.analyzer.simplify(node)
@@ -175,8 +175,8 @@ class StatementSimplifier(FactsMapper):
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         is_float = dtypes.is_float(node.var.dtype)
-        given = self.propagated(node.value, node)
-        value = self.value(given) if is_float else self.condition(given)
+        bound_value = self.propagated(node.value, node)
+        value = self.value(bound_value) if is_float else self.condition(bound_value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
             # Values that may wrap around keep their variables.
@@ -201,13 +201,15 @@ class StatementSimplifier(FactsMapper):
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         condition = self.condition(self.propagated(node.condition, node))
-        known: Any = plain(condition)
-        holds = bool(known.value) if type(known) is IntImm else self.decided(node)
+        plain_condition: Any = plain(condition)
+        holds = (
+            bool(plain_condition.value) if type(plain_condition) is IntImm else self.decided(node)
+        )
         if holds is not None:
             if holds:
                 return self.visit(node.then_case)
             return NOTHING if node.else_case is None else self.visit(node.else_case)
-        then_case, else_case = self.cases(node, known)
+        then_case, else_case = self.cases(node, plain_condition)
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AssertStmt(self, node: AssertStmt) -> Stmt:
@@ -326,10 +328,10 @@ class Exact(Mapper):
 
     def wraps(self, e: Any, is_condition: bool) -> bool:
         """Whether a part of a value, or of an index in it, may wrap around."""
-        found = self.memo.get((e, is_condition))
-        if found is None:
-            found = self.memo[e, is_condition] = self._wraps(e, is_condition)
-        return found
+        may_wrap = self.memo.get((e, is_condition))
+        if may_wrap is None:
+            may_wrap = self.memo[e, is_condition] = self._wraps(e, is_condition)
+        return may_wrap
 
     def _wraps(self, e: Any, is_condition: bool) -> bool:
         if type(e) is BufferLoad:

@@ -29,7 +29,11 @@ def specialize_strides(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function, with a second body for dense rows if strides are not constants."""
     innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
     used = variables_of(func.body)
-    dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}
+    dense = {
+        stride: IntImm(1, stride.dtype)
+        for stride in innermost
+        if type(stride) is Var and stride in used
+    }
     if not dense or stores_and_calls(func.body) > _LONG:
         return func
     body = simplify(func.with_body(fresh_copy(func.body, dict(dense))), settings).body

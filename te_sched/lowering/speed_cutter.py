@@ -111,9 +111,9 @@ class SpeedCutter(Cutter):
 
     def choice(self, is_whole: Expr, fast: Stmt, guarded: Stmt) -> IfThenElse:
         """A version without guards if they hold in all iterations, otherwise one with them."""
-        made = IfThenElse(is_whole, fast, guarded)
-        self.choices.add(made)
-        return made
+        branch = IfThenElse(is_whole, fast, guarded)
+        self.choices.add(branch)
+        return branch
 
     def split(self, node: For, cut: Cut) -> Stmt:
         if node.kind == "vectorized" and has_attribute(node.body, "double_buffer_scope"):
@@ -194,10 +194,10 @@ class SpeedCutter(Cutter):
 
     def size(self, node: Stmt) -> _Size:
         """The size of a statement."""
-        known = self.sizes.get(node)
-        if known is None:
-            known = self.sizes[node] = self._measured(node)
-        return known
+        size = self.sizes.get(node)
+        if size is None:
+            size = self.sizes[node] = self._measured(node)
+        return size
 
     def _measured(self, node: Stmt) -> _Size:
         if isinstance(node, For):

@@ -35,17 +35,19 @@ HEADS = fields_with(Role.CHILD)  # the expressions of a statement outside of its
 def repeated(root: Stmt) -> set[Stmt]:
     """The statements that occur more than once in a program."""
     seen: set[Stmt] = set()
-    found: set[Stmt] = set()
+    repeats: set[Stmt] = set()
     for statement in statements(root):
-        (found if statement in seen else seen).add(statement)
-    return found
+        (repeats if statement in seen else seen).add(statement)
+    return repeats
 
 
 def binds_threads(root: Stmt) -> bool:
     """Whether a program has loops over threads or blocks of a GPU."""
-    found = list(statements(root))
-    bound = [one.thread_binding for one in found if type(one) is For]
-    launched = [one.node for one in found if type(one) is AttrStmt and one.key == "thread_extent"]
+    nodes = list(statements(root))
+    bound = [node.thread_binding for node in nodes if type(node) is For]
+    launched = [
+        node.node for node in nodes if type(node) is AttrStmt and node.key == "thread_extent"
+    ]
     return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
 
 
@@ -73,19 +75,19 @@ def has_attribute(root: Stmt, key: str) -> bool:
 
 def nodes_of(root: Any, kinds: frozenset[type]) -> list[Any]:
     """The nodes of some classes in a statement or expression, in no particular order."""
-    found, stack = [], [root]
+    nodes, stack = [], [root]
     while stack:
         node = stack.pop()
         kind = type(node)
         if kind in kinds:
-            found.append(node)
+            nodes.append(node)
         for name in CHILD_FIELDS[kind]:
             below = getattr(node, name)
             if type(below) is tuple:
                 stack.extend(below)
             elif below is not None:
                 stack.append(below)
-    return found
+    return nodes
 
 
 def is_nothing(statement: Stmt) -> bool:
@@ -95,9 +97,11 @@ def is_nothing(statement: Stmt) -> bool:
 
 def without_evaluations_of_0(statements: Iterable[Stmt]) -> list[Stmt]:
     """The statements that do something; one of them if all do nothing."""
-    found = list(statements)
-    useful = [one for one in found if not (type(one) is Evaluate and ops.is_const(one.value, 0))]
-    return useful or found[:1]
+    stmts = list(statements)
+    useful = [
+        stmt for stmt in stmts if not (type(stmt) is Evaluate and ops.is_const(stmt.value, 0))
+    ]
+    return useful or stmts[:1]
 
 
 def keeps_memory(store: BufferStore) -> bool:

@@ -210,18 +210,18 @@ class _Tensorizer:
 
     def _mismatch(self, problem: str, help: str, detail: str = "") -> LoweringError:
         """An error that shows the declared regions beside the given ones."""
-        given = [
+        inputs = [
             _region_text(tensor, region)
             for tensor, region in zip(self.inputs, self.in_regions, strict=True)
         ]
         written = [self.out_ranges[axis] for axis in self.op.axis]
         results = [_region_text(tensor, written) for tensor in self.op.outputs]
-        declared = [_declared_text(one) for one in self.intrin.inputs]
-        outputs = [_declared_text(one) for one in self.intrin.op.outputs]
+        declared = [_declared_text(tensor) for tensor in self.intrin.inputs]
+        outputs = [_declared_text(tensor) for tensor in self.intrin.op.outputs]
         return self._error(
             problem,
             help,
-            f"{detail}given: {', '.join(given)} -> {', '.join(results)}; "
+            f"{detail}given: {', '.join(inputs)} -> {', '.join(results)}; "
             f"declared: {', '.join(declared)} -> {', '.join(outputs)}",
         )
 
@@ -300,14 +300,14 @@ class _Tensorizer:
         offsets = dict(zip(self.inputs, self.in_regions, strict=True))
         relative = _Relative(remap, tensors, offsets, analyzer)
         for mine, theirs in zip(self.op.body, declared.body, strict=True):
-            given = [relative.visit(part) for part in _values(mine)]
+            values = [relative.visit(part) for part in _values(mine)]
             wanted = [_simplified(part, analyzer) for part in _values(theirs)]
-            is_alike = len(given) == len(wanted) and all(map(structural_equal, given, wanted))
+            is_alike = len(values) == len(wanted) and all(map(structural_equal, values, wanted))
             if not is_alike or not _reduce_alike(mine, theirs):
                 raise self._mismatch(
                     "the loops do not match the computation that the intrinsic declares",
                     "check the axis, the split factors and the order of the operands",
-                    f"the loops compute {_body_text(mine, given)}, "
+                    f"the loops compute {_body_text(mine, values)}, "
                     f"the intrinsic declares {_body_text(theirs, wanted)}; ",
                 )
         self._check_regions(analyzer)
@@ -330,7 +330,9 @@ class _Tensorizer:
         regions = [*self.in_regions, *[written for _ in self.op.outputs]]
         tensors = (*self.inputs, *self.op.outputs)
         for tensor, region, buffer in zip(tensors, regions, self.intrin.buffers, strict=True):
-            extents = [one.extent for one in region][max(len(region) - len(buffer.shape), 0) :]
+            extents = [dim_range.extent for dim_range in region][
+                max(len(region) - len(buffer.shape), 0) :
+            ]
             for number, (have, want) in enumerate(zip(extents, buffer.shape, strict=False)):
                 missing = analyzer.simplify(want - have)
                 if isinstance(missing, IntImm) and missing.value != 0:
@@ -425,7 +427,7 @@ def _simplified(value: Expr, analyzer: Analyzer) -> Expr:
 
 
 def _region_text(tensor: Tensor, region: Sequence[Range]) -> str:
-    places = ", ".join([f"{one.min} : +{one.extent}" for one in region])
+    places = ", ".join([f"{dim_range.min} : +{dim_range.extent}" for dim_range in region])
     return f"{tensor.name}[{places}] {tensor.dtype}"
 
 

@@ -61,10 +61,10 @@ class Terms:
 
     def of(self, expr: Any) -> Term | None:
         """The term of an expression; None where it loads, calls or binds something."""
-        known = self.known
+        terms = self.known
         address = id(expr)
-        if address in known:
-            return known[address]
+        if address in terms:
+            return terms[address]
         kind = type(expr)
         if kind in _BINARY:
             a = self.of(expr.a)
@@ -76,7 +76,7 @@ class Terms:
             term = self._inner(expr, kind)
         else:
             term = None
-        known[address] = term
+        terms[address] = term
         return term
 
     def _inner(self, expr: Any, kind: type) -> Term | None:
@@ -120,30 +120,30 @@ class Renaming:
 
     def apply(self, term: Term) -> Term:
         """The term with everything replaced, by the outer renamings first."""
-        found = self.total.get(term)
-        if found is None:
-            found = self.replace(term if self.outer is None else self.outer.apply(term))
-            self.total[term] = found
-        return found
+        result = self.total.get(term)
+        if result is None:
+            result = self.replace(term if self.outer is None else self.outer.apply(term))
+            self.total[term] = result
+        return result
 
     def replace(self, term: Term) -> Term:
         """The term with everything replaced by this renaming alone."""
-        found = self.mapping.get(term)
-        if found is not None:
-            return found
+        result = self.mapping.get(term)
+        if result is not None:
+            return result
         return self.below(term)
 
     def below(self, term: Term) -> Term:
         """The term with its parts replaced by this renaming alone, but not the term itself."""
         if not term.parts:
             return term
-        found = self.inner.get(term)
-        if found is None:
+        result = self.inner.get(term)
+        if result is None:
             parts = tuple([self.replace(part) for part in term.parts])
             changed = any(new is not old for new, old in zip(parts, term.parts, strict=True))
-            found = self.terms.rebuild(term, parts) if changed else term
-            self.inner[term] = found
-        return found
+            result = self.terms.rebuild(term, parts) if changed else term
+            self.inner[term] = result
+        return result
 
 
 _BINARY = {

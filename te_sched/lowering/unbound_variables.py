@@ -39,13 +39,13 @@ def free_variables(statement: Stmt) -> set[Var]:
 def arguments_of(func: PrimFunc) -> dict[Var, None]:
     """The parameters, or the memory of their buffers, then the variables of shapes and strides."""
     buffers = func.buffer_map
-    found = dict.fromkeys(
+    variables = dict.fromkeys(
         buffers[param].data if param in buffers else param for param in func.params
     )
     for buffer in buffers.values():
         for dimension in (*buffer.shape, *buffer.strides, buffer.elem_offset):
-            found |= dict.fromkeys(part for part in walk(dimension) if type(part) is Var)
-    return found
+            variables |= dict.fromkeys(part for part in walk(dimension) if type(part) is Var)
+    return variables
 
 
 def missing_arguments(func: PrimFunc, name: str) -> BuildError | None:

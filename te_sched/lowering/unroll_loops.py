@@ -150,8 +150,8 @@ class _Unroller(Mapper):
         self.unrolled_depth += 1
         if self.is_explicit:
             # `steps` may count branches more than once, so the statements are counted too
-            if self.steps > _MOST and (made := count * stores_and_calls(new.body)) > _MOST:
-                raise _too_many(node, made)
+            if self.steps > _MOST and (total := count * stores_and_calls(new.body)) > _MOST:
+                raise _too_many(node, total)
             return _copies(new, count)
         return new if node.kind == "unrolled" else replace(new, kind="unrolled")
 

@@ -31,15 +31,15 @@ class ViewBinder:
         self.asserts: list[tuple[Expr, str]] = []
         self.defined: list[Var] = []
 
-    def bind(self, part: str, wanted: Expr, given: Expr) -> None:
+    def bind(self, part: str, wanted: Expr, value: Expr) -> None:
         """Define a variable of the view, or require a fixed part of it."""
         if type(wanted) is Var and wanted not in self.values:
-            self.values[wanted] = given
+            self.values[wanted] = value
             self.defined.append(wanted)
             return
         wanted = substitute(wanted, self.values)
-        if wanted is not given:
-            self.require(ops.equal(wanted, given), f"its {part} must match")
+        if wanted is not value:
+            self.require(ops.equal(wanted, value), f"its {part} must match")
 
     def require(self, condition: Expr, problem: str) -> None:
         """Prove a condition, raise an error if it is refuted, or let the program assert it."""
@@ -56,11 +56,11 @@ class ViewBinder:
 
     def check_scope(self, flat: Buffer) -> None:
         """Refuse a view in another memory than the buffer."""
-        wanted, given = self.view.scope() or "global", flat.scope() or "global"
-        if wanted != given:
+        wanted, scope = self.view.scope() or "global", flat.scope() or "global"
+        if wanted != scope:
             raise self.error(
-                f"it is declared in scope {wanted!r}, but {self.buffer.name} is in {given!r}",
-                f"declare it with decl_buffer(..., scope={given!r})",
+                f"it is declared in scope {wanted!r}, but {self.buffer.name} is in {scope!r}",
+                f"declare it with decl_buffer(..., scope={scope!r})",
             )
 
     def check_rank(self, dropped: Sequence[Expr], count: int) -> None:

@@ -52,18 +52,18 @@ class ArgInfo:
             raise DeclarationError(
                 f"cannot describe the arguments of {kind_of(func)}", "", "give a PrimFunc"
             )
-        found: list[ArgInfo] = []
+        infos: list[ArgInfo] = []
         for param in func.params:
             buffer = func.buffer_map.get(param)
-            if buffer is None or not all(type(one) is IntImm for one in buffer.shape):
+            if buffer is None or not all(type(size) is IntImm for size in buffer.shape):
                 raise DeclarationError(
                     f"parameter {param.name} of {func.__name__} has no buffer of a constant shape",
                     "a measurement allocates the arguments",
                     "specialize the function: func.specialize({param: tir.decl_buffer(shape)})",
                     Subject("variable", param.name),
                 )
-            found.append(TensorInfo(buffer.dtype, [int(one) for one in buffer.shape]))  # type: ignore[call-overload]
-        return found
+            infos.append(TensorInfo(buffer.dtype, [int(size) for size in buffer.shape]))  # type: ignore[call-overload]
+        return infos
 
     @staticmethod
     def from_entry_func(mod: IRModule, remove_preproc: bool = True) -> list[ArgInfo]:
@@ -100,14 +100,14 @@ class TensorInfo(ArgInfo):
     """
 
     def __init__(self, dtype: str, shape: Sequence[int]) -> None:
-        if not is_sequence(shape) or not all(is_index(one) and one >= 0 for one in shape):
+        if not is_sequence(shape) or not all(is_index(size) and size >= 0 for size in shape):
             raise DeclarationError(
                 f"the shape of a tensor is {repr_of(shape)}, expected extents",
                 "",
                 "give a list of ints that are not negative",
             )
         self.dtype = dtypes.spelled(dtype)
-        self.shape = [int(one) for one in shape]
+        self.shape = [int(size) for size in shape]
 
     def as_json(self) -> list[Any]:
         return ["TENSOR", self.dtype, list(self.shape)]

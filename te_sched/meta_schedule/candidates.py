@@ -29,8 +29,8 @@ def completed(sch: Schedule, postprocs: Iterable[Postproc]) -> Schedule | None:
     """The schedule after its postprocessors; None if one of them rejects it."""
     sch.enter_postproc()
     try:
-        for one in postprocs:
-            if not one.apply(sch):
+        for postproc in postprocs:
+            if not postproc.apply(sch):
                 return None
     except TeSchedError:
         return None
@@ -40,6 +40,8 @@ def completed(sch: Schedule, postprocs: Iterable[Postproc]) -> Schedule | None:
 def decisions_of(trace_json: list[Any]) -> str:
     """A text that traces share, given as their JSON, if they decide the same in the same space."""
     instructions, decisions = trace_json
-    names = [one[0] for one in instructions]
+    names = [instruction[0] for instruction in instructions]
     end = names.index("EnterPostproc") if "EnterPostproc" in names else len(names)
-    return json.dumps([instructions[:end], [one for one in decisions if one[0] < end]])
+    return json.dumps(
+        [instructions[:end], [decision for decision in decisions if decision[0] < end]]
+    )

@@ -51,18 +51,20 @@ def not_written(part: Component, base: str, method: str) -> DeclarationError:
     )
 
 
-def named(kind: str, choices: Mapping[str, Any], given: object) -> Any:
+def named(kind: str, choices: Mapping[str, Any], choice: object) -> Any:
     """One of several choices by its name.
 
     Raises
     ------
     DeclarationError for another name.
     """
-    if isinstance(given, str) and given in choices:
-        return choices[given]
+    if isinstance(choice, str) and choice in choices:
+        return choices[choice]
     legal = ", ".join(map(repr, choices))
     raise DeclarationError(
-        f"{repr_of(given)} is not a {kind}", "", f"use one of {legal}{did_you_mean(given, choices)}"
+        f"{repr_of(choice)} is not a {kind}",
+        "",
+        f"use one of {legal}{did_you_mean(choice, choices)}",
     )
 
 
@@ -70,7 +72,7 @@ def made(
     base: type[T],
     kind: str,
     choices: Mapping[str, Any],
-    given: object,
+    choice: object,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> T:
@@ -81,16 +83,16 @@ def made(
     ------
     DeclarationError for another name, or for other arguments.
     """
-    if isinstance(given, base):
-        return given
-    chosen = named(kind, choices, given)
+    if isinstance(choice, base):
+        return choice
+    chosen = named(kind, choices, choice)
     try:
         signature(chosen).bind(*args, **kwargs)
     except TypeError as error:
         raise DeclarationError(
-            f"cannot make the {kind} {given!r}: {error}",
+            f"cannot make the {kind} {choice!r}: {error}",
             "",
             f"make it as {chosen.__name__}(...), and give that instead of its name",
         ) from None
-    found: T = chosen(*args, **kwargs)
-    return found
+    component: T = chosen(*args, **kwargs)
+    return component

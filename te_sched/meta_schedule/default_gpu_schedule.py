@@ -22,7 +22,7 @@ class DefaultGPUSchedule(ModulePass):
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with bound loops."""
         target = Target.current()
-        made = {}
+        functions = {}
         for name, func in mod.functions.items():
             own = func.attrs.get("target", target) if isinstance(func, PrimFunc) else None
             if (
@@ -31,8 +31,8 @@ class DefaultGPUSchedule(ModulePass):
                 or func.attrs.get(IS_SCHEDULED)
             ):
                 continue
-            made[name] = _bound(func, own)
-        return mod.with_functions(made)
+            functions[name] = _bound(func, own)
+        return mod.with_functions(functions)
 
 
 def _bound(func: PrimFunc, target: Target) -> PrimFunc:
@@ -42,5 +42,5 @@ def _bound(func: PrimFunc, target: Target) -> PrimFunc:
     for key in list(blocks_inside(sch, root)):
         if not is_root(sch, key):
             bind_block(sch, sch.handle_of(key), _BLOCKS, most, lambda count: min(count, most))
-    made: PrimFunc = sch.mod["main"]
-    return named_as(made, func).with_attr(IS_SCHEDULED, True)
+    new_func: PrimFunc = sch.mod["main"]
+    return named_as(new_func, func).with_attr(IS_SCHEDULED, True)

@@ -30,18 +30,18 @@ def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> No
         if task.mod is None:
             continue
         default = _default(task.mod, task.target)
-        found = database.query_tuning_record(task.mod, task.target, task.task_name)
+        best = database.query_tuning_record(task.mod, task.target, task.task_name)
         if default is None:
             continue
-        if found is None or not found.is_valid:
+        if best is None or not best.is_valid:
             (seconds,) = least_in_turn([timed_call(_function(default.mod))])
         else:
             taken = least_in_turn(
-                [timed_call(_function(default.mod)), timed_call(_function(found.schedule().mod))]
+                [timed_call(_function(default.mod)), timed_call(_function(best.schedule().mod))]
             )
             if taken[0] >= taken[1]:
                 continue
-            seconds = found.mean * taken[0] / taken[1]
+            seconds = best.mean * taken[0] / taken[1]
         workload = database.commit_workload(task.mod)
         infos = ArgInfo.from_entry_func(task.mod)
         record = TuningRecord(default.trace, workload, [seconds], task.target, infos)
@@ -61,10 +61,10 @@ def _default(module: IRModule, target: Target) -> Schedule | None:
     if not isinstance(func, PrimFunc):
         return None
     try:
-        found: Schedule | None = dlight.cpu.Default().apply(func, target, False)
-        if found is not None:
+        sch: Schedule | None = dlight.cpu.Default().apply(func, target, False)
+        if sch is not None:
             replayed = Schedule(module)
-            found.trace.apply_to_schedule(replayed, remove_postproc=False)
+            sch.trace.apply_to_schedule(replayed, remove_postproc=False)
     except TeSchedError:  # it is not a schedule that a database can keep
         return None
-    return found
+    return sch

@@ -33,28 +33,28 @@ class MetaScheduleApplyDatabase(ModulePass):
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
         database, target = self._database(), current_target(self.info.name)
-        found: dict[str, PrimFunc] = {}
+        functions: dict[str, PrimFunc] = {}
         for name, func in mod.functions.items():
             if not isinstance(func, PrimFunc) or func.attrs.get(IS_SCHEDULED):
                 continue
-            made = _applied(database, func, target)
-            if made is not None:
-                found[name] = made
+            new_func = _applied(database, func, target)
+            if new_func is not None:
+                functions[name] = new_func
             elif self.enable_warning:
                 warn(f"the database has no record of {name} for {target}")
-        return mod.with_functions(found)
+        return mod.with_functions(functions)
 
     def _database(self) -> Database:
         if self.work_dir is not None:
             return JSONDatabase(work_dir=str(self.work_dir))
-        found = Database.current()
-        if found is None:
+        database = Database.current()
+        if database is None:
             raise DeclarationError(
                 "MetaScheduleApplyDatabase has no database",
                 "",
                 "give its folder, or use it inside of `with database:`",
             )
-        return found
+        return database
 
 
 def current_target(name: str) -> Target:
@@ -75,8 +75,8 @@ def _applied(database: Database, func: PrimFunc, target: Target) -> PrimFunc | N
     schedule = _replayed(record, module)
     if schedule is None:
         return None
-    made: PrimFunc = schedule.mod["main"]
-    return named_as(made, func).with_attr(IS_SCHEDULED, True)
+    new_func: PrimFunc = schedule.mod["main"]
+    return named_as(new_func, func).with_attr(IS_SCHEDULED, True)
 
 
 def _replayed(record: TuningRecord, module: IRModule) -> Schedule | None:

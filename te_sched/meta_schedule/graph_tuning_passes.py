@@ -116,16 +116,16 @@ class FewShotTuning(ModulePass):
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         """The module with scheduled functions; those without a valid schedule stay as they are."""
         target = current_target(self.info.name)
-        found: dict[str, PrimFunc] = {}
+        functions: dict[str, PrimFunc] = {}
         with _shared_workers() as parts:
             for name, func in mod.functions.items():
                 if not _is_open(func) or not _is_static(func):
                     continue
                 sch = self._chosen(normalized_module(func), target, parts)
                 if sch is not None:
-                    made: PrimFunc = sch.mod["main"]
-                    found[name] = named_as(made, func).with_attr(IS_SCHEDULED, 1)
-        return mod.with_functions(found)
+                    new_func: PrimFunc = sch.mod["main"]
+                    functions[name] = named_as(new_func, func).with_attr(IS_SCHEDULED, 1)
+        return mod.with_functions(functions)
 
     def _chosen(self, mod: IRModule, target: Target, parts: Mapping[str, Any]) -> Schedule | None:
         """The schedule of a function; None if none was valid."""
@@ -144,8 +144,8 @@ class FewShotTuning(ModulePass):
             )
             if interrupted:
                 raise KeyboardInterrupt  # some functions are tuned, others are not
-            found: Schedule | None = compile_tir(database, mod, target)
-            return found
+            sch: Schedule | None = compile_tir(database, mod, target)
+            return sch
 
 
 @contextmanager

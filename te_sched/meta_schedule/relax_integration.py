@@ -90,18 +90,18 @@ def extract_tasks(
         count = calls.counts.get(str(name), 0)
         if not isinstance(func, PrimFunc) or not count or func.attrs.get("tir.is_scheduled"):
             continue
-        one = normalized_module(func)
-        rows = groups.setdefault(equality.hash(one), [])
-        for place, (first, known, weight) in enumerate(rows):
-            if equality.equal(known, one):
-                rows[place] = (first, known, weight + count)
+        workload = normalized_module(func)
+        rows = groups.setdefault(equality.hash(workload), [])
+        for index, (first, other, weight) in enumerate(rows):
+            if equality.equal(other, workload):
+                rows[index] = (first, other, weight + count)
                 break
         else:
-            rows.append((str(name), one, count))
+            rows.append((str(name), workload, count))
     return [
-        ExtractedTask(name, one, target, [one], weight)
+        ExtractedTask(name, task_module, target, [task_module], weight)
         for rows in groups.values()
-        for name, one, weight in rows
+        for name, task_module, weight in rows
     ]
 
 
@@ -118,17 +118,17 @@ def extracted_tasks_to_tune_contexts(
     del work_dir
     contexts = [
         TuneContext(
-            one.dispatched[0],
-            target=one.target,
+            task.dispatched[0],
+            target=task.target,
             space_generator=space,
             search_strategy=strategy,
-            task_name=one.task_name,
+            task_name=task.task_name,
             rand_state=state,
             num_threads=num_threads,
         )
-        for one, state in zip(extracted_tasks, fork_seed(seed, len(extracted_tasks)), strict=True)
+        for task, state in zip(extracted_tasks, fork_seed(seed, len(extracted_tasks)), strict=True)
     ]
-    return contexts, [float(one.weight) for one in extracted_tasks]
+    return contexts, [float(task.weight) for task in extracted_tasks]
 
 
 @checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS), again=False)
@@ -163,7 +163,7 @@ def tune_relax(
     """
     tasks = extract_tasks(mod, target, params, module_equality)
     if op_names is not None:
-        tasks = [one for one in tasks if any(part in one.task_name for part in op_names)]
+        tasks = [task for task in tasks if any(part in task.task_name for part in op_names)]
     if not tasks:
         raise DeclarationError(
             "the graph has no functions to tune",
@@ -174,7 +174,7 @@ def tune_relax(
         tasks, work_dir, space, strategy, num_tuning_cores, seed
     )
     with noting_interrupts() as interrupted:
-        found: Database = tune_tasks(
+        tuned_database: Database = tune_tasks(
             tasks=contexts,
             task_weights=weights,
             work_dir=work_dir,
@@ -184,8 +184,8 @@ def tune_relax(
             **options,
         )
     if not interrupted:
-        keep_faster_defaults(found, contexts)
-    return found
+        keep_faster_defaults(tuned_database, contexts)
+    return tuned_database
 
 
 @checked_as(DeclarationError, but=("mod", "target"))

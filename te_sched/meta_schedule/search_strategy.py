@@ -132,10 +132,10 @@ class _Batches(SearchStrategy):
         count = min(self._batch, self._left)
         if count <= 0:
             return None
-        found = self._next(count)
-        if found is None:
+        schedules = self._next(count)
+        if schedules is None:
             return None
-        return [MeasureCandidate(one, ArgInfo.from_entry_func(one.mod)) for one in found]
+        return [MeasureCandidate(sch, ArgInfo.from_entry_func(sch.mod)) for sch in schedules]
 
     def notify_runner_results(
         self, measure_candidates: list[MeasureCandidate], results: list[Any]
@@ -149,9 +149,9 @@ class _Batches(SearchStrategy):
         self._repeats = False  # all schedules of the space were given, as far as draws tell
         if self._database is not None and self._task.mod is not None:
             self._workload = self._database.commit_workload(self._task.mod)
-            for one in self._database.get_all_tuning_records():
-                if one.workload is self._workload and one.is_of(self._task.target):
-                    self._tried.add(decisions_of(one.trace_json()))
+            for record in self._database.get_all_tuning_records():
+                if record.workload is self._workload and record.is_of(self._task.target):
+                    self._tried.add(decisions_of(record.trace_json()))
 
     def _filled(
         self, draw: Callable[[], Schedule | None], count: int, most: int
@@ -160,19 +160,19 @@ class _Batches(SearchStrategy):
 
         The draws end after `most` in a row without a valid schedule. None if there is none at all.
         """
-        found: list[Schedule] = []
+        schedules: list[Schedule] = []
         useless, has_valid = 0, False
-        while len(found) < count and useless < most:
+        while len(schedules) < count and useless < most:
             sch = draw()
             has_valid |= sch is not None
             if sch is not None and (self._repeats or self._is_new(sch)):
-                found.append(sch)
+                schedules.append(sch)
                 useless = 0
                 continue
             useless += 1
             if useless == most and has_valid and not self._repeats:
                 self._repeats, useless = True, 0
-        return found or None
+        return schedules or None
 
     def _is_new(self, sch: Schedule) -> bool:
         """Whether the decisions of a schedule are asked for the first time."""
@@ -330,23 +330,23 @@ class EvolutionarySearch(_Batches):
         Draws are made in rounds, until there are `count`, or a round finds no new ones.
         """
         wanted = max(count, min(self.population_size, self.init_min_unmeasured))
-        found: dict[str, Schedule] = {}
+        schedules: dict[str, Schedule] = {}
         valid, fails = False, 0
-        while len(found) < count and fails < self.max_fail_count:
-            before = len(found)
+        while len(schedules) < count and fails < self.max_fail_count:
+            before = len(schedules)
             for _ in range(max(1, self.init_min_unmeasured)):
-                one = self._drawn()
-                if one is None:
+                sch = self._drawn()
+                if sch is None:
                     continue
                 valid = True
-                key = decisions_of(one.trace.as_json())
+                key = decisions_of(sch.trace.as_json())
                 if key not in self._tried:
-                    found.setdefault(key, one)
-                if len(found) >= wanted:
-                    return found
-            if len(found) == before:
-                fails = self.max_fail_count if found else fails + 1
-        return found if valid else None
+                    schedules.setdefault(key, sch)
+                if len(schedules) >= wanted:
+                    return schedules
+            if len(schedules) == before:
+                fails = self.max_fail_count if schedules else fails + 1
+        return schedules if valid else None
 
     def _measured(self, count: int) -> list[Schedule]:
         """The best measured schedules, for parents."""
@@ -354,8 +354,8 @@ class EvolutionarySearch(_Batches):
             return []
         most = min(2 * count, int(self.init_measured_ratio * self.population_size))
         records = self._database.get_top_k(self._workload, most)
-        found = [self._candidate(one.trace) for one in records]
-        return [one for one in found if one is not None]
+        schedules = [self._candidate(record.trace) for record in records]
+        return [sch for sch in schedules if sch is not None]
 
     def _evolved(
         self, population: list[Schedule], model: CostModel, most: int
@@ -365,18 +365,18 @@ class EvolutionarySearch(_Batches):
         best: dict[str, tuple[float, Schedule]] = {}
         for generation in range(self.genetic_num_iters + 1):
             scores = self._scores(population, model)
-            for score, one in zip(scores, population, strict=True):
-                key = decisions_of(one.trace.as_json())
+            for score, sch in zip(scores, population, strict=True):
+                key = decisions_of(sch.trace.as_json())
                 if key not in self._tried:
-                    best[key] = (float(score), one)
+                    best[key] = (float(score), sch)
             if generation == self.genetic_num_iters:
                 break
             population = list(self._offspring(population, scores, size))
         ranked = sorted(best.items(), key=lambda pair: -pair[1][0])
-        return {key: one for key, (_, one) in ranked}
+        return {key: schedule for key, (_, schedule) in ranked}
 
     def _scores(self, population: list[Schedule], model: CostModel) -> Any:
-        candidates = [MeasureCandidate(one, None) for one in population]
+        candidates = [MeasureCandidate(sch, None) for sch in population]
         return scores_of(model, lambda: model.predict(self._task, candidates), len(candidates))
 
     def _offspring(self, population: list[Schedule], scores: Any, size: int) -> Iterator[Schedule]:
@@ -391,8 +391,8 @@ class EvolutionarySearch(_Batches):
 
     def _mutators(self) -> tuple[list[Mutator], list[float]]:
         chosen = getattr(self._task.space_generator, "mutator_probs", None) or {}
-        pairs = [(one, chance) for one, chance in chosen.items() if chance > 0]
-        return [one for one, _ in pairs], [chance for _, chance in pairs]
+        pairs = [(mutator, chance) for mutator, chance in chosen.items() if chance > 0]
+        return [mutator for mutator, _ in pairs], [chance for _, chance in pairs]
 
     def _mutant(
         self, parent: Schedule, mutators: list[Mutator], chances: list[float]
@@ -405,14 +405,16 @@ class EvolutionarySearch(_Batches):
             trace = mutator.apply(parent.trace, self._numbers)
             if trace is None:
                 continue
-            found = self._candidate(trace)
-            if found is not None:
-                return found
+            sch = self._candidate(trace)
+            if sch is not None:
+                return sch
         return None
 
     def _shuffled(self, keys: Iterable[str]) -> list[str]:
-        found = list(keys)
-        return [found[place] for place in self._numbers.places(len(found), len(found))]
+        key_list = list(keys)
+        return [
+            key_list[position] for position in self._numbers.places(len(key_list), len(key_list))
+        ]
 
 
 PySearchStrategy = SearchStrategy

@@ -52,14 +52,14 @@ class SpaceGenerator(Component):
 
     def clone(self) -> Self:
         """A copy with copies of the parts."""
-        found = super().clone()
+        clone = super().clone()
         for name in ("sch_rules", "postprocs"):
             parts = getattr(self, name)
             if is_sequence(parts):
-                setattr(found, name, [one.clone() for one in parts])
+                setattr(clone, name, [part.clone() for part in parts])
         if isinstance(self.mutator_probs, Mapping):
-            found.mutator_probs = {one.clone(): p for one, p in self.mutator_probs.items()}
-        return found
+            clone.mutator_probs = {mutator.clone(): p for mutator, p in self.mutator_probs.items()}
+        return clone
 
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **kwargs: Any) -> SpaceGenerator:
@@ -86,32 +86,32 @@ class _WithParts(SpaceGenerator):
         self.sch_rules = _parts(self.sch_rules, ScheduleRule, context)
         self.postprocs = _parts(self.postprocs, Postproc, context)
         self.mutator_probs = _parts(self.mutator_probs, Mutator, context)
-        for one in (*self.sch_rules, *self.postprocs, *self.mutator_probs):
-            one._initialize_with_tune_context(context)
+        for part in (*self.sch_rules, *self.postprocs, *self.mutator_probs):
+            part._initialize_with_tune_context(context)
 
     def _schedule(self, mod: IRModule) -> Schedule:
         return Schedule(mod, seed=self._random.fork())
 
 
-def _parts(given: Any, kind: type[Any], context: TuneContext) -> Any:
+def _parts(parts: Any, kind: type[Any], context: TuneContext) -> Any:
     """The parts of a generator: the given ones, or the defaults of a kind of target."""
-    if isinstance(given, str):
+    if isinstance(parts, str):
         create = getattr(kind, "create", None)
         if create is None:
             return {} if kind is Mutator else []
-        if given == _FROM_TARGET:
+        if parts == _FROM_TARGET:
             of_target = kind_of_target if kind is Mutator else rules_of_target
-            given = of_target(context.target)
-        return create(given)
-    is_legal = isinstance(given, Mapping) if kind is Mutator else is_sequence(given)
-    if given is not None and not (is_legal and all(isinstance(one, kind) for one in given)):
+            parts = of_target(context.target)
+        return create(parts)
+    is_legal = isinstance(parts, Mapping) if kind is Mutator else is_sequence(parts)
+    if parts is not None and not (is_legal and all(isinstance(part, kind) for part in parts)):
         raise DeclarationError(
-            f"{repr_of(given)} are not parts of a space generator",
+            f"{repr_of(parts)} are not parts of a space generator",
             "",
             f"give {'a dictionary' if kind is Mutator else 'a list'} of {kind.__name__}s, or "
             '"from-target"',
         )
-    return dict(given or {}) if kind is Mutator else list(given or ())
+    return dict(parts or {}) if kind is Mutator else list(parts or ())
 
 
 class ScheduleFn(_WithParts):
@@ -138,13 +138,13 @@ class ScheduleFn(_WithParts):
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         sch = self._schedule(mod)
-        found = self.sch_fn(sch)
-        if found is None:
+        result = self.sch_fn(sch)
+        if result is None:
             return [sch]
-        several = list(found) if is_sequence(found) else [found]
-        if not all(isinstance(one, Schedule) for one in several):
+        several = list(result) if is_sequence(result) else [result]
+        if not all(isinstance(item, Schedule) for item in several):
             raise DeclarationError(
-                f"the function of a space returned {kind_of(found)}",
+                f"the function of a space returned {kind_of(result)}",
                 "",
                 "return None after changing the schedule, a schedule, or a list of schedules",
             )
@@ -162,20 +162,24 @@ class SpaceGeneratorUnion(_WithParts):
         mutator_probs: Any = _FROM_TARGET,
     ) -> None:
         super().__init__(sch_rules, postprocs, mutator_probs)
-        self.space_generators = [SpaceGenerator.create(one) for one in space_generators]
+        self.space_generators = [SpaceGenerator.create(generator) for generator in space_generators]
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         super()._initialize_with_tune_context(context)
-        for one in self.space_generators:
-            one._initialize_with_tune_context(context)
+        for generator in self.space_generators:
+            generator._initialize_with_tune_context(context)
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
-        return [sch for one in self.space_generators for sch in one.generate_design_space(mod)]
+        return [
+            sch
+            for generator in self.space_generators
+            for sch in generator.generate_design_space(mod)
+        ]
 
     def clone(self) -> Self:
-        found = super().clone()
-        found.space_generators = [one.clone() for one in self.space_generators]
-        return found
+        clone = super().clone()
+        clone.space_generators = [generator.clone() for generator in self.space_generators]
+        return clone
 
 
 class PostOrderApply(_WithParts):
@@ -214,17 +218,17 @@ class PostOrderApply(_WithParts):
 
     def _blocks(self, sch: Schedule) -> list[BlockRV]:
         """The blocks of all functions, inner ones before those around them."""
-        found = []
+        blocks = []
         for name in sch.functions:
             keys = list(_inside_first(sch, name))
             _check_names(name, [key.name for key in keys])
-            found += [
+            blocks += [
                 sch.get_block(key.name, func_name=name)
                 for key in keys
                 if all(loop_extent(sch, loop) != 0 for loop in sch.loops_above(key))
                 and (self.f_block_filter is None or self.f_block_filter(sch.block(key)))
             ]
-        return found
+        return blocks
 
 
 def _check_names(function: str, names: Sequence[str]) -> None:
@@ -243,8 +247,8 @@ def _inside_first(sch: Schedule, function: str) -> Iterator[BlockKey]:
     """The blocks of a function in post order."""
 
     def below(key: BlockKey) -> Iterator[BlockKey]:
-        for one in sch.blocks_of(key):
-            yield from below(one)
+        for inner_key in sch.blocks_of(key):
+            yield from below(inner_key)
         yield key
 
     for root in sch.blocks_in(sch.functions[function].body):
@@ -255,21 +259,21 @@ def _applied(
     rule: ScheduleRule, schedules: Sequence[Schedule], blocks: Sequence[BlockRV]
 ) -> list[Schedule]:
     """The schedules that a rule makes of some, applied to one block after the other."""
-    found: list[Schedule] = []
+    results: list[Schedule] = []
     stack = [(sch, len(blocks)) for sch in schedules]
     while stack:
         sch, count = stack.pop()
         if count == 0:
-            found.append(sch)
+            results.append(sch)
             continue
         block = blocks[count - 1]
         is_left = block.key not in sch.nodes or (
             CUSTOM_RULE in sch.block(block.key).annotations
             and not isinstance(rule, ApplyCustomRule)
         )
-        made = [sch] if is_left else rule.apply(sch, block)
-        stack += [(one, count - 1) for one in made]
-    return found
+        new_schedules = [sch] if is_left else rule.apply(sch, block)
+        stack += [(sch, count - 1) for sch in new_schedules]
+    return results
 
 
 PySpaceGenerator = SpaceGenerator

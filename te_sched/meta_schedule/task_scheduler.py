@@ -123,7 +123,8 @@ class TaskScheduler(Component):
                     f"the weight of a task is {weight}", "", "give a number that is not negative"
                 )
         self.tasks_ = [
-            TaskRecord(one, float(weight)) for one, weight in zip(tasks, task_weights, strict=True)
+            TaskRecord(task, float(weight))
+            for task, weight in zip(tasks, task_weights, strict=True)
         ]
         self.remaining_tasks_ = len(self.tasks_)
         self.database_, self.cost_model_ = database, cost_model
@@ -151,7 +152,7 @@ class TaskScheduler(Component):
     def _keep_what_was_measured(self) -> None:
         """After Ctrl-C or an error: take the results that are there."""
         measured = [
-            (number, [one.done() for one in task.runner_futures])
+            (number, [future.done() for future in task.runner_futures])
             for number, task in enumerate(self.tasks_)
             if task.runner_futures is not None
         ]
@@ -169,8 +170,8 @@ class TaskScheduler(Component):
             return
         records = database.get_top_k(database.commit_workload(task.ctx.mod), _MOST_RECALLED)
         if records:
-            results = [RunnerResult(one.run_secs, None, one.machine) for one in records]
-            model.update(task.ctx, [one.as_measure_candidate() for one in records], results)
+            results = [RunnerResult(record.run_secs, None, record.machine) for record in records]
+            model.update(task.ctx, [record.as_measure_candidate() for record in records], results)
 
     def _run(self, max_trials_global: int, builder: Builder, runner: Runner) -> None:
         trials = 0
@@ -206,7 +207,7 @@ class TaskScheduler(Component):
     def _build(self, task: TaskRecord, builder: Builder) -> list[BuilderResult]:
         assert task.measure_candidates is not None
         target = task.ctx.target
-        inputs = [BuilderInput(one.sch.mod, target) for one in task.measure_candidates]
+        inputs = [BuilderInput(candidate.sch.mod, target) for candidate in task.measure_candidates]
         if inputs and task.ctx.mod is not None and not task.has_reference:
             inputs.append(BuilderInput(task.ctx.mod, _of_processor(target)))
         with Profiler.timeit("SendToBuilder"):
@@ -244,8 +245,8 @@ class TaskScheduler(Component):
             _check_made(runner, futures, RunnerFuture, len(built))
         running = iter(futures)
         return [
-            next(running) if one.artifact_path is not None else _failed(one.error_msg)
-            for one in task.builder_results
+            next(running) if result.artifact_path is not None else _failed(result.error_msg)
+            for result in task.builder_results
         ]
 
     def join_running_task(self, task_id: int) -> list[RunnerResult]:
@@ -255,7 +256,7 @@ class TaskScheduler(Component):
         assert futures is not None
         assert candidates is not None
         with Profiler.timeit("JoinRunnerFutures"):
-            results = [one.result() for one in futures]
+            results = [future.result() for future in futures]
         for future, result in zip(futures, results, strict=True):
             _check_made(future, result, RunnerResult)
         task.runner_futures = task.measure_candidates = None
@@ -293,7 +294,7 @@ class TaskScheduler(Component):
     def touch_task(self, task_id: int) -> None:
         """Take the results of a task if all of them are there."""
         futures = self.tasks_[task_id].runner_futures
-        if futures is not None and all(one.done() for one in futures):
+        if futures is not None and all(future.done() for future in futures):
             self.join_running_task(task_id)
 
     def statistics(self) -> str:
@@ -325,16 +326,16 @@ class TaskScheduler(Component):
             self.tasks_[0].ctx.logger.info("\n%s\n", self.statistics())
 
     def _row(self, number: int, task: TaskRecord) -> list[str]:
-        known = math.isfinite(task.best)
+        has_time = math.isfinite(task.best)
         micros = task.best * 1e6
         return [
             str(number),
             task.ctx.task_name,
             str(int(task.flop)),
             f"{task.task_weight:g}",
-            f"{task.flop / task.best / 1e9:.4f}" if known and task.best > 0 else "N/A",
-            f"{micros:.4f}" if known else "N/A",
-            f"{micros * task.task_weight:.4f}" if known else "N/A",
+            f"{task.flop / task.best / 1e9:.4f}" if has_time and task.best > 0 else "N/A",
+            f"{micros:.4f}" if has_time else "N/A",
+            f"{micros * task.task_weight:.4f}" if has_time else "N/A",
             str(len(task.latencies)),
             "Y" if task.is_terminated else "",
         ]
@@ -366,16 +367,16 @@ def _of_processor(target: Target) -> Target:
     return target if target.kind.name == "llvm" else Target("llvm")
 
 
-def _check_made(part: Component, given: Any, kind: type[Any], count: int | None = None) -> None:
+def _check_made(part: Component, value: Any, kind: type[Any], count: int | None = None) -> None:
     """Refuse what a part of the search returned, unless it is an object of a class, or a list of
     `count` of them.
     """
-    of_list = is_sequence(given) and all(isinstance(one, kind) for one in given)
-    if isinstance(given, kind) if count is None else of_list and len(given) == count:
+    of_list = is_sequence(value) and all(isinstance(item, kind) for item in value)
+    if isinstance(value, kind) if count is None else of_list and len(value) == count:
         return
     expected = f"a {kind.__name__}" if count is None else f"a list of {count} {kind.__name__}s"
     raise DeclarationError(
-        f"{type(part).__name__} returned {repr_of(given)}, expected {expected}",
+        f"{type(part).__name__} returned {repr_of(value)}, expected {expected}",
         "",
         f"return {expected}, also for failures",
     )
@@ -390,9 +391,9 @@ def _end(task: TaskRecord) -> None:
 
 
 def _remove(results: Iterable[BuilderResult]) -> None:
-    for one in results:
-        if one.artifact_path is not None:
-            remove_build_dir(one.artifact_path)
+    for result in results:
+        if result.artifact_path is not None:
+            remove_build_dir(result.artifact_path)
 
 
 def _failed(message: str | None) -> RunnerFuture:
@@ -434,7 +435,7 @@ class GradientBased(TaskScheduler):
         self._numbers = RandomNumbers(None if seed == -1 else seed)
 
     def next_task_id(self) -> int:
-        open_tasks = [n for n, one in enumerate(self.tasks_) if not one.is_terminated]
+        open_tasks = [n for n, task in enumerate(self.tasks_) if not task.is_terminated]
         if not open_tasks:
             return -1
         for number in open_tasks:

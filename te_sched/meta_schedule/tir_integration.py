@@ -117,7 +117,7 @@ def tune_tir(
         )
         for (name, function), state in zip(functions.items(), seeds, strict=True)
     ]
-    found = tune_tasks(
+    tuned_database = tune_tasks(
         tasks=tasks,
         task_weights=[1.0] * len(tasks),
         work_dir=work_dir,
@@ -132,7 +132,7 @@ def tune_tir(
         task_scheduler=task_scheduler,
         module_equality=module_equality,
     )
-    return found if config is None else compile_tir(found, mod, target)
+    return tuned_database if config is None else compile_tir(tuned_database, mod, target)
 
 
 def _parts_of(config: TuneConfig) -> tuple[SearchStrategy, TaskScheduler]:
@@ -158,29 +158,29 @@ def compile_tir(
     target = Target(target)
     if len(module.functions) == 1:
         return database.query_schedule(module, target, "main")
-    found = {
-        name: made[name]
-        for name, one in _functions(module, "main").items()
-        if (made := database.query_ir_module(one, target, name)) is not None
+    functions = {
+        name: new_module[name]
+        for name, own_module in _functions(module, "main").items()
+        if (new_module := database.query_ir_module(own_module, target, name)) is not None
     }
-    return Schedule(module.with_functions(found)) if found else None
+    return Schedule(module.with_functions(functions)) if functions else None
 
 
 def _functions(mod: IRModule | PrimFunc, task_name: str) -> dict[str, IRModule]:
     """The functions of a module as modules of their own, by name."""
     module = normalized_module(mod)
-    found = {
+    modules = {
         name: IRModule({name: func})
         for name, func in module.functions.items()
         if isinstance(func, PrimFunc)
     }
-    if module.functions and not found:
+    if module.functions and not modules:
         raise DeclarationError(
             "the module has no functions of blocks to search for",
             f"it has {', '.join(module.functions)}, of graphs",
             "make its operators functions first: relax.transform.LegalizeOps()(module)",
         )
-    return {task_name: module} if len(module.functions) == 1 else found
+    return {task_name: module} if len(module.functions) == 1 else modules
 
 
 _tell_of_absent_names(__name__)

@@ -49,10 +49,10 @@ def noting_interrupts() -> Iterator[list[Database]]:
     >>> interrupted
     []
     """
-    found: list[Database] = []
-    token = _SEARCHES.set((*_SEARCHES.get(), found))
+    stopped_searches: list[Database] = []
+    token = _SEARCHES.set((*_SEARCHES.get(), stopped_searches))
     try:
-        yield found
+        yield stopped_searches
     finally:
         _SEARCHES.reset(token)
 
@@ -104,12 +104,12 @@ def tune_tasks(
     if not tasks:
         raise DeclarationError("there are no tasks to tune", "", "give at least one TuneContext")
     folder = made_folder(work_dir)
-    found = _database(database, folder, module_equality)
-    before = _measured(found, tasks)
+    record_database = _database(database, folder, module_equality)
+    before = _measured(record_database, tasks)
     goes_on = isinstance(database, str)
     left = max_trials_global - before if goes_on else max_trials_global
     if left <= 0:
-        return found
+        return record_database
     scheduler = TaskScheduler.create(task_scheduler)
     options = {
         "task_weights": task_weights,
@@ -117,23 +117,23 @@ def tune_tasks(
         "num_trials_per_iter": num_trials_per_iter,
         "measure_callbacks": _callbacks(measure_callbacks),
         "cost_model": cost_models.create(cost_model),
-        "database": found,
+        "database": record_database,
     }
     is_interrupted = _search(
         scheduler, tasks, left, builder, runner, folder / "tuning.log", options
     )
-    if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
-        export(found, folder)
+    if isinstance(record_database, SQLiteDatabase) and record_database.path == str(folder / FILE):
+        export(record_database, folder)
     if is_interrupted:
         LOGGER.warning(
             "tuning was interrupted after %d of %d trials%s",
-            _measured(found, tasks) - before,
+            _measured(record_database, tasks) - before,
             left,
             ": the database has them, the same call goes on"
             if goes_on
             else ", which are kept in memory",
         )
-    return found
+    return record_database
 
 
 def _search(
@@ -200,13 +200,13 @@ def made_folder(work_dir: Any) -> Path:
 def _measured(database: Database, tasks: Sequence[TuneContext]) -> int:
     """How many records of tasks a database has, for their targets."""
     wanted = [
-        (database.commit_workload(one.mod).shash, one.target)
-        for one in tasks
-        if one.mod is not None and database.has_workload(one.mod)
+        (database.commit_workload(task.mod).shash, task.target)
+        for task in tasks
+        if task.mod is not None and database.has_workload(task.mod)
     ]
     return sum(
-        any(one.workload.shash == shash and one.is_of(target) for shash, target in wanted)
-        for one in database.get_all_tuning_records()
+        any(record.workload.shash == shash and record.is_of(target) for shash, target in wanted)
+        for record in database.get_all_tuning_records()
     )
 
 
@@ -222,26 +222,26 @@ def export(database: Database, folder: Path) -> None:
             path.replace(folder / path.name)
 
 
-def _database(given: Any, folder: Path, module_equality: str) -> Database:
-    if given == "sqlite":
+def _database(database: Any, folder: Path, module_equality: str) -> Database:
+    if database == "sqlite":
         return SQLiteDatabase(folder / FILE, module_equality=module_equality)
-    if given == "json":
+    if database == "json":
         return JSONDatabase(work_dir=folder, module_equality=module_equality)
-    if given == "memory":
+    if database == "memory":
         return MemoryDatabase(module_equality)
-    return databases.create(given)
+    return databases.create(database)
 
 
-def _callbacks(given: Any) -> list[Any]:
-    if isinstance(given, str):
-        return list(callbacks.create(given))
-    found = list(given) if is_sequence(given) else [given]
-    for one in found:
-        if not isinstance(one, callbacks.MeasureCallback):
+def _callbacks(choice: Any) -> list[Any]:
+    if isinstance(choice, str):
+        return list(callbacks.create(choice))
+    callback_list = list(choice) if is_sequence(choice) else [choice]
+    for callback in callback_list:
+        if not isinstance(callback, callbacks.MeasureCallback):
             raise DeclarationError(
-                f"{repr_of(one)} is not a callback", "", "derive from PyMeasureCallback"
+                f"{repr_of(callback)} is not a callback", "", "derive from PyMeasureCallback"
             )
-    return found
+    return callback_list
 
 
 __all__ = ["tune_tasks"]

@@ -93,9 +93,9 @@ class TuneContext(PublicObject):
     def fork_seed(self) -> int:
         """A seed for a generator of random numbers of its own; each call gives another one."""
         numbers = RandomNumbers(self.rand_state)
-        found = numbers.fork()
+        seed = numbers.fork()
         self.rand_state = numbers.state
-        return found
+        return seed
 
     def generate_design_space(self) -> list[Schedule]:
         """The schedules, with decisions to change, that the space generator finds."""
@@ -134,13 +134,13 @@ class TuneContext(PublicObject):
 
     def clone(self) -> TuneContext:
         """A context with copies of the parts, for another run of the same task."""
-        found = copy.copy(self)
+        clone = copy.copy(self)
         if self.space_generator is not None:
-            found.space_generator = self.space_generator.clone()
+            clone.space_generator = self.space_generator.clone()
         if self.search_strategy is not None:
-            found.search_strategy = self.search_strategy.clone()
-        found._initialize()
-        return found
+            clone.search_strategy = self.search_strategy.clone()
+        clone._initialize()
+        return clone
 
     def _space(self) -> SpaceGenerator:
         if self.space_generator is None:

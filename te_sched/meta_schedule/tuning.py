@@ -83,13 +83,15 @@ class Trials:
     def __init__(self, database: Database, mod: IRModule, target: Target | None = None) -> None:
         self.database, self.module = database, mod
         own = _records_of(database, mod, target)
-        self.target = target or next((one.target for one in own if one.target), Target("llvm"))
-        own = [one for one in own if one.is_of(self.target)]
-        plain = [one for one in own if _changes_nothing(one) and one.is_valid]
+        self.target = target or next(
+            (record.target for record in own if record.target), Target("llvm")
+        )
+        own = [record for record in own if record.is_of(self.target)]
+        plain = [record for record in own if _changes_nothing(record) and record.is_valid]
         self.unscheduled: TuningRecord | None = plain[0] if plain else None
-        self.candidates = [one for one in own if one is not self.unscheduled]
-        valid = [one for one in own if one.is_valid]
-        self.best: TuningRecord | None = min(valid, key=lambda one: one.mean, default=None)
+        self.candidates = [record for record in own if record is not self.unscheduled]
+        valid = [record for record in own if record.is_valid]
+        self.best: TuningRecord | None = min(valid, key=lambda record: record.mean, default=None)
 
     @property
     def is_unscheduled_best(self) -> bool:
@@ -109,28 +111,28 @@ class Trials:
 
     def hints(self) -> list[Finding]:
         """What the program perhaps does not mean, if no candidate could be measured."""
-        if any(one.is_valid for one in self.candidates):
+        if any(record.is_valid for record in self.candidates):
             return []
-        functions = [one for one in self.module.functions.values() if isinstance(one, PrimFunc)]
+        functions = [func for func in self.module.functions.values() if isinstance(func, PrimFunc)]
         with worded(BLOCKS):
             return [hint for func in functions for hint in hints_of_blocks(func)]
 
     @property
     def latencies(self) -> list[float]:
         """The seconds of each candidate, in their order; infinite for failures."""
-        return [one.mean if one.is_valid else math.inf for one in self.candidates]
+        return [record.mean if record.is_valid else math.inf for record in self.candidates]
 
     @property
     def failures(self) -> dict[str, int]:
         """How many candidates failed, by what happened."""
-        return dict(Counter(_fault(one) for one in self._failed()).most_common())
+        return dict(Counter(_fault(record) for record in self._failed()).most_common())
 
     def first_failure(self, what: str) -> TuningRecord:
         """The first candidate that failed as a key of `failures` says."""
-        return next(one for one in self._failed() if _fault(one) == what)
+        return next(record for record in self._failed() if _fault(record) == what)
 
     def _failed(self) -> list[TuningRecord]:
-        return [one for one in self.candidates if not one.is_valid]
+        return [record for record in self.candidates if not record.is_valid]
 
     def table(self, task_name: str = "main") -> str:
         """The table of tasks, as `TaskScheduler.statistics` gives it."""
@@ -335,10 +337,10 @@ def tune(
         closing(builders.create(builder)) as own_builder,
         closing(runners.create(runner)) as own_runner,
     ):
-        known = _database(database, None if work_dir is None else folder)
-        before = Trials(known, module, target)
+        record_database = _database(database, None if work_dir is None else folder)
+        before = Trials(record_database, module, target)
         if before.unscheduled is None and target.kind.name == "llvm":
-            _measure_unscheduled(known, module, target, folder, own_builder, own_runner)
+            _measure_unscheduled(record_database, module, target, folder, own_builder, own_runner)
         measured = len(before.candidates)
         if measured < trials:
             tune_tir(
@@ -349,14 +351,14 @@ def tune(
                 num_trials_per_iter=num_trials_per_iter,
                 builder=own_builder,
                 runner=own_runner,
-                database=known,
+                database=record_database,
                 cost_model=cost_model,
                 space=space,
                 strategy=strategy,
                 seed=seed,
                 task_name=name,
             )
-    return Tuned(Trials(known, module, target), name)
+    return Tuned(Trials(record_database, module, target), name)
 
 
 def _check_options(trials: Any, num_trials_per_iter: Any, seed: Any, name: Any) -> None:
@@ -396,7 +398,7 @@ def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str
     parts: list[Any] = [f] if isinstance(f, Tensor) else list(f) if is_sequence(f) else []
     if len(parts) == 2 and isinstance(parts[0], TensorSchedule) and is_sequence(parts[1]):
         return program_of(parts[0], parts[1])
-    if parts and all(isinstance(one, Tensor | Var) for one in parts):
+    if parts and all(isinstance(part, Tensor | Var) for part in parts):
         return _named(create_prim_func(_complete(parts)), "main")
     raise DeclarationError(
         f"cannot search for schedules of {kind_of(f)}",
@@ -432,18 +434,18 @@ def _declared(schedule: TensorSchedule) -> list[Tensor]:
 
 def _complete(tensors: list[Any]) -> list[Any]:
     """The parameters of a function, with the placeholders before them that it would lack."""
-    found: dict[Any, None] = {}
+    placeholders: dict[Any, None] = {}
     seen: set[Any] = set()
-    left = [one.op for one in reversed(tensors) if isinstance(one, Tensor)]
+    left = [tensor.op for tensor in reversed(tensors) if isinstance(tensor, Tensor)]
     while left:
         op = left.pop()
         if op in seen:
             continue
         seen.add(op)
         if isinstance(op, PlaceholderOp):
-            found[op.output(0)] = None
-        left += [one.op for one in reversed(op.input_tensors)]
-    return [*(one for one in found if one not in tensors), *tensors]
+            placeholders[op.output(0)] = None
+        left += [tensor.op for tensor in reversed(op.input_tensors)]
+    return [*(placeholder for placeholder in placeholders if placeholder not in tensors), *tensors]
 
 
 def _with_cores(target: Target) -> Target:
@@ -466,16 +468,16 @@ def _folder(work_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
         yield folder
 
 
-def _database(given: Database | None, folder: Path | None) -> Database:
-    if given is None:
+def _database(database: Database | None, folder: Path | None) -> Database:
+    if database is None:
         return MemoryDatabase() if folder is None else SQLiteDatabase(folder / FILE)
-    if not isinstance(given, Database):
+    if not isinstance(database, Database):
         raise DeclarationError(
-            f"database is {kind_of(given)}, expected a database",
+            f"database is {kind_of(database)}, expected a database",
             "",
             "give te_sched.meta_schedule.database.SQLiteDatabase(path), or work_dir=",
         )
-    return given
+    return database
 
 
 def _measure_unscheduled(
@@ -542,9 +544,9 @@ def _records_of(database: Database, module: IRModule, target: Target | None) -> 
         return []
     workload = database.commit_workload(module)
     return [
-        one
-        for one in database.get_all_tuning_records()
-        if one.workload is workload and (target is None or one.is_of(target))
+        record
+        for record in database.get_all_tuning_records()
+        if record.workload is workload and (target is None or record.is_of(target))
     ]
 
 
@@ -564,7 +566,9 @@ class _Alone(Runner):
         """Measure all."""
         return self._runner.run(
             [
-                RunnerInput(one.artifact_path, one.device_type, one.args_info)
-                for one in runner_inputs
+                RunnerInput(
+                    runner_input.artifact_path, runner_input.device_type, runner_input.args_info
+                )
+                for runner_input in runner_inputs
             ]
         )

@@ -75,14 +75,14 @@ def get_global_func_with_default_on_worker(
         return default
     if is_function(name):
         return name
-    found = get_global_func(name, allow_missing=True) if isinstance(name, str) else None
-    if found is None:
+    function = get_global_func(name, allow_missing=True) if isinstance(name, str) else None
+    if function is None:
         raise DeclarationError(
             f"no function is registered as {name!r}",
             "",
             "register it with te_sched.register_func, in the initializer of the worker, too",
         )
-    return found
+    return function
 
 
 def half_of_memory() -> int:

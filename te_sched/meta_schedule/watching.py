@@ -23,7 +23,7 @@ class Watched(Runner):
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Measure all, and count each when its result is taken."""
         running = self._runner.run(runner_inputs)
-        return [RunnerFuture(one.done, partial(self._seen, one)) for one in running]
+        return [RunnerFuture(future.done, partial(self._seen, future)) for future in running]
 
     def _seen(self, future: RunnerFuture) -> RunnerResult:
         result = future.result()
@@ -34,8 +34,8 @@ class Watched(Runner):
 
     def add(self, count: int) -> None:
         """Count trials."""
-        known = self._has_one_task and math.isfinite(self._best)
-        self._bar.add(count, f"best {self._best * 1e6:.4g} us" if known else "")
+        has_best = self._has_one_task and math.isfinite(self._best)
+        self._bar.add(count, f"best {self._best * 1e6:.4g} us" if has_best else "")
 
 
 class CountUnbuilt(MeasureCallback):
@@ -52,4 +52,4 @@ class CountUnbuilt(MeasureCallback):
         builder_results: list[BuilderResult],
         runner_results: list[RunnerResult],
     ) -> None:
-        self._watched.add(sum(one.artifact_path is None for one in builder_results))
+        self._watched.add(sum(result.artifact_path is None for result in builder_results))

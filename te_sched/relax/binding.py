@@ -46,7 +46,7 @@ def bind_params(func: GraphFunction, binding_map: Values) -> GraphFunction:
     for param in func.params:
         by_name.setdefault(param.name_hint, []).append(param)
     values: dict[GraphVar, GraphExpr] = {}
-    for key, given in binding_map.items():
+    for key, argument in binding_map.items():
         param = _parameter(func, key, by_name)
         if param in values:
             raise GraphError(
@@ -54,7 +54,7 @@ def bind_params(func: GraphFunction, binding_map: Values) -> GraphFunction:
                 "it is given by its name and by its variable",
                 "give it once",
             )
-        values[param] = _value(given)
+        values[param] = _value(argument)
     sizes: dict[Var, Expr] = {}
     for param, value in values.items():
         bind_sizes(param.struct_info, value.struct_info, sizes)
@@ -73,28 +73,28 @@ def _parameter(func: GraphFunction, key: object, by_name: Mapping[str, list[Grap
     """The parameter with a name, or that is a variable."""
     if isinstance(key, GraphVar) and key in func.params:
         return key
-    found = by_name.get(str(key), []) if isinstance(key, str) else []
-    if len(found) > 1:
+    matches = by_name.get(str(key), []) if isinstance(key, str) else []
+    if len(matches) > 1:
         raise GraphError(
             f"two parameters have the name {key}", "", "give the variable instead of its name"
         )
-    if not found:
-        names = [one.name_hint for one in func.params]
+    if not matches:
+        names = [param.name_hint for param in func.params]
         raise GraphError(
             f"the function has no parameter {repr_of(key)}",
             f"its parameters are {', '.join(names)}" if names else "it has no parameters",
             f"give one of its parameters{did_you_mean(str(key), names)}",
         )
-    return found[0]
+    return matches[0]
 
 
-def _value(given: object) -> GraphExpr:
-    if isinstance(given, GraphExpr | ShapeExpr):
-        return given
-    if isinstance(given, Expr | int | float | list | tuple):
-        value: GraphExpr = as_expr(given)
+def _value(argument: object) -> GraphExpr:
+    if isinstance(argument, GraphExpr | ShapeExpr):
+        return argument
+    if isinstance(argument, Expr | int | float | list | tuple):
+        value: GraphExpr = as_expr(argument)
         return value
-    return const(given)
+    return const(argument)
 
 
 @checked_as(GraphTypeError)
@@ -112,54 +112,60 @@ def bind_symbolic_vars(func: GraphFunction, binding_map: Sizes) -> GraphFunction
     """
     sizes = symbolic_vars_of(func, binding_map)
     for key in binding_map:
-        if not any(key is one or (type(key) is str and key == one.name) for one in sizes):
-            names = [one.name for one in used_symbolic_vars(func)]
+        if not any(key is var or (type(key) is str and key == var.name) for var in sizes):
+            names = [var.name for var in used_symbolic_vars(func)]
             raise GraphError(
                 f"the function has no variable {repr_of(key)} of sizes",
                 f"it has {', '.join(names)}" if names else "all of its sizes are known",
                 f"give one of its variables{did_you_mean(str(key), names)}",
             )
-    found = _bound(func, {}, sizes)
-    undefined = [one for one in free_symbolic_vars(found) if one not in free_symbolic_vars(func)]
+    bound_func = _bound(func, {}, sizes)
+    undefined = [
+        var for var in free_symbolic_vars(bound_func) if var not in free_symbolic_vars(func)
+    ]
     if undefined:
         raise GraphError(
             f"variable {undefined[0]} of sizes is not defined after the replacement",
             "no parameter and no cast gives its value",
             "use it as a size of a parameter, too",
         )
-    return found
+    return bound_func
 
 
 @checked_as(GraphTypeError)
 def symbolic_vars_of(func: GraphFunction, binding_map: Sizes) -> dict[Var, Expr]:
     """The variables of sizes of a function that a mapping gives a value, and the values."""
-    found: dict[Var, Expr] = {}
-    known = used_symbolic_vars(func)
+    values: dict[Var, Expr] = {}
+    variables = used_symbolic_vars(func)
     for key, value in binding_map.items():
-        matching = [one for one in known if one is key or (type(key) is str and one.name == key)]
+        matching = [
+            candidate
+            for candidate in variables
+            if candidate is key or (type(key) is str and candidate.name == key)
+        ]
         if len(matching) > 1:
             raise GraphError(
                 f"two variables of sizes have the name {key}",
                 "",
                 "give the variable instead of its name",
             )
-        for one in matching:
-            if one in found:
+        for var in matching:
+            if var in values:
                 raise GraphError(
-                    f"variable {one} of sizes is given twice",
+                    f"variable {var} of sizes is given twice",
                     "it is given by its name and by itself",
                     "give it once",
                 )
-            found[one] = ops.const(value, one.dtype) if isinstance(value, int) else value
-    return found
+            values[var] = ops.const(value, var.dtype) if isinstance(value, int) else value
+    return values
 
 
 def _bound(
     func: GraphFunction, values: Mapping[GraphVar, GraphExpr], sizes: Mapping[Var, Expr]
 ) -> GraphFunction:
     mutator = Substitution(values, sizes)
-    left = [one for one in func.params if one not in values]
-    params = [mutator.visit_var_def(one) for one in left]
+    left = [param for param in func.params if param not in values]
+    params = [mutator.visit_var_def(param) for param in left]
     assert func.body is not None
     body = mutator.visit_with_new_scope(func.body, params)
     attrs = map_relations(func.attrs, mutator.visit_prim_expr)

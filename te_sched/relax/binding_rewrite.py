@@ -84,9 +84,9 @@ class DataflowBlockRewrite(PublicObject):
     def mutate_irmodule(self, irmodule: IRModule) -> IRModule:
         """A module with the function as it is now, under its name."""
         name = str(self._function.attrs.get("global_symbol", "main"))
-        made = irmodule.clone()
-        made.update_func(GlobalVar(name), self._function)
-        return made
+        new_module = irmodule.clone()
+        new_module.update_func(GlobalVar(name), self._function)
+        return new_module
 
     def add_binding(self, binding: Binding) -> None:
         """Append a binding to the block."""
@@ -113,14 +113,14 @@ class DataflowBlockRewrite(PublicObject):
         ------
         GraphError if it is used, or if the block does not define it and not `allow_undef`.
         """
-        kept = tuple([one for one in self._block.bindings if one.var is not var])
+        kept = tuple([binding for binding in self._block.bindings if binding.var is not var])
         if len(kept) == len(self._block.bindings):
             if allow_undef:
                 return
             raise GraphError(
                 f"the block does not define {var.name_hint}", "", "give a variable that it binds"
             )
-        if any(var in used_vars(one) for one in (DataflowBlock(kept), self._after_block())):
+        if any(var in used_vars(node) for node in (DataflowBlock(kept), self._after_block())):
             raise GraphError(
                 f"{var.name_hint} is used", "", "use another variable first: replace_all_uses"
             )
@@ -129,24 +129,26 @@ class DataflowBlockRewrite(PublicObject):
     def _after_block(self) -> SeqExpr:
         """The function without the block."""
         body = self._function.body
-        others = tuple([one for one in body.blocks if one is not self._block])
+        others = tuple([block for block in body.blocks if block is not self._block])
         return SeqExpr(others, body.body)
 
     def remove_all_unused(self) -> None:
         """Remove the bindings that nothing uses, one after the other."""
         self._function = remove_all_unused(self._function)
         body = self._function.body
-        own = {one.var for one in self._block.bindings}
-        kept = (one for one in body.blocks if any(part.var in own for part in one.bindings))
+        own = {binding.var for binding in self._block.bindings}
+        kept = (block for block in body.blocks if any(part.var in own for part in block.bindings))
         self._block = next(kept, DataflowBlock(()))
 
     def replace_all_uses(self, old_var: GraphVar, new_var: GraphVar) -> None:
         """Use another variable instead of one, in the whole function."""
         mapper = _Replaced(old_var, new_var)
-        bindings = [replace(one, value=mapper.visit(one.value)) for one in self._block.bindings]
+        bindings = [
+            replace(binding, value=mapper.visit(binding.value)) for binding in self._block.bindings
+        ]
         self._exchange(tuple(bindings))
         body = self._function.body
-        blocks = [one if one is self._block else mapper.visit(one) for one in body.blocks]
+        blocks = [block if block is self._block else mapper.visit(block) for block in body.blocks]
         changed = replace(body, blocks=tuple(blocks), body=mapper.visit(body.body))
         self._function = replace(self._function, body=changed)
 
@@ -154,8 +156,8 @@ class DataflowBlockRewrite(PublicObject):
         """The block has other bindings; a block without any is left out of the function."""
         new = DataflowBlock(bindings)
         body = self._function.body
-        blocks = [new if one is self._block else one for one in body.blocks]
-        kept = tuple([one for one in blocks if one.bindings])
+        blocks = [new if block is self._block else block for block in body.blocks]
+        kept = tuple([block for block in blocks if block.bindings])
         self._function = replace(self._function, body=replace(body, blocks=kept))
         self._block = new
 

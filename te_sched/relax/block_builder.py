@@ -272,8 +272,8 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _reserved(self, name: str) -> str:
         """The name of a function that is written: functions it adds get others."""
-        known = self._module.functions.get(name)
-        if known is not None and "global_symbol" in known.attrs:
+        func = self._module.functions.get(name)
+        if func is not None and "global_symbol" in func.attrs:
             raise GraphError(
                 f"function {name} exists in the module already", "", "give it another name"
             )
@@ -439,10 +439,10 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def begin_scope(self, params: Sequence[GraphVar] | None = None) -> None:
         """Open a scope of variables of sizes: those of parameters, and those around."""
-        known = set() if params is None else _sizes_in(params)
+        size_vars = set() if params is None else _sizes_in(params)
         around = self._scopes[-1] if self._scopes and params is None else None
-        self._scopes.append(known | (around or set()))
-        for var in known:
+        self._scopes.append(size_vars | (around or set()))
+        for var in size_vars:
             self.analyzer.mark_nonnegative(var)
 
     def begin_inner_scope(self) -> None:
@@ -481,21 +481,21 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def has_value(self, size: Expr) -> bool:
         """Whether the variables of a size have values in the scope that is open."""
-        known = self._scopes[-1] if self._scopes else None
-        return known is None or known.issuperset(variables_in(size))
+        scope = self._scopes[-1] if self._scopes else None
+        return scope is None or scope.issuperset(variables_in(size))
 
     @contextmanager
     def subroutine_scope(
         self, params: Sequence[GraphVar], is_dataflow: bool
     ) -> Iterator[list[BindingBlock]]:
         """A block of another function than the open one; it is in the list at the end."""
-        found: list[BindingBlock] = []
+        blocks: list[BindingBlock] = []
         depth = len(self._blocks)
         self.begin_scope(params)
         self._blocks.append(_OpenBlock(is_dataflow))
         try:
-            yield found
-            found.append(self._end_block())
+            yield blocks
+            blocks.append(self._end_block())
         finally:
             del self._blocks[depth:]
             self.end_scope()
@@ -548,9 +548,9 @@ class BlockBuilder(PublicClass, PublicObject):
         """
         kind, left = type(func), []
         for name in self._unseen:
-            known = self._module[name]
-            if type(known) is kind:
-                self._alike.setdefault(_glance(known), []).append(_Added(name, known))
+            candidate = self._module[name]
+            if type(candidate) is kind:
+                self._alike.setdefault(_glance(candidate), []).append(_Added(name, candidate))
             else:  # a graph may have large constants
                 left.append(name)
         self._unseen = left
@@ -573,20 +573,20 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _global(self, name: str) -> GlobalVar:
         """The name of a function, with what is known of it."""
-        made = GlobalVar(name)
+        global_var = GlobalVar(name)
         func = self._module.functions.get(name)
-        made.struct_info_ = getattr(func, "struct_info", None)
-        return made
+        global_var.struct_info_ = getattr(func, "struct_info", None)
+        return global_var
 
     def _known_global(self, name: GlobalVar) -> GlobalVar:
         """The name with what is known of its function now: a pass may have exchanged it."""
         func = self._module.functions.get(name)
         if func is None:
             return name
-        known = self._infos.get(name)
-        if known is None or known[0] is not func:
-            known = self._infos[name] = (func, getattr(func, "struct_info", None))
-        info = known[1]
+        entry = self._infos.get(name)
+        if entry is None or entry[0] is not func:
+            entry = self._infos[name] = (func, getattr(func, "struct_info", None))
+        info = entry[1]
         if name.struct_info_ is None:
             name.struct_info_ = info
         elif name.struct_info_ is not info:
@@ -667,21 +667,21 @@ class BlockBuilder(PublicClass, PublicObject):
     @overload
     def _normalized_argument(self, expr: object) -> GraphTerm: ...
     def _normalized_argument(self, expr: object) -> object:
-        found = self._bound_argument(expr)
-        if found is not None:
-            return found
-        made = self._normalized(expr)
-        if isinstance(made, (*LEAVES, Tuple)) or not self._blocks:
-            return made
-        var = self._emit(made, "", is_output=False)
+        argument = self._bound_argument(expr)
+        if argument is not None:
+            return argument
+        value = self._normalized(expr)
+        if isinstance(value, (*LEAVES, Tuple)) or not self._blocks:
+            return value
+        var = self._emit(value, "", is_output=False)
         self._blocks[-1].arguments[id(expr)] = (expr, var)
         return var
 
     def _bound_argument(self, expr: object) -> GraphVar | None:
         """The variable that an expression was bound to as an argument in the open block."""
         blocks = self._blocks
-        known = blocks[-1].arguments.get(id(expr)) if blocks else None
-        return None if known is None else known[1]
+        entry = blocks[-1].arguments.get(id(expr)) if blocks else None
+        return None if entry is None else entry[1]
 
     def _arguments(self, values: Sequence[GraphExpr]) -> tuple[GraphExpr, ...]:
         return tuple(
@@ -690,9 +690,9 @@ class BlockBuilder(PublicClass, PublicObject):
 
     def _normalize_variable(self, expr: GraphVar) -> GraphExpr:
         """A variable, or an empty tuple in place of one without a value."""
-        known = expr.struct_info_
-        is_void = isinstance(known, TupleStructInfo) and not known.fields
-        return Tuple((), known) if is_void else expr
+        info = expr.struct_info_
+        is_void = isinstance(info, TupleStructInfo) and not info.fields
+        return Tuple((), info) if is_void else expr
 
     def _normalize_tuple(self, expr: Tuple) -> Tuple:
         if expr in self._normal:
@@ -701,7 +701,7 @@ class BlockBuilder(PublicClass, PublicObject):
         if any(map(is_not, fields, expr.fields)):
             expr = Tuple(fields)
         if expr.struct_info_ is None:
-            update_struct_info(expr, TupleStructInfo(tuple([_known_of(one) for one in fields])))
+            update_struct_info(expr, TupleStructInfo(tuple([_known_of(field) for field in fields])))
         self._normal.add(expr)
         return expr
 
@@ -712,9 +712,9 @@ class BlockBuilder(PublicClass, PublicObject):
         if value is not expr.tuple_value:
             expr = TupleGetItem(value, expr.index)
         if expr.struct_info_ is None:
-            known = value.struct_info
-            if isinstance(known, TupleStructInfo):
-                update_struct_info(expr, known.fields[expr.index])
+            info = value.struct_info
+            if isinstance(info, TupleStructInfo):
+                update_struct_info(expr, info.fields[expr.index])
             else:
                 update_struct_info(expr, ObjectStructInfo())
         self._normal.add(expr)
@@ -742,8 +742,8 @@ class BlockBuilder(PublicClass, PublicObject):
                     error.call = written
                     raise
         elif call.struct_info_ is None:
-            known = getattr(op, "struct_info_", None) or ObjectStructInfo()
-            update_struct_info(call, derive_call(call, known, self))
+            op_info = getattr(op, "struct_info_", None) or ObjectStructInfo()
+            update_struct_info(call, derive_call(call, op_info, self))
         self._normal.add(call)
         return call
 
@@ -752,13 +752,13 @@ class BlockBuilder(PublicClass, PublicObject):
             return expr
         cond = self._normalized_argument(expr.cond)
         _check_condition(cond)
-        branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
+        branches = [self._scoped(branch) for branch in (expr.true_branch, expr.false_branch)]
         old = (expr.cond, expr.true_branch, expr.false_branch)
-        if any(new is not one for new, one in zip((cond, *branches), old, strict=True)):
+        if any(new is not part for new, part in zip((cond, *branches), old, strict=True)):
             expr = If(cond, branches[0], branches[1])
         if expr.struct_info_ is None:
-            known = [one.struct_info for one in branches]
-            update_struct_info(expr, struct_info_lca(known[0], known[1], self.analyzer))
+            infos = [branch.struct_info for branch in branches]
+            update_struct_info(expr, struct_info_lca(infos[0], infos[1], self.analyzer))
         self._normal.add(expr)
         return expr
 
@@ -806,9 +806,9 @@ class BlockBuilder(PublicClass, PublicObject):
         own = {
             var
             for block in blocks
-            for one in block.bindings
-            if isinstance(one, MatchCast)
-            for var in _sizes_in([one])
+            for binding in block.bindings
+            if isinstance(binding, MatchCast)
+            for var in _sizes_in([binding])
         }
         if info is None or not own:
             return info
@@ -825,12 +825,12 @@ class BlockBuilder(PublicClass, PublicObject):
             return [block]
         is_dataflow = isinstance(block, DataflowBlock)
         self._blocks.append(_OpenBlock(is_dataflow))
-        found: list[BindingBlock] = []
+        blocks: list[BindingBlock] = []
         try:
             for binding in block.bindings:
                 value = self._normalized(binding.value)
                 if isinstance(value, SeqExpr):
-                    self._splice(value, found, is_dataflow)
+                    self._splice(value, blocks, is_dataflow)
                     value = value.body
                 if value is binding.value:
                     self._append(binding)
@@ -840,15 +840,15 @@ class BlockBuilder(PublicClass, PublicObject):
                     self._append(VarBinding(binding.var, value))
         finally:
             last = self._end_block(block)
-        return [*found, last]
+        return [*blocks, last]
 
-    def _splice(self, value: SeqExpr, found: list[BindingBlock], is_dataflow: bool) -> None:
+    def _splice(self, value: SeqExpr, blocks: list[BindingBlock], is_dataflow: bool) -> None:
         """Put the blocks of a sequence before the binding of its result."""
         for inner in value.blocks:
             if isinstance(inner, DataflowBlock) == is_dataflow:
                 self._blocks[-1].bindings += inner.bindings
                 continue
-            hidden = [one for one in walk(inner) if isinstance(one, DataflowVar)]
+            hidden = [node for node in walk(inner) if isinstance(node, DataflowVar)]
             if is_dataflow and hidden:
                 raise GraphError(
                     f"variable {hidden[0].name_hint} is used outside of its dataflow block",
@@ -857,8 +857,8 @@ class BlockBuilder(PublicClass, PublicObject):
                     in_tvm="Malformed AST",
                 )
             before = self._end_block()
-            found += [before] if before.bindings else []
-            found.append(inner)
+            blocks += [before] if before.bindings else []
+            blocks.append(inner)
             self._blocks.append(_OpenBlock(is_dataflow))
 
     def _normalize_function(self, func: GraphFunction) -> GraphFunction:
@@ -953,13 +953,13 @@ class _OpenFunction:
 
 
 def _parameters(params: Any) -> list[GraphVar]:
-    given = [params] if isinstance(params, GraphVar) else list(params)
-    for one in given:
-        if not isinstance(one, GraphVar):
+    variables = [params] if isinstance(params, GraphVar) else list(params)
+    for var in variables:
+        if not isinstance(var, GraphVar):
             raise GraphError(
-                f"a parameter is {repr_of(one)}", f"it is {kind_of(one)}", "give variables"
+                f"a parameter is {repr_of(var)}", f"it is {kind_of(var)}", "give variables"
             )
-    return given
+    return variables
 
 
 def _sizes_in(nodes: Iterable[GraphVar | MatchCast]) -> set[Var]:
@@ -991,12 +991,12 @@ def _check_outputs(sequence: SeqExpr) -> None:
 
 def _check_condition(cond: GraphExpr) -> None:
     """Refuse a tensor of several elements."""
-    known = cond.struct_info_
-    if not isinstance(known, TensorStructInfo) or not isinstance(known.shape, ShapeExpr):
+    info = cond.struct_info_
+    if not isinstance(info, TensorStructInfo) or not isinstance(info.shape, ShapeExpr):
         return
-    if any(isinstance(size, IntImm) and size.value != 1 for size in known.shape.values):
+    if any(isinstance(size, IntImm) and size.value != 1 for size in info.shape.values):
         raise GraphError(
-            f"a condition is {known}, expected one value",
+            f"a condition is {info}, expected one value",
             "a branch is taken for a whole tensor",
             "use relax.op.where(condition, a, b) to choose element by element",
         )
@@ -1032,7 +1032,7 @@ _NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], GraphTerm]] = {
 def _inferred(call: GraphCall) -> StructInfo | None:
     """What is known of a call of an operator by its arguments; None for unknown operators."""
     operator = OPERATORS.get(str(call.op))
-    if operator is None or None in [getattr(one, "struct_info_", None) for one in call.args]:
+    if operator is None or None in [getattr(arg, "struct_info_", None) for arg in call.args]:
         return None
     return _checked_sizes(call, operator.infer(call, BlockBuilder()))
 

@@ -32,8 +32,8 @@ def const(value: object, dtype: object = None) -> Constant:
     (R.Tensor((), dtype="int32"), R.Tensor((2,), dtype="float16"))
     """
     info = dtype if isinstance(dtype, TensorStructInfo) else None
-    given = dtype.dtype if isinstance(dtype, TensorStructInfo | DynTensorType) else dtype
-    wanted = None if given is None else dtypes.spelled(given)
+    plain_dtype = dtype.dtype if isinstance(dtype, TensorStructInfo | DynTensorType) else dtype
+    wanted = None if plain_dtype is None else dtypes.spelled(plain_dtype)
     if wanted and isinstance(value, str) and value in ("inf", "-inf", "nan"):
         value = float(value)  # as they are printed
     if isinstance(value, nd.NDArray):

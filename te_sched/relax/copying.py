@@ -43,7 +43,7 @@ def copy_with_new_vars(
     """
     copier = _Copier(None, sizes)
     copier.renew_sizes(func)
-    params = [copier.visit_var_def(one) for one in func.params]
+    params = [copier.visit_var_def(param) for param in func.params]
     body = copier.visit_with_new_scope(func.body, params)
     ret = None if func.ret_struct_info is None else copier.visit_struct_info(func.ret_struct_info)
     attrs = map_relations(func.attrs, copier.visit_prim_expr)
@@ -96,12 +96,12 @@ def inline_functions(
     'relax.add'
     """
     functions: dict[str, GraphFunction] = {}
-    for name, one in function_map.items():
+    for name, function in function_map.items():
         if str(name) in functions:
             raise GraphError(
                 f"function {name} is given twice", "", "give it by its name or its GlobalVar"
             )
-        functions[str(name)] = one
+        functions[str(name)] = function
     inliner = _GraphInliner(functions)
     new = inliner.visit_expr(func)
     return canonical_bindings(new) if inliner.has_inlined else func
@@ -119,17 +119,17 @@ class _GraphInliner(PyExprMutator):
         """The sequence with the blocks of functions between its own."""
         blocks = [new for block in op.blocks for new in self._inlined(block)]
         body = self.visit_expr(op.body)
-        kept = [one for one in blocks if one.bindings]
+        kept = [block for block in blocks if block.bindings]
         is_same = len(kept) == len(op.blocks) and all(
             new is old for new, old in zip(kept, op.blocks, strict=True)
         )
         return op if is_same and body is op.body else SeqExpr(tuple(kept), body)
 
     def _inlined(self, block: BindingBlock) -> list[BindingBlock]:
-        calls = [one for one in block.bindings if self._callee(one) is not None]
+        calls = [binding for binding in block.bindings if self._callee(binding) is not None]
         if not calls:
             return [self.visit_binding_block(block)]
-        found: list[BindingBlock] = []
+        blocks: list[BindingBlock] = []
         self._begin(block)
         for binding in block.bindings:
             call = binding.value
@@ -139,13 +139,13 @@ class _GraphInliner(PyExprMutator):
             body = self._body(self.visit_expr_post_order(call))
             for inner in body.blocks:
                 if isinstance(inner, DataflowBlock) == isinstance(block, DataflowBlock):
-                    for one in inner.bindings:
-                        self.builder_.emit_normalized(one)
+                    for inner_binding in inner.bindings:
+                        self.builder_.emit_normalized(inner_binding)
                 else:
-                    found += [self.builder_._end_block(), inner]
+                    blocks += [self.builder_._end_block(), inner]
                     self._begin(block)
             self.reemit_binding(binding, body.body)  # type: ignore[arg-type]
-        return [*found, self.builder_._end_block()]
+        return [*blocks, self.builder_._end_block()]
 
     def _begin(self, block: BindingBlock) -> None:
         if isinstance(block, DataflowBlock):

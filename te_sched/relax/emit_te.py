@@ -66,11 +66,11 @@ def call_te(
         settings, analyzer, func, *args, **kwargs
     )
     var = add_function(prim_func, name)
-    given: list[GraphValue] = [var, Tuple(tuple(inputs))]
+    operands: list[GraphValue] = [var, Tuple(tuple(inputs))]
     if sizes:
-        given.append(ShapeExpr(tuple(sizes)))
+        operands.append(ShapeExpr(tuple(sizes)))
     info = infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos))
-    return GraphCall(Op.get("relax.call_tir"), tuple(given), None, (info,))
+    return GraphCall(Op.get("relax.call_tir"), tuple(operands), None, (info,))
 
 
 def gen_call_tir_inputs(
@@ -90,22 +90,22 @@ def _function_and_inputs(
 ) -> tuple[PrimFunc, list[GraphExpr], list[StructInfo], list[Expr]]:
     attrs = kwargs.pop("primfunc_attrs", None)
     translation = _Translation(analyzer)
-    translated = [translation.value(one) for one in args]
-    named = {key: translation.value(one) for key, one in kwargs.items()}
+    translated = [translation.value(arg) for arg in args]
+    named = {key: translation.value(value) for key, value in kwargs.items()}
     try:
-        made = func(*translated, **named)
+        result = func(*translated, **named)
     except TypeError:
         raise_unbound(func, getattr(func, "__name__", repr_of(func)), translated, named)
         raise
     outputs: list[te.Tensor] = []
-    for one in made if isinstance(made, list | tuple) else [made]:
-        if not isinstance(one, te.Tensor):
+    for output in result if isinstance(result, list | tuple) else [result]:
+        if not isinstance(output, te.Tensor):
             raise GraphError(
-                f"{getattr(func, '__name__', func)} returns {repr_of(one)}, expected tensors",
-                f"it is {kind_of(one)}",
+                f"{getattr(func, '__name__', func)} returns {repr_of(output)}, expected tensors",
+                f"it is {kind_of(output)}",
                 "return a tensor of te.compute, or a list of them",
             )
-        outputs.append(one)
+        outputs.append(output)
     translation.bind(outputs)
     unbound = translation.unbound()
     parameters = [*translation.tensors, *outputs, *unbound]
@@ -115,12 +115,12 @@ def _function_and_inputs(
         prim_func = prim_func.with_attrs(attrs)
     if translation.sizes:  # those of the graph are not those of the function
         prim_func = renew_defs(prim_func)
-    infos: list[StructInfo] = [_info_of(one, translation.vdevice) for one in outputs]
+    infos: list[StructInfo] = [_info_of(tensor, translation.vdevice) for tensor in outputs]
     return prim_func, translation.inputs, infos, list(unbound)
 
 
 def _info_of(tensor: te.Tensor, vdevice: VDevice | None) -> TensorStructInfo:
-    shape = [ops.cast("int64", one) for one in tensor.shape]
+    shape = [ops.cast("int64", size) for size in tensor.shape]
     return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype, vdevice)
 
 
@@ -148,14 +148,14 @@ class EqualCalls:
         """The call that `make` makes, or one of the function that it has made before."""
         inputs: list[GraphExpr] = []
         key = self.key(func, args, kwargs, inputs)
-        known = self._made.get(key) if key is not None else None
-        if known is not None:
-            given = (known.args[0], Tuple(tuple(inputs)))
-            return GraphCall(known.op, given, known.attrs, known.sinfo_args)
-        made = make(func, *args, **kwargs)
+        cached_call = self._made.get(key) if key is not None else None
+        if cached_call is not None:
+            operands = (cached_call.args[0], Tuple(tuple(inputs)))
+            return GraphCall(cached_call.op, operands, cached_call.attrs, cached_call.sinfo_args)
+        call = make(func, *args, **kwargs)
         if key is not None:
-            self._made[key] = made
-        return made
+            self._made[key] = call
+        return call
 
     @staticmethod
     def key(
@@ -179,29 +179,29 @@ class _Unkeyed(Exception):
     """A value may change what a function of tensor expressions makes, and has no key."""
 
 
-def _key(given: object, inputs: list[GraphExpr]) -> Hashable:
+def _key(argument: object, inputs: list[GraphExpr]) -> Hashable:
     """A hashable value for an argument; of tensors, their shapes, dtypes and devices."""
-    kind = type(given)
-    if given is None or kind in (bool, int, str):
-        return kind, given
-    if isinstance(given, float):
-        return kind, given.hex()
-    if isinstance(given, IntImm | FloatImm):
-        return term_key(given)
-    if isinstance(given, list | tuple):
-        return kind, tuple([_key(item, inputs) for item in given])
-    if isinstance(given, dict):
-        return kind, tuple([(name, _key(item, inputs)) for name, item in given.items()])
-    if isinstance(given, PrimValue | GraphString | DataTypeImm):
-        return kind, _key(given.value, inputs)
-    if isinstance(given, ShapeExpr):
-        return kind, _key(given.values, inputs)
-    if isinstance(given, Tuple):
-        return kind, _key(given.fields, inputs)
-    info = given.struct_info_ if isinstance(given, GraphExpr) else None
-    if not isinstance(given, GraphExpr) or not isinstance(info, TensorStructInfo):
+    kind = type(argument)
+    if argument is None or kind in (bool, int, str):
+        return kind, argument
+    if isinstance(argument, float):
+        return kind, argument.hex()
+    if isinstance(argument, IntImm | FloatImm):
+        return term_key(argument)
+    if isinstance(argument, list | tuple):
+        return kind, tuple([_key(item, inputs) for item in argument])
+    if isinstance(argument, dict):
+        return kind, tuple([(name, _key(item, inputs)) for name, item in argument.items()])
+    if isinstance(argument, PrimValue | GraphString | DataTypeImm):
+        return kind, _key(argument.value, inputs)
+    if isinstance(argument, ShapeExpr):
+        return kind, _key(argument.values, inputs)
+    if isinstance(argument, Tuple):
+        return kind, _key(argument.fields, inputs)
+    info = argument.struct_info_ if isinstance(argument, GraphExpr) else None
+    if not isinstance(argument, GraphExpr) or not isinstance(info, TensorStructInfo):
         raise _Unkeyed
-    inputs.append(given)
+    inputs.append(argument)
     return TensorStructInfo, info.dtype, _key(info.shape, inputs), info.vdevice
 
 
@@ -217,74 +217,78 @@ class _Translation:
         self.bound: set[Var] = set()  # those that are an extent of a tensor
         self.vdevice: VDevice | None = None  # that of the first tensor that has one
 
-    def value(self, given: object) -> object:
+    def value(self, argument: object) -> object:
         """A value that the function is called with."""
-        if isinstance(given, GraphExpr | ShapeExpr):
-            return self._of_graph(given)
-        if isinstance(given, Expr):
-            return self._size(given)
-        if isinstance(given, list | tuple):
-            return type(given)([self.value(one) for one in given])
-        if isinstance(given, Mapping):
-            return {key: self.value(one) for key, one in given.items()}
-        if hasattr(given, "__array__") and not isinstance(given, Operand) and np.ndim(given) > 0:
+        if isinstance(argument, GraphExpr | ShapeExpr):
+            return self._of_graph(argument)
+        if isinstance(argument, Expr):
+            return self._size(argument)
+        if isinstance(argument, list | tuple):
+            return type(argument)([self.value(element) for element in argument])
+        if isinstance(argument, Mapping):
+            return {key: self.value(element) for key, element in argument.items()}
+        if (
+            hasattr(argument, "__array__")
+            and not isinstance(argument, Operand)
+            and np.ndim(argument) > 0
+        ):
             raise GraphError(
-                f"an array of shape {np.shape(given)} is passed to a function of tensor "
+                f"an array of shape {np.shape(argument)} is passed to a function of tensor "
                 "expressions",
-                f"it is {kind_of(given)}, not a value of the graph",
+                f"it is {kind_of(argument)}, not a value of the graph",
                 "make it a constant of the graph: relax.const(array)",
             )
-        return given
+        return argument
 
-    def _of_graph(self, given: GraphExpr) -> object:
-        if isinstance(given, ShapeExpr):
-            return [self._size(one) for one in given.values]
-        if isinstance(given, PrimValue):
-            return self._size(given.value)
-        if isinstance(given, GraphString | DataTypeImm):
-            return given.value
-        if isinstance(given, Tuple):
-            return [self._of_graph(field) for field in given.fields]
-        info = given.struct_info
+    def _of_graph(self, argument: GraphExpr) -> object:
+        if isinstance(argument, ShapeExpr):
+            return [self._size(size) for size in argument.values]
+        if isinstance(argument, PrimValue):
+            return self._size(argument.value)
+        if isinstance(argument, GraphString | DataTypeImm):
+            return argument.value
+        if isinstance(argument, Tuple):
+            return [self._of_graph(field) for field in argument.fields]
+        info = argument.struct_info
         if isinstance(info, TensorStructInfo):
-            return self._tensor(given, info)
+            return self._tensor(argument, info)
         if isinstance(info, ShapeStructInfo) and info.values is not None:
-            return [self._size(one) for one in info.values]
+            return [self._size(size) for size in info.values]
         if isinstance(info, PrimStructInfo) and info.value is not None:
             return self._size(info.value)
-        if isinstance(info, PrimStructInfo) and isinstance(given, GraphVar):
-            return self._number(given, info)
+        if isinstance(info, PrimStructInfo) and isinstance(argument, GraphVar):
+            return self._number(argument, info)
         raise GraphError(
-            f"{repr_of(given)} is passed to a function of tensor expressions",
+            f"{repr_of(argument)} is passed to a function of tensor expressions",
             f"it is {info}",
             "pass tensors and shapes of known sizes, and numbers",
         )
 
-    def _number(self, given: GraphVar, info: PrimStructInfo) -> Var:
+    def _number(self, argument: GraphVar, info: PrimStructInfo) -> Var:
         """A number of which the value is not known, as a parameter of the function."""
-        made = Var(given.name_hint, info.dtype)
-        self.tensors.append(made)
-        self.inputs.append(given)
-        return made
+        var = Var(argument.name_hint, info.dtype)
+        self.tensors.append(var)
+        self.inputs.append(argument)
+        return var
 
-    def _tensor(self, given: GraphExpr, info: TensorStructInfo) -> te.Tensor:
+    def _tensor(self, argument: GraphExpr, info: TensorStructInfo) -> te.Tensor:
         if not isinstance(info.shape, ShapeExpr) or not info.dtype:
             is_shaped = isinstance(info.shape, ShapeExpr)
             raise GraphError(
-                f"the {'dtype' if is_shaped else 'shape'} of {repr_of(given)} is not known",
+                f"the {'dtype' if is_shaped else 'shape'} of {repr_of(argument)} is not known",
                 f"it is {info}",
                 "declare it: R.Tensor((n, m), dtype); or match it first: "
                 "builder.match_cast(value, relax.TensorStructInfo([n, m], dtype))",
             )
         letter = chr(ord("A") + len(self.tensors) % 26)
-        name = given.name_hint if isinstance(given, GraphVar) else letter
-        shape = [self._size(self._extent(one)) for one in info.shape.values]
-        self.bound |= {one for one in shape if type(one) is Var}
-        made = te.placeholder(shape, name=name, dtype=info.dtype)
-        self.tensors.append(made)
-        self.inputs.append(given)
+        name = argument.name_hint if isinstance(argument, GraphVar) else letter
+        shape = [self._size(self._extent(size)) for size in info.shape.values]
+        self.bound |= {size for size in shape if type(size) is Var}
+        tensor = te.placeholder(shape, name=name, dtype=info.dtype)
+        self.tensors.append(tensor)
+        self.inputs.append(argument)
         self.vdevice = self.vdevice if self.vdevice is not None else info.vdevice
-        return made
+        return tensor
 
     def _extent(self, size: Expr) -> Expr:
         """A size, or the one that is equal in this graph: functions of tensor expressions do not
@@ -298,14 +302,14 @@ class _Translation:
         self.extents[size] = None
         return size
 
-    def _size(self, given: Expr) -> Expr:
-        self.sizes.update(dict.fromkeys(variables_of(given)))
-        return given
+    def _size(self, size: Expr) -> Expr:
+        self.sizes.update(dict.fromkeys(variables_of(size)))
+        return size
 
     def bind(self, outputs: list[te.Tensor]) -> None:
         """Note the variables that are an extent of a result: its shape is passed with it."""
-        self.bound |= {one for tensor in outputs for one in tensor.shape if type(one) is Var}
+        self.bound |= {size for tensor in outputs for size in tensor.shape if type(size) is Var}
 
     def unbound(self) -> list[Var]:
         """The variables that the function is given as numbers."""
-        return [one for one in self.sizes if one not in self.bound]
+        return [var for var in self.sizes if var not in self.bound]

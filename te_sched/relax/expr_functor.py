@@ -186,8 +186,8 @@ class PyExprVisitor(ExprFunctor):
 
     def visit_tuple_(self, op: Tuple, /) -> None:
         """Several values."""
-        for one in op.fields:
-            self.visit_expr(one)
+        for field in op.fields:
+            self.visit_expr(field)
 
     def visit_tuple_getitem_(self, op: TupleGetItem, /) -> None:
         """A value of several."""
@@ -196,13 +196,13 @@ class PyExprVisitor(ExprFunctor):
     def visit_call_(self, op: GraphCall, /) -> None:
         """A call: the function, then its arguments."""
         self.visit_expr(op.op)
-        for one in op.args:
-            self.visit_expr(one)
+        for arg in op.args:
+            self.visit_expr(arg)
 
     def visit_if_(self, op: If, /) -> None:
         """A condition and both branches."""
-        for one in (op.cond, op.true_branch, op.false_branch):
-            self.visit_expr(one)
+        for part in (op.cond, op.true_branch, op.false_branch):
+            self.visit_expr(part)
 
     def visit_function_(self, op: GraphFunction, /) -> None:
         """Parameters and the body."""
@@ -332,7 +332,7 @@ class PyExprMutator(ExprFunctor):
 
     def visit_shape_expr_(self, op: ShapeExpr, /) -> GraphExpr:
         """A shape."""
-        values = [self.visit_prim_expr(one) for one in op.values]
+        values = [self.visit_prim_expr(size) for size in op.values]
         return op if _same(values, op.values) else ShapeExpr(tuple(values))
 
     def visit_prim_value_(self, op: PrimValue, /) -> GraphExpr:
@@ -342,7 +342,7 @@ class PyExprMutator(ExprFunctor):
 
     def visit_tuple_(self, op: Tuple, /) -> GraphExpr:
         """Several values."""
-        fields = [self.visit_expr(one) for one in op.fields]
+        fields = [self.visit_expr(field) for field in op.fields]
         return op if _same(fields, op.fields) else Tuple(tuple(fields))
 
     def visit_tuple_getitem_(self, op: TupleGetItem, /) -> GraphExpr:
@@ -357,7 +357,9 @@ class PyExprMutator(ExprFunctor):
     def visit_if_(self, op: If, /) -> GraphExpr:
         """A condition and both branches."""
         cond = self.visit_expr(op.cond)
-        branches = [self.visit_with_new_scope(one) for one in (op.true_branch, op.false_branch)]
+        branches = [
+            self.visit_with_new_scope(branch) for branch in (op.true_branch, op.false_branch)
+        ]
         if cond is op.cond and _same(branches, (op.true_branch, op.false_branch)):
             return op
         return If(cond, branches[0], branches[1])
@@ -372,16 +374,16 @@ class PyExprMutator(ExprFunctor):
         """Rewrite a body in a scope of its own; a sequence."""
         self.builder_.begin_scope(params)
         try:
-            found = self.visit_expr(expr)
-            if not isinstance(found, SeqExpr):
+            result = self.visit_expr(expr)
+            if not isinstance(result, SeqExpr):
                 self.builder_._begin_binding_block()
-                found = self.builder_.normalize(found)
+                result = self.builder_.normalize(result)
                 block = self.builder_._end_block()
                 blocks = (block,) if block.bindings else ()
-                found = self.builder_.normalize(SeqExpr(blocks, found))
+                result = self.builder_.normalize(SeqExpr(blocks, result))
         finally:
             self.builder_.end_scope()
-        return found
+        return result
 
     def visit_seq_expr_(self, op: SeqExpr, /) -> GraphExpr:
         """Blocks and the result; what the result emits is a block at the end."""
@@ -439,16 +441,16 @@ class PyExprMutator(ExprFunctor):
     def visit_var_def(self, var: GraphVar) -> GraphVar:
         """The variable that is defined instead of this one, in the uses too."""
         is_inside = isinstance(var, DataflowVar)
-        made = self.visit_dataflow_var_def_(var) if is_inside else self.visit_var_def_(var)
-        if made is not var:
-            self._renamed[var] = made
-        return made
+        new_var = self.visit_dataflow_var_def_(var) if is_inside else self.visit_var_def_(var)
+        if new_var is not var:
+            self._renamed[var] = new_var
+        return new_var
 
     def visit_var_def_(self, var: GraphVar, /) -> GraphVar:
         """The variable that is defined instead of this one."""
-        known = self._renamed.get(var)
-        if known is not None:
-            return known
+        new_var = self._renamed.get(var)
+        if new_var is not None:
+            return new_var
         info = var.struct_info_
         new = None if info is None else self.visit_struct_info(info)
         if new is info:
@@ -458,9 +460,9 @@ class PyExprMutator(ExprFunctor):
     visit_dataflow_var_def_ = visit_var_def_
 
     def _retyped(self, old: GraphVar, var: GraphVar, info: StructInfo | None) -> GraphVar:
-        made = type(var)(var.name_hint, info)
-        self._renamed[old] = made
-        return made
+        new_var = type(var)(var.name_hint, info)
+        self._renamed[old] = new_var
+        return new_var
 
     def visit_struct_info(self, info: StructInfo) -> StructInfo:
         """The struct info of a variable or a call, with the sizes rewritten."""
@@ -490,8 +492,8 @@ class PyExprMutator(ExprFunctor):
 def map_call(mutator: PyExprMutator, op: GraphCall) -> GraphCall:
     """The call with rewritten function, arguments and struct infos."""
     function = mutator.visit_expr(op.op)
-    args = [mutator.visit_expr(one) for one in op.args]
-    infos = [mutator.visit_struct_info(one) for one in op.sinfo_args]
+    args = [mutator.visit_expr(arg) for arg in op.args]
+    infos = [mutator.visit_struct_info(info) for info in op.sinfo_args]
     if function is op.op and _same(args, op.args) and _same(infos, op.sinfo_args):
         return op
     return GraphCall(function, tuple(args), op.attrs, tuple(infos))
@@ -499,17 +501,17 @@ def map_call(mutator: PyExprMutator, op: GraphCall) -> GraphCall:
 
 def map_function(mutator: PyExprMutator, op: GraphFunction) -> GraphFunction:
     """The function with rewritten parameters and body."""
-    params = [mutator.visit_var_def(one) for one in op.params]
+    params = [mutator.visit_var_def(param) for param in op.params]
     if op.body is None:
         return op
     body = mutator.visit_with_new_scope(op.body, params)
     if body is op.body and _same(params, op.params):
         return op
-    known = op.ret_struct_info
-    ret = None if known is None else mutator.visit_struct_info(known)
+    ret_info = op.ret_struct_info
+    ret = None if ret_info is None else mutator.visit_struct_info(ret_info)
     if ret is not None and body.struct_info_ is not None:
-        found = struct_info_base_check(ret, body.struct_info_)
-        is_open = found in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
+        check_result = struct_info_base_check(ret, body.struct_info_)
+        is_open = check_result in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
         ret = ret if is_open else None  # what is known of the body is more, or contradicts
     attrs = map_relations(op.attrs, mutator.visit_prim_expr)
     return GraphFunction(tuple(params), body, ret, op.is_pure, attrs, written_name=op.written_name)
@@ -517,13 +519,13 @@ def map_function(mutator: PyExprMutator, op: GraphFunction) -> GraphFunction:
 
 def map_sequence(mutator: PyExprMutator, op: SeqExpr) -> SeqExpr:
     """The sequence with rewritten blocks and result, which may emit a block at the end."""
-    blocks = [mutator.visit_binding_block(one) for one in op.blocks]
+    blocks = [mutator.visit_binding_block(block) for block in op.blocks]
     mutator.builder_._begin_binding_block()
     body = mutator.visit_expr(op.body)
     last = mutator.builder_._end_block()
     if last.bindings:
         blocks.append(last)
-    kept = [one for one in blocks if one.bindings]
+    kept = [block for block in blocks if block.bindings]
     if body is op.body and _same(kept, op.blocks):
         return op
     return SeqExpr(tuple(kept), body)

@@ -34,8 +34,8 @@ _COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greate
 
 def _binary(name: str) -> Callable[[GraphExpr, GraphExprLike], GraphCall]:
     def apply(self: GraphExpr, other: GraphExprLike) -> GraphCall:
-        found: GraphCall = getattr(op, name)(self, as_expr(other))
-        return found
+        call: GraphCall = getattr(op, name)(self, as_expr(other))
+        return call
 
     apply.__doc__ = f"A call of `relax.op.{name}`."
     return apply
@@ -43,8 +43,8 @@ def _binary(name: str) -> Callable[[GraphExpr, GraphExprLike], GraphCall]:
 
 def _reflected(name: str) -> Callable[[GraphExpr, GraphExprLike], GraphCall]:
     def apply(self: GraphExpr, other: GraphExprLike) -> GraphCall:
-        found: GraphCall = getattr(op, name)(as_expr(other), self)
-        return found
+        call: GraphCall = getattr(op, name)(as_expr(other), self)
+        return call
 
     return apply
 
@@ -59,13 +59,13 @@ def _astype(self: GraphExpr, dtype: str) -> GraphCall:
 
 
 def _called(self: GraphValue, *args: GraphExprLike, attrs: object = None) -> GraphCall:
-    return GraphCall(self, tuple([as_expr(one) for one in args]), attrs)
+    return GraphCall(self, tuple([as_expr(arg) for arg in args]), attrs)
 
 
 def _item(self: GraphExpr, index: int) -> TupleGetItem:
-    known = self.struct_info_
-    if isinstance(known, TupleStructInfo):
-        count = len(known.fields)
+    info = self.struct_info_
+    if isinstance(info, TupleStructInfo):
+        count = len(info.fields)
         if not -count <= index < count:
             raise ElementError(
                 f"index {index} is out of range for a tuple of {counted(count, 'value')}",
@@ -78,14 +78,14 @@ def _item(self: GraphExpr, index: int) -> TupleGetItem:
 
 def _values(self: GraphExpr) -> Iterator[TupleGetItem]:
     """The values of a tuple; others are not counted, and `__getitem__` would never end."""
-    known = self.struct_info_
-    if not isinstance(known, TupleStructInfo):
+    info = self.struct_info_
+    if not isinstance(info, TupleStructInfo):
         raise OperandError(
             f"cannot iterate over {repr_of(self)}",
-            f"it is {known or kind_of(self)}, which is not a tuple of known length",
+            f"it is {info or kind_of(self)}, which is not a tuple of known length",
             "give a list or tuple of expressions, or take values by value[index]",
         )
-    return iter([TupleGetItem(self, index) for index in range(len(known.fields))])
+    return iter([TupleGetItem(self, index) for index in range(len(info.fields))])
 
 
 class TensorDtype:

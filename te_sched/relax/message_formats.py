@@ -30,11 +30,11 @@ def check_format(message: str, count: int) -> None:
     numbered = [name for _, name, _, _ in parts if name]
     if numbered and len(numbered) < len(parts):
         raise _refused(message, "some of its places have numbers and some have none")
-    for place, (_, name, spec, conversion) in enumerate(parts):
+    for index, (_, name, spec, conversion) in enumerate(parts):
         if not (name or "0").isdecimal() or conversion not in (None, "s", "r"):
             shown = f"{name}!{conversion}" if conversion else name
             raise _refused(message, "", f" has the place {{{shown}}}")
-        if int((name or str(place))[:9]) >= count:
+        if int((name or str(index))[:9]) >= count:
             raise _refused(message, f"{count} values are given", f" has no value for {{{name}}}")
         _check_specification(message, spec or "")
 

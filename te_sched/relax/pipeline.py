@@ -159,13 +159,13 @@ def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
     """A rule without the schedules whose reductions over threads cannot be lowered."""
 
     def apply(func: PrimFunc, target: Target, tunable: bool) -> Any:
-        found = rule.apply(func, target, tunable)
+        schedule = rule.apply(func, target, tunable)
         try:
-            if found is not None:
-                lower_cross_thread(found.mod["main"], TO_RUN)
+            if schedule is not None:
+                lower_cross_thread(schedule.mod["main"], TO_RUN)
         except TeSchedError:
             return None
-        return found
+        return schedule
 
     return apply
 
@@ -306,17 +306,17 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
     >>> get_pipeline("zero")
     Run Module pass: f_zero_pipeline at the optimization level 0
     """
-    found = PIPELINES.get(name) if isinstance(name, str) else None
-    if found is None:
+    factory = PIPELINES.get(name) if isinstance(name, str) else None
+    if factory is None:
         raise GraphError(
             f"there is no pipeline {repr_of(name)}",
             "",
             f"use one of {', '.join(PIPELINES)}{did_you_mean(str(repr_of(name)), PIPELINES)}",
         )
     try:
-        return found(**kwargs)
+        return factory(**kwargs)
     except TypeError:
-        _check_options(name, found, kwargs)
+        _check_options(name, factory, kwargs)
         raise
 
 

@@ -62,28 +62,34 @@ class SizeRelations:
 
     def require(self, kind: Kind, size: ExprLike, other: ExprLike, subject: str) -> None:
         """Add a relation unless it is proved."""
-        one, two = [self._analyzer.simplify(ops.cast("int64", side)) for side in (size, other)]
+        simple_size, two = [
+            self._analyzer.simplify(ops.cast("int64", side)) for side in (size, other)
+        ]
         is_proved = (
-            self._analyzer.can_prove_equal(one, two)
+            self._analyzer.can_prove_equal(simple_size, two)
             if kind == "equal"
-            else self._analyzer.can_prove(ops.greater_equal(one, two))
+            else self._analyzer.can_prove(ops.greater_equal(simple_size, two))
         )
         if not is_proved:
-            self.items.append(SizeRelation(kind, one, two, subject))
+            self.items.append(SizeRelation(kind, simple_size, two, subject))
 
 
 def without_repeated(relations: Iterable[SizeRelation]) -> list[SizeRelation]:
     """Relations, each one once."""
     different: dict[tuple[object, ...], SizeRelation] = {}
-    for one in relations:
-        variables = [id(var) for side in (one.size, one.other) for var in variables_in(side)]
-        different.setdefault((one.kind, str(one.size), str(one.other), *variables), one)
+    for relation in relations:
+        variables = [
+            id(var) for side in (relation.size, relation.other) for var in variables_in(side)
+        ]
+        different.setdefault(
+            (relation.kind, str(relation.size), str(relation.other), *variables), relation
+        )
     return list(different.values())
 
 
 def relations_of(func: GraphFunction) -> list[SizeRelation]:
     """The relations that are attached to a function."""
-    return [SizeRelation(*one) for one in func.attrs.get(SIZE_RELATIONS, ())]
+    return [SizeRelation(*relation) for relation in func.attrs.get(SIZE_RELATIONS, ())]
 
 
 def map_relations(attrs: Attributes, map_size: Callable[[Expr], Expr]) -> Attributes:

@@ -93,90 +93,90 @@ def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
 StructInfo.is_base_of = is_base_of  # type: ignore[attr-defined]
 
 
-def _check_prim(base: PrimStructInfo, given: PrimStructInfo, analyzer: Analyzer) -> BaseCheckResult:
-    if base.dtype != given.dtype:
+def _check_prim(base: PrimStructInfo, info: PrimStructInfo, analyzer: Analyzer) -> BaseCheckResult:
+    if base.dtype != info.dtype:
         return BaseCheckResult.FAIL_L0
     if base.value is None:
         return BaseCheckResult.PASS
-    if given.value is None:
+    if info.value is None:
         return BaseCheckResult.FAIL_L2
-    return _of_sizes([base.value], [given.value], analyzer)
+    return _of_sizes([base.value], [info.value], analyzer)
 
 
 def _check_shape(
-    base: ShapeStructInfo, given: ShapeStructInfo, analyzer: Analyzer
+    base: ShapeStructInfo, info: ShapeStructInfo, analyzer: Analyzer
 ) -> BaseCheckResult:
     if base.ndim == -1:
         return BaseCheckResult.PASS
-    if given.ndim == -1:
+    if info.ndim == -1:
         return BaseCheckResult.FAIL_L1
-    if base.ndim != given.ndim:
+    if base.ndim != info.ndim:
         return BaseCheckResult.FAIL_L0
     if base.values is None:
         return BaseCheckResult.PASS
-    if given.values is None:
+    if info.values is None:
         return BaseCheckResult.FAIL_L2
-    return _of_sizes(base.values, given.values, analyzer)
+    return _of_sizes(base.values, info.values, analyzer)
 
 
 def _check_tensor(
-    base: TensorStructInfo, given: TensorStructInfo, analyzer: Analyzer
+    base: TensorStructInfo, info: TensorStructInfo, analyzer: Analyzer
 ) -> BaseCheckResult:
-    if base.dtype and base.dtype != given.dtype:
-        return BaseCheckResult.FAIL_L1 if not given.dtype else BaseCheckResult.FAIL_L0
-    if base.ndim != -1 and base.ndim != given.ndim:
-        return BaseCheckResult.FAIL_L1 if given.ndim == -1 else BaseCheckResult.FAIL_L0
-    if base.vdevice is not None and given.vdevice is None:
+    if base.dtype and base.dtype != info.dtype:
+        return BaseCheckResult.FAIL_L1 if not info.dtype else BaseCheckResult.FAIL_L0
+    if base.ndim != -1 and base.ndim != info.ndim:
+        return BaseCheckResult.FAIL_L1 if info.ndim == -1 else BaseCheckResult.FAIL_L0
+    if base.vdevice is not None and info.vdevice is None:
         return BaseCheckResult.FAIL_L1
-    if base.vdevice is not None and not structural_equal(base.vdevice, given.vdevice):
+    if base.vdevice is not None and not structural_equal(base.vdevice, info.vdevice):
         return BaseCheckResult.FAIL_L0
-    if base.shape is None or base.shape is given.shape:
+    if base.shape is None or base.shape is info.shape:
         return BaseCheckResult.PASS
-    if not isinstance(base.shape, ShapeExpr) or not isinstance(given.shape, ShapeExpr):
+    if not isinstance(base.shape, ShapeExpr) or not isinstance(info.shape, ShapeExpr):
         return BaseCheckResult.FAIL_L2
-    return _of_sizes(base.shape.values, given.shape.values, analyzer)
+    return _of_sizes(base.shape.values, info.shape.values, analyzer)
 
 
 def _check_tuple(
-    base: TupleStructInfo, given: TupleStructInfo, analyzer: Analyzer
+    base: TupleStructInfo, info: TupleStructInfo, analyzer: Analyzer
 ) -> BaseCheckResult:
-    if len(base.fields) != len(given.fields):
+    if len(base.fields) != len(info.fields):
         return BaseCheckResult.FAIL_L0
-    pairs = zip(base.fields, given.fields, strict=True)
-    found = [_base_check(one, other, analyzer) for one, other in pairs]
-    return min(found, default=BaseCheckResult.PASS)
+    pairs = zip(base.fields, info.fields, strict=True)
+    checks = [_base_check(field, other, analyzer) for field, other in pairs]
+    return min(checks, default=BaseCheckResult.PASS)
 
 
 def _check_function(
-    base: FuncStructInfo, given: FuncStructInfo, analyzer: Analyzer
+    base: FuncStructInfo, info: FuncStructInfo, analyzer: Analyzer
 ) -> BaseCheckResult:
-    if base.purity and not given.purity:
+    if base.purity and not info.purity:
         return BaseCheckResult.FAIL_L0
     if base.params is None:
-        return _base_check(base.ret, given.ret, analyzer)
-    if given.params is None:
+        return _base_check(base.ret, info.ret, analyzer)
+    if info.params is None:
         return BaseCheckResult.FAIL_L2
-    if len(base.params) != len(given.params):
+    if len(base.params) != len(info.params):
         return BaseCheckResult.FAIL_L0
     values: dict[Var, Expr] = {}
-    for one, other in zip(given.params, base.params, strict=True):
-        bind_sizes(one, other, values)
-    params = [substitute(one, values) for one in given.params]
+    for param_info, other in zip(info.params, base.params, strict=True):
+        bind_sizes(param_info, other, values)
+    params = [substitute(param, values) for param in info.params]
     pairs = zip(base.params, params, strict=True)  # as TVM: parameters vary with the function
-    found = [_base_check(one, other, analyzer) for one, other in pairs]
-    result = _base_check(base.ret, substitute(given.ret, values), analyzer)
-    return min([*found, result])
+    checks = [_base_check(param, other, analyzer) for param, other in pairs]
+    result = _base_check(base.ret, substitute(info.ret, values), analyzer)
+    return min([*checks, result])
 
 
-def _of_sizes(base: Sequence[Expr], given: Sequence[Expr], analyzer: Analyzer) -> BaseCheckResult:
-    found = BaseCheckResult.PASS
-    for one, other in zip(base, given, strict=True):
-        if structural_equal(one, other) or analyzer.can_prove_equal(one, other):
+def _of_sizes(base: Sequence[Expr], sizes: Sequence[Expr], analyzer: Analyzer) -> BaseCheckResult:
+    check = BaseCheckResult.PASS
+    for size, other in zip(base, sizes, strict=True):
+        if structural_equal(size, other) or analyzer.can_prove_equal(size, other):
             continue
-        if analyzer.can_prove(ops.not_equal(one, other)):
+        if analyzer.can_prove(ops.not_equal(size, other)):
             return BaseCheckResult.FAIL_L0
-        found = BaseCheckResult.FAIL_L2
-    return found
+        check = BaseCheckResult.FAIL_L2
+    return check
 
 
 def derive_call(call: GraphCall, info: StructInfo, builder: Inference) -> StructInfo:
@@ -199,20 +199,20 @@ def derive_call(call: GraphCall, info: StructInfo, builder: Inference) -> Struct
     values: dict[Var, Expr] = {}
     for param, arg in zip(info.params, call.args, strict=True):
         bind_sizes(param, arg.struct_info, values)
-    for place, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
+    for index, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
         expected = map_sizes(param, lambda size: with_values(size, values, analyzer))
-        found = struct_info_base_check(expected, arg.struct_info, analyzer)
-        if found in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
+        check = struct_info_base_check(expected, arg.struct_info, analyzer)
+        if check in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
             raise GraphError(
-                f"argument {place} of {repr_of(call.op)} is {arg.struct_info}, expected {expected}",
+                f"argument {index} of {repr_of(call.op)} is {arg.struct_info}, expected {expected}",
                 "the function does not take such values",
                 "give an argument of this struct info",
             )
-    own = {one for param in info.params for one in variables_in(param)}
+    own = {var for param in info.params for var in variables_in(param)}
     result = map_sizes(info.ret, lambda size: with_values(size, values, analyzer))
     missing = own - values.keys()
     if missing:
-        left = {one for one in variables_in(result) if one not in missing}
+        left = {var for var in variables_in(result) if var not in missing}
         result = erase_unknown(result, left)
     return result
 
@@ -245,14 +245,14 @@ def _derived(call: GraphCall, name: str, builder: Inference) -> StructInfo:
             "",
             "register it, or give the struct info of the result: sinfo_args=(...)",
         )
-    found = derive(call, builder)
-    if not isinstance(found, StructInfo):
+    info = derive(call, builder)
+    if not isinstance(info, StructInfo):
         raise GraphError(
-            f"{name}, which derives the results of {repr_of(call.op)}, returns {repr_of(found)}",
-            f"it is {kind_of(found)}",
+            f"{name}, which derives the results of {repr_of(call.op)}, returns {repr_of(info)}",
+            f"it is {kind_of(info)}",
             "return a struct info",
         )
-    return found
+    return info
 
 
 def struct_info_lca(
@@ -275,7 +275,7 @@ def struct_info_lca(
         ndim = lhs.ndim if lhs.ndim == rhs.ndim else -1
         dtype = lhs.dtype if lhs.dtype == rhs.dtype else ""
         both = lhs.shape, rhs.shape
-        same = all(isinstance(one, ShapeExpr) for one in both) and ndim != -1
+        same = all(isinstance(shape, ShapeExpr) for shape in both) and ndim != -1
         if same and _of_sizes(lhs.shape.values, rhs.shape.values, analyzer) == 3:
             return TensorStructInfo(lhs.shape, dtype)
         return TensorStructInfo(None, dtype, None, ndim)
@@ -288,12 +288,12 @@ def struct_info_lca(
         if len(lhs.fields) != len(rhs.fields):
             return ObjectStructInfo()
         fields = zip(lhs.fields, rhs.fields, strict=True)
-        return TupleStructInfo(tuple([struct_info_lca(one, other) for one, other in fields]))
+        return TupleStructInfo(tuple([struct_info_lca(field, other) for field, other in fields]))
     if isinstance(lhs, FuncStructInfo) and isinstance(rhs, FuncStructInfo):
         ret = struct_info_lca(lhs.ret, rhs.ret, analyzer)
         if lhs.params is not None and rhs.params is not None and len(lhs.params) == len(rhs.params):
             pairs = zip(lhs.params, rhs.params, strict=True)
-            params = tuple([struct_info_lca(one, other, analyzer) for one, other in pairs])
+            params = tuple([struct_info_lca(param, other, analyzer) for param, other in pairs])
             return FuncStructInfo(params, ret, lhs.purity and rhs.purity)
         return FuncStructInfo.opaque_func(ret=ret, purity=lhs.purity and rhs.purity)
     return ObjectStructInfo()

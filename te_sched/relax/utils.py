@@ -34,7 +34,7 @@ def _list_of_expressions(value: Any) -> list[GraphTerm] | None:
         raise TypeError(
             f"{repr_of(value)} is {kind_of(value)}, expected a list or tuple of expressions"
         )
-    return [as_expr(one) for one in value]
+    return [as_expr(element) for element in value]
 
 
 def _expression(value: Any) -> GraphTerm | None:
@@ -72,8 +72,8 @@ class ArgsConverter:
         R.str("a")
         """
         hints = get_type_hints(function)
-        found = {name: _converter_of(hint) for name, hint in hints.items() if name != "return"}
-        kept = {name: one for name, one in found.items() if one is not None}
+        converters = {name: _converter_of(hint) for name, hint in hints.items() if name != "return"}
+        kept = {name: converter for name, converter in converters.items() if converter is not None}
         return self._decorator(kept)(function)
 
     def _decorator(self, converters: Mapping[str, Callable[[Any], object]]) -> _Decorator:
@@ -85,15 +85,15 @@ class ArgsConverter:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
                 for name, convert in converters.items():
-                    given = bound.arguments[name]
+                    argument = bound.arguments[name]
                     kind = signature.parameters[name].kind
                     if kind is _VARIADIC[0]:
-                        given = tuple([convert(one) for one in given])
+                        argument = tuple([convert(element) for element in argument])
                     elif kind is _VARIADIC[1]:
-                        given = {key: convert(one) for key, one in given.items()}
+                        argument = {key: convert(element) for key, element in argument.items()}
                     else:
-                        given = convert(given)
-                    bound.arguments[name] = given
+                        argument = convert(argument)
+                    bound.arguments[name] = argument
                 return function(*bound.args, **bound.kwargs)
 
             return wrapper
@@ -103,7 +103,7 @@ class ArgsConverter:
 
 def _converter_of(hint: object) -> Callable[[Any], object] | None:
     """What converts the values of an annotation; None for others than expressions."""
-    parts = [one for one in get_args(hint) if one is not type(None)]
+    parts = [part for part in get_args(hint) if part is not type(None)]
     if hint is GraphExpr:
         return _expression
     if get_origin(hint) is list:

@@ -20,13 +20,13 @@ def report_access(site: str, *numbers: int) -> None:
     ------
     AccessError always.
     """
-    known = json.loads(site)
-    loops: list[str] = known["loops"]
+    facts = json.loads(site)
+    loops: list[str] = facts["loops"]
     count = len(numbers) - len(loops)
     values = dict(zip(loops, numbers[count:], strict=True))
-    what, why, help = _REPORTS[known["kind"]](known, numbers[:count], _where(values))
-    kind, name = known.get("memory", "stage"), known.get("stage", "")  # older files have neither
-    stage = Subject(kind, name, known["where"])
+    what, why, help = _REPORTS[facts["kind"]](facts, numbers[:count], _where(values))
+    kind, name = facts.get("memory", "stage"), facts.get("stage", "")  # older files have neither
+    stage = Subject(kind, name, facts["where"])
     raise AccessError(what, why, help, stage if name or stage.text else ())
 
 

@@ -90,11 +90,11 @@ def place_of_array(value: Any) -> tuple[int, int] | None:
 def _capsule_of(value: Any) -> Any:
     """The array as DLPack; one on a CUDA device is handed over on the stream that is used there."""
     refuse_negated(value)
-    place = place_of_array(value) if hasattr(value, "__dlpack_device__") else None
-    if place is None or place[0] != _CUDA:
+    location = place_of_array(value) if hasattr(value, "__dlpack_device__") else None
+    if location is None or location[0] != _CUDA:
         return value.__dlpack__()
-    with cuda_driver.using(place[1]):  # torch refuses tensors of another device
-        stream = cuda_streams.current_stream(place[1]) or _LEGACY_STREAM
+    with cuda_driver.using(location[1]):  # torch refuses tensors of another device
+        stream = cuda_streams.current_stream(location[1]) or _LEGACY_STREAM
         return value.__dlpack__(stream=stream)
 
 
@@ -126,10 +126,10 @@ def check_sizes(signature: Signature, values: Sequence[Any]) -> None:
 
 def refuse_names(signature: Signature, named: Mapping[str, Any]) -> NoReturn:
     """Refuse arguments that are given by name: two tensors may have one."""
-    given = ", ".join(f"{name}=..." for name in named)
+    listing = ", ".join(f"{name}=..." for name in named)
     names = _names(signature)
     raise CallError(
-        f"{signature.name}() takes its arguments by position, got {given}",
+        f"{signature.name}() takes its arguments by position, got {listing}",
         f"the arguments are {names}",
         f"leave out the names and pass all in this order: {signature.name}({names})",
     )
@@ -281,24 +281,24 @@ class _Check:
                 self._bind_symbol(parameter, f"{what}[{axis}]", dimension[1], value)
 
     def _bind_symbol(
-        self, parameter: FunctionParameter, place: str, number: int, value: int
+        self, parameter: FunctionParameter, location: str, number: int, value: int
     ) -> None:
         symbol: Symbol = self.signature.symbols[number]
-        known = self.bound[number]
-        if known is not None and known != value:
+        bound = self.bound[number]
+        if bound is not None and bound != value:
             raise self._error(
                 parameter,
-                f"has {place} {value}, expected {known}: {symbol.name} is {known} by "
+                f"has {location} {value}, expected {bound}: {symbol.name} is {bound} by "
                 f"{self.source[number]}",
                 f"make the arguments agree on {symbol.name}",
             )
         if value < 0 or value > integer_range(symbol.dtype)[1]:
             raise self._error(
                 parameter,
-                f"has {place} {value}, which {symbol.name} ({symbol.dtype}) cannot be",
-                f"pass an array with {place} from 0 to {integer_range(symbol.dtype)[1]}",
+                f"has {location} {value}, which {symbol.name} ({symbol.dtype}) cannot be",
+                f"pass an array with {location} from 0 to {integer_range(symbol.dtype)[1]}",
             )
-        self.bound[number], self.source[number] = value, f"{place} of argument {parameter.name}"
+        self.bound[number], self.source[number] = value, f"{location} of argument {parameter.name}"
 
     def check_sizes(self) -> None:
         """Check the numbers that are computed of symbols."""
@@ -320,7 +320,7 @@ class _Check:
             return
         wanted = f"at most {extent.most}" if is_large else f"at least {least}"
         text = "" if isinstance(extent.size, int) else f"{describe(extent.size, symbols)} = "
-        given = [
+        size_texts = [
             f"{symbols[number].name} is {self.bound[number]} by {self.source[number]}"
             for number in symbols_of(extent.size)
         ]
@@ -329,7 +329,7 @@ class _Check:
             f"{extent.what} is {text}{value}, expected {wanted}"
             if value is not None
             else f"{extent.what} is {text}a division by zero",
-            ", and ".join([why, *([", ".join(given)] if given else [])]),
+            ", and ".join([why, *([", ".join(size_texts)] if size_texts else [])]),
             f"pass arguments that make it {wanted}",
             Subject("function", self.signature.name, f"call of {self.signature.name!r}"),
         )

@@ -119,9 +119,9 @@ def _text() -> str:
         values.append(f"  %at.{number} = getelementptr i64, ptr %args, i64 {number}")
     for count in counts:
         loads = [f"  %a.{count}.{n} = load i64, ptr %at.{n}\n" for n in range(count)]
-        given = ", ".join(f"i64 %a.{count}.{number}" for number in range(count))
+        parameters = ", ".join(f"i64 %a.{count}.{number}" for number in range(count))
         calls.append(
-            f"call.{count}:\n{''.join(loads)}  %code.{count} = call i32 %function({given})\n"
+            f"call.{count}:\n{''.join(loads)}  %code.{count} = call i32 %function({parameters})\n"
             f"  br label %done\n"
         )
     codes = ", ".join(f"[ %code.{count}, %call.{count} ]" for count in counts)

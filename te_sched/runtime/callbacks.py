@@ -48,7 +48,7 @@ def ctype_of(dtype: str) -> Any:
 def make_callback(name: str, args: list[str], result: str) -> Any:
     """The entry point int32 f(pointer to the result, arguments...) of a Python extern."""
 
-    def call(place: int, *values: Any) -> int:
+    def call(address: int, *values: Any) -> int:
         try:
             extern = registry.find_extern(name)
             if extern is None or extern.function is None:
@@ -59,9 +59,9 @@ def make_callback(name: str, args: list[str], result: str) -> Any:
                     "build again after te_sched.register_extern",
                 )
             pairs = zip(args, values, strict=True)
-            given = [value.decode() if kind == "str" else value for kind, value in pairs]
-            answer = call_function(extern.function, given, f"extern {name}", _EXAMPLE)
-            _write_result(place, result, answer)
+            arguments = [value.decode() if kind == "str" else value for kind, value in pairs]
+            answer = call_function(extern.function, arguments, f"extern {name}", _EXAMPLE)
+            _write_result(address, result, answer)
         except BaseException as error:  # whatever it is, the native caller must not see it
             return registry.keep_exception(error)
         return DONE
@@ -77,7 +77,7 @@ _PACKED = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
     """The entry point int32 f(result, 64-bit words) of a registered function."""
 
-    def call(place: int, packet: int) -> int:
+    def call(address: int, packet: int) -> int:
         lent: list[_Lent] = []
         try:
             words = _words(packet)
@@ -91,13 +91,13 @@ def make_packed(name: str, args: list[dict[str, Any]], result: str) -> Any:
                     answer = None  # an array, for chaining, is not a result
             finally:
                 values.clear()
-                for one in lent:
-                    one.detach()
-            _write_result(place, result, answer)
-            if any(one.is_held() for one in lent):
+                for lent_array in lent:
+                    lent_array.detach()
+            _write_result(address, result, answer)
+            if any(array.is_held() for array in lent):
                 raise _kept(name)
         except BaseException as error:
-            return registry.keep_exception(error, [one.memory() for one in lent])
+            return registry.keep_exception(error, [array.memory() for array in lent])
         return DONE
 
     return _PACKED(call)
@@ -193,7 +193,7 @@ def array_at(
     )
 
 
-def _write_result(place: int, dtype: str, answer: Any) -> None:
+def _write_result(address: int, dtype: str, answer: Any) -> None:
     if dtype in ("void", "") or answer is None:
         return
     if dtypes.parse(dtype).code == "bfloat" or dtype == "float16":
@@ -203,7 +203,7 @@ def _write_result(place: int, dtype: str, answer: Any) -> None:
             "return float32 and cast it",
         )
     try:
-        _CTYPES[dtype].from_address(place).value = answer
+        _CTYPES[dtype].from_address(address).value = answer
     except TypeError as error:
         raise CallError(
             f"a Python callback returned {answer!r}, expected {dtype}",

@@ -22,9 +22,9 @@ def compiler_command() -> list[str]:
     """The words that call the C compiler: $CC ("ccache gcc"), cc, gcc or clang; empty if none."""
     for text in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
         words = text.split()
-        found = shutil.which(words[0]) if words else None
-        if found is not None:
-            return [found, *words[1:]]
+        executable = shutil.which(words[0]) if words else None
+        if executable is not None:
+            return [executable, *words[1:]]
     return []
 
 
@@ -80,14 +80,14 @@ def read_part(path: Path) -> bytes:
 
 
 def _compiler(what: str) -> list[str]:
-    found = compiler_command()
-    if not found:
+    command = compiler_command()
+    if not command:
         raise BuildError(
             f"cannot {what}: no C compiler is installed",
             "",
             "install gcc or clang, or set CC; a .o file needs none",
         )
-    return found
+    return command
 
 
 @checked

@@ -76,9 +76,9 @@ class CudaModule(ModuleOf["CudaFunction"]):
         """What files have of it."""
         return self.program, self.target.text, self._checked
 
-    def objects(self, place: Path) -> tuple[bytes, ...]:
+    def objects(self, destination: Path) -> tuple[bytes, ...]:
         """The object files of its code: one without functions, since its kernels are `data`."""
-        del place
+        del destination
         return (empty_object(),)
 
     @functools.cached_property
@@ -139,7 +139,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
     def checked_program(self, name: str) -> IRModule:
         """One function of the host with all kernels, and with checks if there are any."""
         functions = self._watched.functions
-        kernels = {one: func for one, func in functions.items() if is_kernel(func)}
+        kernels = {name: func for name, func in functions.items() if is_kernel(func)}
         return IRModule({name: functions[name], **kernels})
 
     @contextmanager
@@ -239,17 +239,19 @@ class CudaFunction(Unpicklable):
         """Seconds of `count` calls on a device, by its own clock."""
         if named:
             refuse_names(self._function(args).signature, named)
-        found = _device_of(args)
-        if found != dev and found.device_type == _CUDA:
+        args_device = _device_of(args)
+        if args_device != dev and args_device.device_type == _CUDA:
             raise CallError(
-                f"the arrays of {self.name!r} are on {found}, expected {repr_of(dev)}",
+                f"the arrays of {self.name!r} are on {args_device}, expected {repr_of(dev)}",
                 "",
                 "give time_evaluator the device of the arrays, or copy them: x.copyto(dev)",
             )
         function = self._function(args)
-        if found.is_gpu:
+        if args_device.is_gpu:
             with self._module.releasing():
-                return seconds_on(found.device_id, lambda: function.run_repeatedly(count, *args))
+                return seconds_on(
+                    args_device.device_id, lambda: function.run_repeatedly(count, *args)
+                )
         return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:
@@ -268,10 +270,10 @@ class CudaFunction(Unpicklable):
     def check(self, *args: Any, **limits: Any) -> Report:
         """Run in checked mode; see CudaModule.check."""
         for number, arg in enumerate(args):
-            place = place_of_array(arg)
-            if place is not None and place[0] == _CUDA:
+            location = place_of_array(arg)
+            if location is not None and location[0] == _CUDA:
                 raise CallError(
-                    f"cannot check {self.name!r} with argument {number} on cuda({place[1]}): "
+                    f"cannot check {self.name!r} with argument {number} on cuda({location[1]}): "
                     "the checked mode runs on the processor",
                     "",
                     "pass numpy arrays, or arrays on te_sched.emulated_cuda(0)",
@@ -372,7 +374,7 @@ def architecture_of(target: Target) -> str:
 def _device_of(args: tuple[Any, ...]) -> Device:
     """The device of the arguments: CUDA's if one of them is on one, else the processor."""
     for arg in args:
-        place = place_of_array(arg)
-        if place is not None and abs(place[0]) == _CUDA:
-            return Device(_CUDA, place[1], place[0] < 0)
+        location = place_of_array(arg)
+        if location is not None and abs(location[0]) == _CUDA:
+            return Device(_CUDA, location[1], location[0] < 0)
     return Device(DEVICE_TYPES["cpu"])

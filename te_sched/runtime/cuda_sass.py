@@ -59,9 +59,9 @@ def _folders() -> Iterator[str]:
 @functools.cache
 def _packages() -> tuple[str, ...]:
     """Where packages keep such tools; the packages are not imported."""
-    found = []
+    folders = []
     for package, inside in (("nvidia", "*/bin"), ("triton", "backends/nvidia/bin")):
         spec = importlib.util.find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-            found += [str(folder) for folder in Path(place).glob(inside)]
-    return tuple(found)
+        for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+            folders += [str(folder) for folder in Path(root).glob(inside)]
+    return tuple(folders)

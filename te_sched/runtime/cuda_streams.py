@@ -53,14 +53,14 @@ def choose_stream(device_id: int, stream: Any) -> None:
 
 def handle_of(stream: Any) -> int:
     """The handle of a stream: of an int, of cupy's (`ptr`) or of torch's (`cuda_stream`)."""
-    found = getattr(stream, "ptr", getattr(stream, "cuda_stream", stream))
-    if isinstance(found, bool) or not isinstance(found, int):
+    handle = getattr(stream, "ptr", getattr(stream, "cuda_stream", stream))
+    if isinstance(handle, bool) or not isinstance(handle, int):
         raise CallError(
             f"cannot use {kind_of(stream)} as a CUDA stream: it is not a handle of one",
             "",
             "pass the result of create_raw_stream, a stream of cupy or torch, or its handle",
         )
-    return found
+    return handle
 
 
 def create_stream(device_id: int) -> int:

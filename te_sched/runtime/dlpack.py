@@ -144,7 +144,7 @@ class Bits:
     def __init__(self, capsule: Any) -> None:
         view = read_capsule(capsule)
         self._capsule = capsule  # which owns the memory
-        strides = None if view.strides is None else tuple([2 * one for one in view.strides])
+        strides = None if view.strides is None else tuple([2 * stride for stride in view.strides])
         self.__array_interface__ = {
             "version": 3,
             "typestr": np.dtype("uint16").str,

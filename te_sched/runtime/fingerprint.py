@@ -120,12 +120,12 @@ def _sources(package: str) -> tuple[list[str], list[int]]:
     facts: list[int] = []
     folders = [package]
     for folder in folders:
-        with os.scandir(folder) as found:
-            for entry in found:
+        with os.scandir(folder) as entries:
+            for entry in entries:
                 if entry.name.endswith(".py"):
-                    one = os.stat(entry.path)  # all of it, unlike entry.stat() on Windows
+                    status = os.stat(entry.path)  # all of it, unlike entry.stat() on Windows
                     paths.append(entry.path)
-                    facts += one.st_mtime_ns, one.st_ctime_ns, one.st_size, one.st_ino
+                    facts += status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
                 elif (
                     "." not in entry.name
                     and entry.name != "__pycache__"

@@ -147,11 +147,14 @@ def take() -> BaseException | None:
     if threading.current_thread() is not threading.main_thread():
         return None
     kept = (ctypes.c_void_p * 3).from_address(address("kept"))
-    objects = [None if one is None else ctypes.cast(one, ctypes.py_object).value for one in kept]
-    for place, one in enumerate(objects):
-        if one is not None:
-            kept[place] = None
-            ctypes.pythonapi.Py_DecRef(ctypes.py_object(one))
+    objects = [
+        None if pointer is None else ctypes.cast(pointer, ctypes.py_object).value
+        for pointer in kept
+    ]
+    for index, obj in enumerate(objects):
+        if obj is not None:
+            kept[index] = None
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(obj))
     return objects[1]
 
 

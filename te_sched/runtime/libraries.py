@@ -62,16 +62,18 @@ _LENGTH = 8  # bytes of the number that tells how long the program is
 
 def check_place(path: str | os.PathLike[str]) -> Path:
     """The path to write to; refuses other objects, and folders that do not exist."""
-    place = Path(files.check_path(path, _EXPORT))
-    if not os.path.isdir(place.parent):
+    destination = Path(files.check_path(path, _EXPORT))
+    if not os.path.isdir(destination.parent):
         raise CallError(
-            f"cannot export to {place}: its folder does not exist", "", "make the folder first"
+            f"cannot export to {destination}: its folder does not exist",
+            "",
+            "make the folder first",
         )
-    return place
+    return destination
 
 
 def write_library(
-    place: Path,
+    destination: Path,
     objects: tuple[bytes, ...],
     fcompile: Callable[..., Any] | None,
     options: Mapping[str, Any],
@@ -82,22 +84,25 @@ def write_library(
     `program` is data that stands behind them (`packed`).
     """
     if fcompile is None:
-        if place.suffix not in (*_LIBRARIES, ".tar"):
-            why = f"{place.suffix!r} is not a kind of library"
-            raise CallError(f"cannot {_EXPORT} {place}: {why}", "", "use .so, .o or .tar")
+        if destination.suffix not in (*_LIBRARIES, ".tar"):
+            why = f"{destination.suffix!r} is not a kind of library"
+            raise CallError(f"cannot {_EXPORT} {destination}: {why}", "", "use .so, .o or .tar")
         files.write(
-            place, _joined(place, objects, program), _EXPORT, executable=place.suffix in LINKED
+            destination,
+            _joined(destination, objects, program),
+            _EXPORT,
+            executable=destination.suffix in LINKED,
         )
         return
-    files.check_replaceable(str(place), _EXPORT, is_text=False)
-    with files.temporary_folder(f"{_EXPORT} {place}") as folder:
+    files.check_replaceable(str(destination), _EXPORT, is_text=False)
+    with files.temporary_folder(f"{_EXPORT} {destination}") as folder:
         parts = [folder / f"part{number}.o" for number in range(len(objects))]
         for part, data in zip(parts, objects, strict=True):
             csource.write_part(part, data)
-        fcompile(os.path.abspath(place), [str(part) for part in parts], **options)
-    if os.path.isfile(place) and place.suffix in _LIBRARIES:
-        content = files.read(place, _EXPORT, "see what fcompile writes")
-        files.write(place, sealed(content + program), _EXPORT)
+        fcompile(os.path.abspath(destination), [str(part) for part in parts], **options)
+    if os.path.isfile(destination) and destination.suffix in _LIBRARIES:
+        content = files.read(destination, _EXPORT, "see what fcompile writes")
+        files.write(destination, sealed(content + program), _EXPORT)
 
 
 _EXPORT = "export to"
@@ -105,13 +110,15 @@ LINKED = (".so", ".dylib", ".dll")
 _LIBRARIES = (*LINKED, ".o")
 
 
-def _joined(place: Path, objects: tuple[bytes, ...], program: bytes) -> bytes:
+def _joined(destination: Path, objects: tuple[bytes, ...], program: bytes) -> bytes:
     """One file of a kind that the suffix of a path says."""
-    if place.suffix in LINKED:
-        return sealed(csource.link(objects, f"{_EXPORT} {place}", is_shared=True) + program)
+    if destination.suffix in LINKED:
+        return sealed(csource.link(objects, f"{_EXPORT} {destination}", is_shared=True) + program)
     is_one = len(objects) == 1
-    whole = objects[0] if is_one else csource.link(objects, f"{_EXPORT} {place}", is_shared=False)
-    if place.suffix == ".o":
+    whole = (
+        objects[0] if is_one else csource.link(objects, f"{_EXPORT} {destination}", is_shared=False)
+    )
+    if destination.suffix == ".o":
         return sealed(whole + program)
     inside = tarfile.TarInfo(_IN_TAR)
     inside.size = len(content := sealed(whole + program))
@@ -132,10 +139,10 @@ def seal_linked(data: bytes, objects: Iterable[str]) -> bytes:
     ------
     CallError for an object whose own seal is broken.
     """
-    read = [(one, files.read(one, "link", "check the path")) for one in objects]
-    of_ours = [(one, content) for one, content in read if _SEAL in content]
-    for one, content in of_ours:
-        unseal(content, one)
+    read = [(path, files.read(path, "link", "check the path")) for path in objects]
+    of_ours = [(path, content) for path, content in read if _SEAL in content]
+    for object_path, content in of_ours:
+        unseal(content, object_path)
     return sealed(data) if of_ours else data
 
 

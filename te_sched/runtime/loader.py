@@ -48,7 +48,7 @@ class LoadedCode:
         count = len(self.signatures)
         table = (ctypes.c_void_p * count).from_address(functions)
         names = [signature.name for signature in self.signatures]
-        self.addresses = {name: place or 0 for name, place in zip(names, table, strict=True)}
+        self.addresses = {name: address or 0 for name, address in zip(names, table, strict=True)}
         imports = metadata["imports"]
         self._slots = (ctypes.c_void_p * len(imports)).from_address(slots)
         self._memory: dict[str, int] = {}  # the slots of memory that is linked later
@@ -124,8 +124,8 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
             "export it again",
         ) from None
     if metadata.get("version") != FORMAT_VERSION:
-        found = metadata.get("version")
-        why = f"its format is version {found}, and this te_sched reads version {FORMAT_VERSION}"
+        version = metadata.get("version")
+        why = f"its format is version {version}, and this te_sched reads version {FORMAT_VERSION}"
         raise CallError(f"cannot load {where}: {why}", "", "export it again with this te_sched")
     _check_machine(metadata["target"], where)
     return metadata

@@ -232,8 +232,8 @@ class Function(Unpicklable, PublicMembers):
         """An argument that is neither an NDArray, a numpy array, an int nor a float."""
         view = view_of(argument, keep)
         if view is None:
-            known = isinstance(argument, (int, float, np.generic))  # all others are refused
-            keys.append((type(argument), argument if known else None))
+            is_scalar = isinstance(argument, (int, float, np.generic))  # all others are refused
+            keys.append((type(argument), argument if is_scalar else None))
             return None
         keys.append(view[:6])
         return view.address
@@ -266,8 +266,8 @@ class Function(Unpicklable, PublicMembers):
                 help="raise the limit, or give it less work",
             )
         error, memory = registry.take_exception(code)
-        for one in filter(None, memory):  # views of it reach the arguments, or constants
-            weakref.finalize(one, _nothing, self, args).atexit = False
+        for block in filter(None, memory):  # views of it reach the arguments, or constants
+            weakref.finalize(block, _nothing, self, args).atexit = False
         if isinstance(error, AccessError) and self.locate is not None:
             error.about = tuple(self.locate(error.about))
         return error
@@ -303,9 +303,9 @@ def _nothing(*kept: Any) -> None:
 
 def _widest(signature: Signature) -> int:
     """The largest number of bytes that an address must be a multiple of."""
-    buffers = [one for one in signature.parameters if one.kind == "buffer"]
-    sizes = [dtypes.storage_bytes(dtypes.element(one.dtype)) for one in buffers]
-    return max([*sizes, *[one.alignment for one in buffers]], default=1)
+    buffers = [parameter for parameter in signature.parameters if parameter.kind == "buffer"]
+    sizes = [dtypes.storage_bytes(dtypes.element(buffer.dtype)) for buffer in buffers]
+    return max([*sizes, *[buffer.alignment for buffer in buffers]], default=1)
 
 
 def _argument_type(parameter: FunctionParameter) -> Any:
@@ -345,8 +345,8 @@ def make_evaluator(
     del limit_zero_time_iterations
     check_usable(dev)
     absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
-    for what, given in absent.items():
-        is_off = isinstance(given, int | str) and not given
+    for what, value in absent.items():
+        is_off = isinstance(value, int | str) and not value
         if what in unknown or not is_off:
             nearest = did_you_mean(what, _TIMING) if what in unknown else ""
             raise CallError(
@@ -464,7 +464,9 @@ class Module(ModuleOf[Function]):
         extra_objects: tuple[bytes, ...] = (),
     ) -> None:
         self._code, self._compiled, self._extra_objects = code, compiled, extra_objects
-        super().__init__({one.name: Function(code, one) for one in code.signatures})
+        super().__init__(
+            {signature.name: Function(code, signature) for signature in code.signatures}
+        )
         self.imported_modules: list[Module] = []
 
     def add_lines(self, locate: Callable[[About], About]) -> None:
@@ -554,16 +556,18 @@ class Module(ModuleOf[Function]):
         ...     te_sched.runtime.load_module(f"{folder}/double.o").function_names
         ('main',)
         """
-        place = check_place(path)
-        write_library(place, self.objects(place), fcompile, options)
+        destination = check_place(path)
+        write_library(destination, self.objects(destination), fcompile, options)
 
-    def objects(self, place: Path) -> tuple[bytes, ...]:
+    def objects(self, destination: Path) -> tuple[bytes, ...]:
         """The object files of its code, which will be saved at a place."""
         if self._compiled is None:
             raise CallError(
-                f"cannot export to {place}: this module was loaded from a file", "", "copy the file"
+                f"cannot export to {destination}: this module was loaded from a file",
+                "",
+                "copy the file",
             )
-        is_linked = place.suffix in LINKED or find_compiler() is not None
+        is_linked = destination.suffix in LINKED or find_compiler() is not None
         own = self._compiled.objects if is_linked else (self._compiled.whole(),)
         return (*own, *self._extra_objects)
 

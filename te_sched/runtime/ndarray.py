@@ -339,10 +339,10 @@ def array_maker(shape: tuple[int, ...], dtype: str) -> Callable[[], NDArray]:
             raise _unallocated(shape, room - _ALIGNMENT) from None
         begin = address_of(start(memory))
         offset = -begin % _ALIGNMENT
-        made = new(NDArray)
-        made._array = array_of(shape, kind, memory, offset)
-        made.dtype, made.device, made.key, made.address = dtype, device, key, begin + offset
-        return made
+        result = new(NDArray)
+        result._array = array_of(shape, kind, memory, offset)
+        result.dtype, result.device, result.key, result.address = dtype, device, key, begin + offset
+        return result
 
     return make_array
 
@@ -368,11 +368,11 @@ def array_inside(memory: NDArray, offset: int, shape: tuple[int, ...], dtype: st
         size = math.prod(shape) * np.dtype(storage_name(dtype)).itemsize
         part = base.reshape(-1).view(np.uint8)[offset : offset + size]
         return NDArray(part.view(storage_name(dtype)).reshape(shape), dtype, memory.device)
-    made = NDArray.__new__(NDArray)
-    made._array = np.ndarray(shape, storage_name(dtype), base, offset)
-    made.dtype, made.device, made.address = dtype, memory.device, memory.address + offset
-    made.key = (dtype, shape, None, *memory.key[3:])
-    return made
+    result = NDArray.__new__(NDArray)
+    result._array = np.ndarray(shape, storage_name(dtype), base, offset)
+    result.dtype, result.device, result.address = dtype, memory.device, memory.address + offset
+    result.key = (dtype, shape, None, *memory.key[3:])
+    return result
 
 
 def _restored(values: np.ndarray[Any, Any], dtype: str, device: Device) -> NDArray:
@@ -453,14 +453,14 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
-    given = tuple(shape) if is_sequence(shape) else (shape,)
-    if not all(map(is_index, given)):
+    extents = tuple(shape) if is_sequence(shape) else (shape,)
+    if not all(map(is_index, extents)):
         raise CallError(
             f"the shape of an array is {repr_of(shape)}, expected integers",
             "",
             "write (rows, columns)",
         )
-    return tuple([int(extent) for extent in given])
+    return tuple([int(extent) for extent in extents])
 
 
 def from_dlpack(source: Any) -> NDArray:

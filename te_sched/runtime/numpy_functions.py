@@ -67,7 +67,10 @@ def matmul(
 
 
 PACKED_FUNCTIONS = {
-    **{f"tvm.contrib.sort.{one.__name__}": one for one in (sort, argsort, argsort_nms, topk)},
+    **{
+        f"tvm.contrib.sort.{function.__name__}": function
+        for function in (sort, argsort, argsort_nms, topk)
+    },
     **{
         f"tvm.contrib.{library}.{name}": matmul
         for library in ("cblas", "mkl", "dnnl")

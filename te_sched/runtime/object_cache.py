@@ -99,8 +99,8 @@ class ObjectCache:
 
     def _entries(self) -> Iterator[tuple[float, int, str]]:
         """The time of use, size and path of each entry; unfinished files are removed."""
-        with os.scandir(self.folder) as found:
-            for entry in found:
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
                     if not stat.S_ISREG(status.st_mode):
@@ -129,23 +129,23 @@ def is_private(status: os.stat_result) -> bool:
 @functools.cache
 def _open(folder: str, mebibytes: int | None) -> ObjectCache | None:
     """The cache in a folder, which is made; None where that is not possible or not safe."""
-    place = Path(folder)
+    path = Path(folder)
     try:
-        place = place.expanduser().absolute()
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = place.stat()
+        path = path.expanduser().absolute()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
     except (OSError, RuntimeError):  # RuntimeError: there is no home
         return None
     if not is_private(status):
         warn(
-            f"te_sched keeps no compiled programs in {place}: others may write there, and what is "
+            f"te_sched keeps no compiled programs in {path}: others may write there, and what is "
             "kept is executed; make it yours alone (chmod 700), name another folder in "
             "TE_SCHED_CACHE_DIR, or set TE_SCHED_CACHE=0",
             RuntimeWarning,
         )
         return None
     size = _DEFAULT_MEBIBYTES if mebibytes is None else mebibytes
-    return ObjectCache(place, size << 20)
+    return ObjectCache(path, size << 20)
 
 
 def _default_folder() -> str:
@@ -162,6 +162,6 @@ def _default_folder() -> str:
 
 
 def _digest(key: str, payload: bytes) -> bytes:
-    found = hashlib.sha256(key.encode() + b"\n")
-    found.update(payload)
-    return found.digest()
+    hasher = hashlib.sha256(key.encode() + b"\n")
+    hasher.update(payload)
+    return hasher.digest()

@@ -103,10 +103,10 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
     """
     function = _functions[name] if name in _functions else _brought(name)
     if function is None and not allow_missing:
-        known = listing(sorted(_functions)) or "none"
+        names = listing(sorted(_functions)) or "none"
         raise CallError(
             f"no function is registered as {name!r}",
-            f"registered are: {known}",
+            f"registered are: {names}",
             f'register it with te_sched.register_func("{name}", function)'
             + did_you_mean(name, _functions),
         )
@@ -200,8 +200,8 @@ def find_extern(name: str) -> Extern | None:
 
 def extern_kind(name: str) -> str | None:
     """How generated code calls a registered name; None when it is not registered."""
-    found = _externs.get(name)
-    return found.kind if found is not None else None
+    extern = _externs.get(name)
+    return extern.kind if extern is not None else None
 
 
 def _address_of(function: Any) -> int | None:

@@ -62,8 +62,8 @@ class ProfileResult(Shown):
     def __str__(self) -> str:
         names = ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)")
         values = (self.mean, self.median, self.max, self.min, self.std)
-        head = " ".join(f"{one:^12}" for one in names)
-        row = " ".join(f"{one * 1e3:^12.4f}" for one in values)
+        head = " ".join(f"{name:^12}" for name in names)
+        row = " ".join(f"{value * 1e3:^12.4f}" for value in values)
         return f"Execution time summary:\n{head.rstrip()}\n{row.rstrip()}"
 
 

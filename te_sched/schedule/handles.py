@@ -93,10 +93,10 @@ class ThreadAxis(_Naming):
     def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
         """`te.thread_axis((0, 8), 'threadIdx.x')`."""
         dom, tag, name = entry.arguments.values()
-        given = [] if dom is None else [text_of(dom)]
-        given.append(repr(tag) if given else f"tag={tag!r}")
-        given += [f"name={name!r}"] if name != tag else []
-        return f"te.thread_axis({', '.join(given)})"
+        arguments = [] if dom is None else [text_of(dom)]
+        arguments.append(repr(tag) if arguments else f"tag={tag!r}")
+        arguments += [f"name={name!r}"] if name != tag else []
+        return f"te.thread_axis({', '.join(arguments)})"
 
     def call(self, owner: Any, entry: Entry) -> IterVar:
         """A thread axis like that of the entry."""
@@ -112,7 +112,9 @@ _THREAD_AXIS = ThreadAxis(
     [PrimitiveParameter(name, _PLAIN, None, False) for name in ("dom", "tag", "name")],
     is_naming=True,
 )
-_NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_AXIS)}
+_NAMING: dict[str, Primitive] = {
+    primitive.name: primitive for primitive in (*_OWN_AXES, _THREAD_AXIS)
+}
 
 
 def _naming(name: str) -> Primitive:
@@ -134,14 +136,20 @@ class TensorHandles:
     ) -> None:
         self.outputs, self.declared = tuple(outputs), tuple(declared)
         self.roots = tuple(
-            [part for op in self.declared for one in op.outputs for part in (one, *one.shape)]
+            [
+                part
+                for op in self.declared
+                for output in op.outputs
+                for part in (output, *output.shape)
+            ]
         )
 
     @property
     def signature(self) -> list[tuple[str, str, list[int]]]:
         """The name, kind and ranks of each operation."""
         return [
-            (op.name, type(op).__name__, [one.ndim for one in op.outputs]) for op in self.declared
+            (op.name, type(op).__name__, [output.ndim for output in op.outputs])
+            for op in self.declared
         ]
 
     def head(self, name: Callable[[Any], str]) -> list[str]:
@@ -186,26 +194,26 @@ class TensorHandles:
         """A reference to a stage by its declared tensor, which never changes; a group itself."""
         return target if target.is_group else StageOf(target.origin_op.output(0))
 
-    def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> list[Entry]:
+    def introduced(self, schedule: Any, entry: Entry, defined_axes: set[Any]) -> list[Entry]:
         """Entries that define the axes that an entry uses first: axes of the operation of one of
         its stages, or new thread axes.
         """
-        new = [axis for axis in _axes(entry) if axis not in known]
+        new = [axis for axis in _axes(entry) if axis not in defined_axes]
         if not new:
             return []
         values = (entry.target, *entry.arguments.values())
-        made: list[Entry] = []
+        entries: list[Entry] = []
         for axis in new:
-            if not any(axis in one.results for one in made):
-                made.append(_origin(schedule, values, axis))
-        return made
+            if not any(axis in origin.results for origin in entries):
+                entries.append(_origin(schedule, values, axis))
+        return entries
 
     def primitive(self, schedule: Any, name: str) -> Primitive | None:
         """The primitive of a stage or of the schedule that has this name."""
         for kind in (type(schedule), type(schedule.stages[0])):
-            found = getattr(getattr(kind, name, None), "declared", None)
-            if isinstance(found, Primitive):
-                return found
+            primitive = getattr(getattr(kind, name, None), "declared", None)
+            if isinstance(primitive, Primitive):
+                return primitive
         return _NAMING.get(name)
 
 
@@ -216,11 +224,11 @@ def _origin(schedule: Any, values: Iterable[Any], axis: IterVar) -> Entry:
             stage = schedule.stages_by_op[tensor.op]
             for own in _OWN_AXES:
                 axes = own.of(stage.op)
-                if any(axis is one for one in axes):
+                if any(axis is other for other in axes):
                     return Entry(own, StageOf(stage.origin_op.output(0)), {}, axes)
     dom = None if axis.dom is None else (axis.dom.min, axis.dom.min + axis.dom.extent)
-    given = {"dom": dom, "tag": axis.thread_tag, "name": axis.var.name}
-    return Entry(_THREAD_AXIS, None, given, (axis,))
+    arguments = {"dom": dom, "tag": axis.thread_tag, "name": axis.var.name}
+    return Entry(_THREAD_AXIS, None, arguments, (axis,))
 
 
 def _axes(entry: Entry) -> list[IterVar]:
@@ -230,7 +238,7 @@ def _axes(entry: Entry) -> list[IterVar]:
         if type(value) is IterVar:
             axes.append(value)
         elif type(value) is tuple or type(value) is list:
-            axes += [one for one in value if type(one) is IterVar]
+            axes += [element for element in value if type(element) is IterVar]
     return axes
 
 
@@ -239,9 +247,9 @@ def entry_text(entry: Entry) -> str:
     return Listing(TensorHandles(), [entry]).calls[0]
 
 
-def as_items(given: Any) -> tuple[Any, ...]:
+def as_items(value: Any) -> tuple[Any, ...]:
     """The items of a list or tuple, or a single argument, as a tuple."""
-    return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _declared(schedule: Any, tensor: Tensor) -> Tensor:
@@ -249,14 +257,14 @@ def _declared(schedule: Any, tensor: Tensor) -> Tensor:
     return output
 
 
-def _declared_all(schedule: Any, given: Any) -> Any:
-    if isinstance(given, (list, tuple)):
-        return [_declared(schedule, tensor) for tensor in given]
-    return _declared(schedule, given)
+def _declared_all(schedule: Any, tensors: Any) -> Any:
+    if isinstance(tensors, (list, tuple)):
+        return [_declared(schedule, tensor) for tensor in tensors]
+    return _declared(schedule, tensors)
 
 
-def _first_outputs(schedule: Any, given: Any) -> list[Tensor]:
-    items: Sequence[Any] = as_items(given)
+def _first_outputs(schedule: Any, tensors: Any) -> list[Tensor]:
+    items: Sequence[Any] = as_items(tensors)
     ops = [item.op if isinstance(item, Tensor) else item for item in items]
     return [schedule.stages_by_op[op].origin_op.output(0) for op in ops]
 

@@ -71,14 +71,14 @@ def layout_map(
             where,
         ) from None
     sizes = []
-    for one, result in zip(ranges, results, strict=True):
-        if not ops.is_const(one.min, 0) or not isinstance(one.extent, IntImm):
+    for domain, result in zip(ranges, results, strict=True):
+        if not ops.is_const(domain.min, 0) or not isinstance(domain.extent, IntImm):
             raise _error(
-                f"new index {result} of transform_layout must begin at 0, begins at {one.min}",
+                f"new index {result} of transform_layout must begin at 0, begins at {domain.min}",
                 "a layout gives each element one new place",
                 where,
             )
-        sizes.append(one.extent)
+        sizes.append(domain.extent)
     return LayoutMap(index_map, inverse, tuple(sizes), separators)
 
 

@@ -107,15 +107,15 @@ def _size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> int:
     """The number of nodes of a body, where `sizes` has that of loads of inlined tensors."""
     size = 0
     for node in walk(op.body[0]):
-        known: Any = getattr(node, "producer", None)
-        size += sizes.get(known, 1)
+        producer: Any = getattr(node, "producer", None)
+        size += sizes.get(producer, 1)
     return size
 
 
 def _check_size(op: ComputeOp, sizes: Mapping[Tensor, int]) -> None:
     if (size := _size(op, sizes)) > MOST_NODES:
         raise ScheduleError(
-            f"cannot inline {', '.join(one.name for one in op.input_tensors if one in sizes)} into "
+            f"cannot inline {', '.join(arg.name for arg in op.input_tensors if arg in sizes)} into "
             f"{op.name}: the expression would have {size} operations, more than {MOST_NODES}",
             "each read of an inlined tensor computes it again, with all inlined tensors it reads",
             "use compute_at or compute_root for some of them",
@@ -165,17 +165,17 @@ def rebase_loops(schedule: ScheduleState) -> Rebased:
     for stage in schedule.stages:
         if stage.attach_type == AttachType.INLINED_ALREADY:
             continue
-        leaves = {axis: place for place, axis in enumerate(stage.leaf_iter_vars)}
+        leaves = {axis: index for index, axis in enumerate(stage.leaf_iter_vars)}
         for axis in stage.op.root_iter_vars():
-            place = leaves.get(axis)
+            leaf_index = leaves.get(axis)
             attr = stage.iter_var_attrs.get(axis)
-            if place is None or (attr is not None and attr.bind_thread is not None):
+            if leaf_index is None or (attr is not None and attr.bind_thread is not None):
                 continue
             other = IterVar(None, Var(axis.var.name, axis.var.dtype), axis.kind)
             stage.relations.append(Rebase(axis, other))
             if attr is not None:
                 stage.iter_var_attrs[other] = attr
-            stage.leaf_iter_vars[place] = other
+            stage.leaf_iter_vars[leaf_index] = other
             rebased[stage, axis] = other
     return rebased
 

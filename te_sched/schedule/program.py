@@ -32,13 +32,15 @@ class ScheduleDraft(Draft):
         if stage.group is not None:
             stage.group.draft.num_child_stages += 1
 
-    def split_stage(self, stage: StageState, op: Operation, made: StageState, fate: Fate) -> None:
+    def split_stage(
+        self, stage: StageState, op: Operation, new_stage: StageState, fate: Fate
+    ) -> None:
         """Replace the operation of a stage by one that copies or combines the result of the new
-        stage `made`. The loops are reset; the old ones get this fate.
+        stage `new_stage`. The loops are reset; the old ones get this fate.
         """
         stage.draft.reset_axes(op, fate)
         self.stages_by_op[op] = stage
-        self.add_stage(made, self.stages.index(stage), stage)
+        self.add_stage(new_stage, self.stages.index(stage), stage)
 
     def rewire(self, changed: Mapping[StageState, Operation]) -> None:
         """Replace the operations of stages."""

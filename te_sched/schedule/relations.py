@@ -181,27 +181,27 @@ class Split(Relation):
             return
         length = self.factor if self.factor is not None else self.nparts
         assert length is not None  # the primitive gives one of them
-        given, other = (
+        axis, other = (
             (self.inner, self.outer) if self.factor is not None else (self.outer, self.inner)
         )
         rest = ceil_div(parent.extent, length, analyzer)
         set_range(
             ranges,
-            given,
-            _zero_based(self._tightened(given, length, parent, fixed, analyzer)),
+            axis,
+            _zero_based(self._tightened(axis, length, parent, fixed, analyzer)),
             analyzer,
         )
         set_range(ranges, other, _zero_based(rest), analyzer)
 
     @staticmethod
     def _tightened(
-        given: IterVar,
+        axis: IterVar,
         length: Expr,
         parent: Range,
         fixed: frozenset[IterVar] | None,
         analyzer: Analyzer,
     ) -> Expr:
-        if fixed is None or given in fixed or ops.is_const(parent.extent, 0):
+        if fixed is None or axis in fixed or ops.is_const(parent.extent, 0):
             return length
         if isinstance(length, IntImm) and isinstance(parent.extent, IntImm):
             return length if length.value <= parent.extent.value else parent.extent
@@ -231,8 +231,8 @@ class Split(Relation):
             return
         outer, inner = sets[self.outer], sets[self.inner]
         if all(
-            int_set.matches_range(one, ranges[axis], settings)
-            for one, axis in ((outer, self.outer), (inner, self.inner))
+            int_set.matches_range(domain, ranges[axis], settings)
+            for domain, axis in ((outer, self.outer), (inner, self.inner))
         ):
             sets[self.parent] = int_set.from_range(ranges[self.parent])
             return
@@ -243,8 +243,8 @@ class Split(Relation):
                 sets[self.parent] = int_set.single_point(_shifted(whole, ranges[self.parent].min))
                 return
         value = self.outer.var * factor + self.inner.var + ranges[self.parent].min
-        known = {self.outer.var: outer, self.inner.var: inner}
-        sets[self.parent] = int_set.eval_set(value, known, settings)
+        child_sets = {self.outer.var: outer, self.inner.var: inner}
+        sets[self.parent] = int_set.eval_set(value, child_sets, settings)
 
     def guards_up(
         self, guarded: dict[IterVar, bool], ranges: Mapping[IterVar, Range], analyzer: Analyzer
@@ -444,10 +444,10 @@ class Transform(Relation):
 
     def sets_up(self, sets: Sets, ranges: Mapping[IterVar, Range], settings: Lowering) -> None:
         """The inverse layout, evaluated on the sets."""
-        known = {target.var: sets[target] for target in self.targets if target in sets}
+        target_sets = {target.var: sets[target] for target in self.targets if target in sets}
         old = self.layout.backward([target.var for target in self.targets])
         for source, value in zip(self.sources, old, strict=True):
-            sets[source] = int_set.eval_set(value, known, settings)
+            sets[source] = int_set.eval_set(value, target_sets, settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

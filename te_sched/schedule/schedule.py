@@ -218,13 +218,13 @@ def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> S
     return schedule
 
 
-def _outputs(given: Any) -> list[Operation]:
-    items = [given] if isinstance(given, (Operation, Tensor)) else given
+def _outputs(targets: Any) -> list[Operation]:
+    items = [targets] if isinstance(targets, (Operation, Tensor)) else targets
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
-        is_function = isinstance(given, PrimFunc | IRModule)
+        is_function = isinstance(targets, PrimFunc | IRModule)
         raise ScheduleError(
-            f"create_schedule takes an operation or a list of operations, got {brief(given)}",
-            "" if is_function else f"it is {kind_of(given)}",
+            f"create_schedule takes an operation or a list of operations, got {brief(targets)}",
+            "" if is_function else f"it is {kind_of(targets)}",
             "schedule its blocks: te_sched.tir.Schedule(function)"
             if is_function
             else "give the output: te.create_schedule(C.op), or a list of outputs",
@@ -269,7 +269,7 @@ def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
     """Group the stages that update a scan, and attach the group to the loop of the scan."""
     boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]
     updates = [tensor.op for tensor in op.update]
-    if not any(schedule.stage_of(one) is not None for one in boundary):
+    if not any(schedule.stage_of(op) is not None for op in boundary):
         raise _reads_no_state(op, updates[0])
     with Changes(schedule, user_place()):
         group = group_of(schedule, updates, boundary, False, f"scan {op.name}")

@@ -51,12 +51,12 @@ def _declaration(stage: StageState) -> str:
     """ "declared at a.py:3", or "cache_write at a.py:9 of C, declared at a.py:3" of a stage that a
     primitive made.
     """
-    op, made = stage.origin_op, ""
+    op, prefix = stage.origin_op, ""
     while (entry := _maker(stage, op)) is not None:
         source: Any = entry.arguments["tensor"]
         op = (source[0] if isinstance(source, list | tuple) else source).op
-        made = made or (f"{entry.method} at {entry.place} of " if entry.place.file else "")
-    origin = f"{made}{op.name}" if made else ""
+        prefix = prefix or (f"{entry.method} at {entry.place} of " if entry.place.file else "")
+    origin = f"{prefix}{op.name}" if prefix else ""
     declared = f"declared at {op.place}" if op.place.file else ""
     return ", ".join(filter(None, (origin, declared)))
 
@@ -64,7 +64,7 @@ def _declaration(stage: StageState) -> str:
 def _maker(stage: StageState, op: Operation) -> Entry | None:
     """The call of a primitive that made the operation of a stage from another one."""
     for entry in stage.schedule.trace.entries:
-        is_made = any(isinstance(one, Tensor) and one.op is op for one in entry.results)
+        is_made = any(isinstance(result, Tensor) and result.op is op for result in entry.results)
         if is_made and "tensor" in entry.arguments:
             return entry
     return None
@@ -78,22 +78,22 @@ def _axis(stage: StageState, axis: IterVar) -> Subject:
 
 def stage_named(schedule: ScheduleState, name: str) -> Subject:
     """The stage of a name with its line, or the name alone if several stages have it."""
-    found = [stage for stage in schedule.stages if stage.op.name == name]
-    return _stage(found[0]) if len(found) == 1 else Subject("stage", name)
+    stages = [stage for stage in schedule.stages if stage.op.name == name]
+    return _stage(stages[0]) if len(stages) == 1 else Subject("stage", name)
 
 
 def _decision(stage: StageState, axis: IterVar) -> Entry | None:
     """The last call that annotated an axis, otherwise the one that created it."""
-    known = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
-    made: Entry | None = None
+    axes = {axis, *(r.parent for r in stage.relations if type(r) is Rebase and r.rebased is axis)}
+    decision: Entry | None = None
     for entry in _calls(stage):
         if entry.method in _ANNOTATING and any(
-            part in known for part in entry.arguments.values() if isinstance(part, IterVar)
+            part in axes for part in entry.arguments.values() if isinstance(part, IterVar)
         ):
             return entry
-        if made is None and entry.place.file and any(part in known for part in entry.results):
-            made = entry
-    return made
+        if decision is None and entry.place.file and any(part in axes for part in entry.results):
+            decision = entry
+    return decision
 
 
 def _calls(stage: StageState) -> Iterator[Entry]:
@@ -106,11 +106,11 @@ def _calls(stage: StageState) -> Iterator[Entry]:
 
 def attached(stage: StageState) -> Subject:
     """ "stage C (declared at a.py:3) (compute_at at a.py:9)" of an attached stage."""
-    known = _stage(stage)
+    subject = _stage(stage)
     for entry in _calls(stage):
         if entry.method == "compute_at" and entry.place.file:
-            return known._replace(text=str(known), lines=f"compute_at at {entry.place}")
-    return known
+            return subject._replace(text=str(subject), lines=f"compute_at at {entry.place}")
+    return subject
 
 
 def draw_loops(stage: StageState, marks: Mapping[IterVar | StageState, str]) -> str:
@@ -178,19 +178,19 @@ def adding_places(schedule: ScheduleState) -> AbstractContextManager[None]:
 
 def with_places(about: About, schedule: ScheduleState) -> list[Subject | SourceLocation]:
     """The subjects of an error with their lines."""
-    found: Iterable[Subject | SourceLocation]
+    subjects: Iterable[Subject | SourceLocation]
     match about:
         case [Subject("stage", owner, "", ""), Subject("axis", name, "", ""), *rest]:
-            found = _axis_named(schedule, owner, name)
+            subjects = _axis_named(schedule, owner, name)
         case [Subject("stage", name, "", ""), *rest]:
-            found = [stage_named(schedule, name)]
+            subjects = [stage_named(schedule, name)]
         case [Subject("axis", name, "", ""), *rest]:
-            found = _axis_named(schedule, "", name)
-        case [one, *rest]:
-            found = [one]
+            subjects = _axis_named(schedule, "", name)
+        case [subject, *rest]:
+            subjects = [subject]
         case _:
             return []
-    return [*found, *with_places(rest, schedule)]
+    return [*subjects, *with_places(rest, schedule)]
 
 
 def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subject]:
@@ -201,5 +201,5 @@ def _axis_named(schedule: ScheduleState, owner: str, name: str) -> Iterable[Subj
         for axis in stage.leaf_iter_vars
         if owner in ("", stage.op.name) and axis.var.name == name
     ]
-    known = [stage_named(schedule, owner)] if owner else []
-    return ends[0] if len(ends) == 1 else [*known, Subject("axis", name)]
+    owners = [stage_named(schedule, owner)] if owner else []
+    return ends[0] if len(ends) == 1 else [*owners, Subject("axis", name)]

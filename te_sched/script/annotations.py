@@ -92,35 +92,39 @@ def expanded(annotation: Any) -> Any:
     return details[0]
 
 
-def struct_info_of(given: Any, resolve: Resolve) -> Any:
+def struct_info_of(annotation: Any, resolve: Resolve) -> Any:
     """The struct info of an annotation, with its names resolved."""
-    given = expanded(given)
-    if isinstance(given, Annotation):
-        given = given()
-    return given.make(resolve) if isinstance(given, PendingStructInfo) else as_struct_info(given)
+    annotation = expanded(annotation)
+    if isinstance(annotation, Annotation):
+        annotation = annotation()
+    return (
+        annotation.make(resolve)
+        if isinstance(annotation, PendingStructInfo)
+        else as_struct_info(annotation)
+    )
 
 
-def _from_script(given: Any) -> StructInfo | None:
+def _from_script(annotation: Any) -> StructInfo | None:
     """The conversion of annotations outside of scripts, where names of sizes are not known."""
-    given = expanded(given)
-    if isinstance(given, Annotation):
-        given = given()
-    if isinstance(given, PendingStructInfo) and not given.names:
-        return given.make(_unresolved)
-    if isinstance(given, PendingStructInfo):
+    annotation = expanded(annotation)
+    if isinstance(annotation, Annotation):
+        annotation = annotation()
+    if isinstance(annotation, PendingStructInfo) and not annotation.names:
+        return annotation.make(_unresolved)
+    if isinstance(annotation, PendingStructInfo):
         raise ScriptError(
-            f"the sizes {', '.join(map(repr, given.names))} are names",
+            f"the sizes {', '.join(map(repr, annotation.names))} are names",
             "names of sizes are known in scripts alone",
             'give variables: relax.Var("x", R.Tensor((tir.Var("n", "int64"), 4)))',
         )
-    return given if isinstance(given, StructInfo) else None
+    return annotation if isinstance(annotation, StructInfo) else None
 
 
 STRUCT_INFO_CONVERSIONS.append(_from_script)
 
 
 def _names_in(sizes: Any) -> list[str]:
-    return [one for one in sizes if isinstance(one, str)]
+    return [size for size in sizes if isinstance(size, str)]
 
 
 def _pending_or(make: Callable[[Resolve], StructInfo], names: list[str]) -> Any:
@@ -134,7 +138,7 @@ def _unresolved(name: str) -> Any:
 
 
 def _resolved(sizes: Any, resolve: Resolve) -> list[Any]:
-    return [resolve(one) if isinstance(one, str) else one for one in sizes]
+    return [resolve(size) if isinstance(size, str) else size for size in sizes]
 
 
 def _tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, *, ndim: int = -1) -> Any:
@@ -164,15 +168,15 @@ def device_named(text: str) -> VDevice:
     """The device of the module that is written "cuda:1": its kind, or "vdevice", and a number."""
     kind, _, number = text.partition(":")
     module = ScriptBuilder.current().find(ModuleFrame) if ScriptBuilder.is_in_scope() else None
-    known = module.global_infos.get("vdevice", ()) if module is not None else ()
-    found = [one for one in known if kind in ("vdevice", one.kind)]
-    place = int(number or 0)
-    if place < len(found):
-        device: VDevice = found[place]
+    devices = module.global_infos.get("vdevice", ()) if module is not None else ()
+    matches = [vdevice for vdevice in devices if kind in ("vdevice", vdevice.kind)]
+    index = int(number or 0)
+    if index < len(matches):
+        device: VDevice = matches[index]
         return device
     raise ScriptError(
         f"the module has no device {text}",
-        f"it has {', '.join([one.kind for one in known]) or 'none'}",
+        f"it has {', '.join([vdevice.kind for vdevice in devices]) or 'none'}",
         'declare it: I.module_global_infos({"vdevice": [I.vdevice("llvm")]})',
     )
 
@@ -189,27 +193,27 @@ def _shape(values: Any = None, ndim: int = -1) -> Any:
 
 def _prim(dtype: Any = None, value: Any = None) -> Any:
     """A number of a dtype, or of a known value."""
-    known = dtype or ""
+    dtype_name = dtype or ""
     return _pending_or(
-        lambda resolve: PrimStructInfo(known, *_resolved([value], resolve)), _names_in([value])
+        lambda resolve: PrimStructInfo(dtype_name, *_resolved([value], resolve)), _names_in([value])
     )
 
 
-def _parts(given: Any) -> tuple[list[Any], list[str]]:
+def _parts(args: Any) -> tuple[list[Any], list[str]]:
     """The struct infos in another one, and the names in them."""
-    parts = [expanded(one) for one in given]
-    parts = [one() if isinstance(one, Annotation) else one for one in parts]
-    names = [name for one in parts if isinstance(one, PendingStructInfo) for name in one.names]
+    parts = [expanded(annotation) for annotation in args]
+    parts = [part() if isinstance(part, Annotation) else part for part in parts]
+    names = [name for part in parts if isinstance(part, PendingStructInfo) for name in part.names]
     return parts, names
 
 
 def _pending_parts(make: Callable[[Resolve], StructInfo], parts: Any, names: list[str]) -> Any:
-    is_pending = any(isinstance(one, PendingStructInfo) for one in parts)
+    is_pending = any(isinstance(part, PendingStructInfo) for part in parts)
     return PendingStructInfo(make, names) if is_pending else make(_unresolved)
 
 
 def _made(parts: Any, resolve: Resolve) -> tuple[Any, ...]:
-    return tuple([struct_info_of(one, resolve) for one in parts])
+    return tuple([struct_info_of(part, resolve) for part in parts])
 
 
 def _tuple(*fields: Any) -> Any:
@@ -225,10 +229,12 @@ def _callable(
 ) -> Any:
     """A function: the struct infos of its parameters and its result."""
     if params is None:
-        known = None if ret is None else as_struct_info(ret)
-        return FuncStructInfo.opaque_func(ret=known, derive_func=derive_func, purity=bool(purity))
-    given = list(params) if is_sequence(params) else [params]
-    parts, names = _parts([*given, ObjectStructInfo() if ret is None else ret])
+        ret_info = None if ret is None else as_struct_info(ret)
+        return FuncStructInfo.opaque_func(
+            ret=ret_info, derive_func=derive_func, purity=bool(purity)
+        )
+    param_list = list(params) if is_sequence(params) else [params]
+    parts, names = _parts([*param_list, ObjectStructInfo() if ret is None else ret])
 
     def make(resolve: Resolve) -> StructInfo:
         *inside, result = _made(parts, resolve)

@@ -99,14 +99,14 @@ class OpenModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"a script has no attribute {name}")
-        found = getattr(self._module, name)
+        attribute = getattr(self._module, name)
         home = _own_name(self._module)
-        if isinstance(found, ModuleType):
+        if isinstance(attribute, ModuleType):
             is_group = home == _OPEN[-1] or home.startswith(_OPERATORS)
-            if is_open(found) or (is_group and _own_name(found).startswith(_OPERATORS)):
-                return OpenModule(found)
-        elif home != _OPEN[0] and name not in _NO_WORDS and _is_word(found):
-            return found
+            if is_open(attribute) or (is_group and _own_name(attribute).startswith(_OPERATORS)):
+                return OpenModule(attribute)
+        elif home != _OPEN[0] and name not in _NO_WORDS and _is_word(attribute):
+            return attribute
         raise ScriptError(
             f"the text of a script cannot use {self._module.__name__}.{name}",
             "",
@@ -131,7 +131,7 @@ def _is_word(value: Any) -> bool:
         return value in _CLASSES or value.__name__ == "meta_var"
     if inspect.isroutine(value):
         home = str(value.__module__)
-        return any(home == one or home.startswith(f"{one}.") for one in _HOMES)
+        return any(home == prefix or home.startswith(f"{prefix}.") for prefix in _HOMES)
     return type(value).__module__.startswith("te_sched.")
 
 
@@ -150,11 +150,11 @@ def _absent_word(text: str, name: str, module: Any) -> ScriptError:
     if hasattr(getattr(home, "axis", None), name):
         advice = f"write {text.partition('.')[0]}.axis.{name}"
     words = {word: getattr(home, word, None) for word in dir(home) if word[0] != "_"}
-    known = [word for word, value in words.items() if value is not None and _is_word(value)]
+    candidates = [word for word, value in words.items() if value is not None and _is_word(value)]
     elsewhere = word_of_graphs(name) if _own_name(module).startswith(_OF_GRAPHS) else ""
     if elsewhere:
         advice = f"use {text.partition('.')[0]}.{elsewhere}"
-    owner, near = text.rpartition(".")[0], did_you_mean(name, known)
+    owner, near = text.rpartition(".")[0], did_you_mean(name, candidates)
     return ScriptError(
         f"scripts have no {text}",
         "it is of an older version of TVMScript" if name in _REMOVED else "",
@@ -263,15 +263,15 @@ class ScriptEvaluator(ExpressionEvaluator):
 
     def about_undefined(self, name: str) -> tuple[str, str]:
         """Why a name stands for nothing, if that is known, and what to do."""
-        known = [*self.names, *(one for scope in self.scopes for one in scope)]
-        return "", f"define it before this line{did_you_mean(name, known)}"
+        candidates = [*self.names, *(variable for scope in self.scopes for variable in scope)]
+        return "", f"define it before this line{did_you_mean(name, candidates)}"
 
     def all_names(self) -> dict[str, Any]:
         """Every name that is visible."""
-        found = dict(self.names)
+        names = dict(self.names)
         for scope in self.scopes:
-            found.update(scope)
-        return found
+            names.update(scope)
+        return names
 
     def _attribute(self, node: ast.Attribute) -> Any:
         if not self.is_trusted:
@@ -300,7 +300,7 @@ class ScriptEvaluator(ExpressionEvaluator):
 
     def _attributes_given(self, holder: Any) -> Collection[str]:
         """The attributes of an object or module that the caller of from_source gives by name."""
-        if all(holder is not one for one in self.names.values()):
+        if all(holder is not value for value in self.names.values()):
             return ()
         return dir(holder)
 
@@ -359,36 +359,36 @@ class ScriptEvaluator(ExpressionEvaluator):
     def _bool(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
         combine = _both if is_and else _either
-        found = _checked_condition(self.value(node.values[0]))
-        for one in node.values[1:]:
-            if not isinstance(found, Operand):
-                if bool(found) is not is_and:
-                    return found
-                value = self.value(one)
-                found = value if not isinstance(value, Operand) else combine(bool(found), value)
+        result = _checked_condition(self.value(node.values[0]))
+        for operand in node.values[1:]:
+            if not isinstance(result, Operand):
+                if bool(result) is not is_and:
+                    return result
+                value = self.value(operand)
+                result = value if not isinstance(value, Operand) else combine(bool(result), value)
             else:
-                found = combine(found, self.value(one))
-        return found
+                result = combine(result, self.value(operand))
+        return result
 
     def _compare(self, node: ast.Compare) -> Any:
-        left, found = self.value(node.left), None
+        left, result = self.value(node.left), None
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
             kind = type(op)
             if kind in _CONDITIONS and (isinstance(left, Operand) or isinstance(right, Operand)):
-                one = _CONDITIONS[kind](left, right)  # Python would turn `1 < x` around
+                comparison = _CONDITIONS[kind](left, right)  # Python would turn `1 < x` around
             else:
                 if kind in (ast.In, ast.NotIn):
                     self.iterate(right)
-                one = COMPARE[kind](left, right)
-            if found is None:
-                found = one
-            elif isinstance(found, Expr) or isinstance(one, Expr):
-                found = ops.logical_and(found, one)
+                comparison = COMPARE[kind](left, right)
+            if result is None:
+                result = comparison
+            elif isinstance(result, Expr) or isinstance(comparison, Expr):
+                result = ops.logical_and(result, comparison)
             else:
-                found = found and one
+                result = result and comparison
             left = right
-        return found
+        return result
 
     def _choice(self, node: ast.IfExp) -> Any:
         condition = _checked_condition(self.value(node.test))
@@ -411,13 +411,15 @@ def _checked_condition(value: Any) -> Any:
 def element_at(buffer: Buffer, key: Any) -> Any:
     """An element of a buffer, or a region; the lengths of slices are simplified."""
     keys = tuple(key) if isinstance(key, list | tuple) else (key,)
-    found = buffer[tuple([_stepped(one) for one in keys])]
-    if not isinstance(found, BufferRegion):
-        return found
+    element = buffer[tuple([_stepped(key) for key in keys])]
+    if not isinstance(element, BufferRegion):
+        return element
     analyzer = Analyzer()
     ranges = [
-        one if type(one.extent) is IntImm else Range(one.min, analyzer.simplify(one.extent))
-        for one in found.region
+        interval
+        if type(interval.extent) is IntImm
+        else Range(interval.min, analyzer.simplify(interval.extent))
+        for interval in element.region
     ]
     return BufferRegion(buffer, tuple(ranges))
 

@@ -83,7 +83,7 @@ class ScriptBuilder:
         """What was built."""
         if len(self.results) == 1:
             return self.results[0]
-        if self.results and all(isinstance(one, Stmt) for one in self.results):
+        if self.results and all(isinstance(result, Stmt) for result in self.results):
             return _joined(self.results)
         raise ScriptError(
             "nothing was built" if not self.results else f"{len(self.results)} things were built",
@@ -100,7 +100,7 @@ class ScriptBuilder:
     @staticmethod
     def name_many(names: Sequence[str], values: Sequence[Any]) -> list[Any]:
         """Name several values; returns them."""
-        return [ScriptBuilder.name(name, one) for name, one in zip(names, values, strict=True)]
+        return [ScriptBuilder.name(name, value) for name, value in zip(names, values, strict=True)]
 
     def add(self, statement: Any) -> None:
         """Append a statement to the innermost frame."""
@@ -111,7 +111,7 @@ class ScriptBuilder:
 
     def find(self, kind: type[_F]) -> _F | None:
         """The innermost frame of a class."""
-        return next((one for one in reversed(self.frames) if isinstance(one, kind)), None)
+        return next((frame for frame in reversed(self.frames) if isinstance(frame, kind)), None)
 
     def close_down_to(self, depth: int) -> None:
         """Close frames until this number of them is open."""
@@ -121,8 +121,8 @@ class ScriptBuilder:
 
 def _joined(statements: Sequence[Any]) -> Stmt:
     """One statement, without evaluations of 0 beside others, as in TVM."""
-    found = [one for one in statements if isinstance(one, Stmt)]
-    return sequence(without_evaluations_of_0(found))
+    stmts = [statement for statement in statements if isinstance(statement, Stmt)]
+    return sequence(without_evaluations_of_0(stmts))
 
 
 def _builders() -> list[ScriptBuilder]:
@@ -186,9 +186,9 @@ class Frame:
         builder = ScriptBuilder.current()
         builder.frames.pop()
         self.is_open = False
-        made = self.make(_joined(self.statements))
-        if made is not None:
-            builder.add(made)
+        result = self.make(_joined(self.statements))
+        if result is not None:
+            builder.add(result)
 
     def opened(self) -> None:
         """The frame has become the innermost one."""
@@ -285,22 +285,25 @@ class BlockFrame(Frame):
 
     def _values(self) -> list[Expr]:
         """The values of the iterators; those without one are bound to the loops around."""
-        given = [value for value in self.iter_values if value is not None]
-        if len(given) == len(self.iter_values):
-            return given
+        values = [value for value in self.iter_values if value is not None]
+        if len(values) == len(self.iter_values):
+            return values
         loops: list[Var] = []
         for frame in reversed(ScriptBuilder.current().frames):
             if isinstance(frame, BlockFrame):
                 break
             loops[:0] = frame.vars if isinstance(frame, ForFrame) else []
-        if given or len(loops) != len(self.iter_values):
+        if values or len(loops) != len(self.iter_values):
             raise ScriptError(
-                f"block {self.name} has {len(self.iter_values)} iterators, {len(given)} of them "
+                f"block {self.name} has {len(self.iter_values)} iterators, {len(values)} of them "
                 f"with values, and {len(loops)} loops around it",
                 "",
                 "bind each iterator by T.bind, or write vi = T.axis.spatial(extent, value)",
             )
-        return [ops.cast(one.var.dtype, at) for one, at in zip(self.iter_vars, loops, strict=True)]
+        return [
+            ops.cast(iter_var.var.dtype, at)
+            for iter_var, at in zip(self.iter_vars, loops, strict=True)
+        ]
 
 
 class InitFrame(Frame):
@@ -411,9 +414,9 @@ def innermost(kind: type[_F], what: str) -> _F:
     """The innermost frame of all, which must be of a class."""
     frames = ScriptBuilder.current().frames
     if not frames or not isinstance(frames[-1], kind):
-        place = "a block" if kind is BlockFrame else f"a {kind.__name__.removesuffix('Frame')}"
+        container = "a block" if kind is BlockFrame else f"a {kind.__name__.removesuffix('Frame')}"
         raise ScriptError(
-            f"{what} does not stand directly in {place}",
+            f"{what} does not stand directly in {container}",
             "",
             "write it among the first statements of one",
         )
@@ -422,11 +425,13 @@ def innermost(kind: type[_F], what: str) -> _F:
 
 def around(kind: type[_F], what: str) -> _F:
     """The innermost frame of a class, which must be there."""
-    found = ScriptBuilder.current().find(kind)
-    if found is None:
-        place = "function" if kind is PrimFuncFrame else "block"
-        raise ScriptError(f"{what} stands outside of a {place}", "", f"use it inside of a {place}")
-    return found
+    frame = ScriptBuilder.current().find(kind)
+    if frame is None:
+        container = "function" if kind is PrimFuncFrame else "block"
+        raise ScriptError(
+            f"{what} stands outside of a {container}", "", f"use it inside of a {container}"
+        )
+    return frame
 
 
 def attribute(node: Any, key: str, value: Any) -> Wrapper:
@@ -464,5 +469,5 @@ def _check_integer(bound: Expr) -> None:
 
 def difference(high: Expr, low: Expr) -> Expr:
     """high - low, simplified."""
-    found = ops.sub(high, low)
-    return found if type(found) is IntImm else Analyzer().simplify(found)
+    extent = ops.sub(high, low)
+    return extent if type(extent) is IntImm else Analyzer().simplify(extent)

@@ -79,8 +79,8 @@ class GraphFunctionFrame(SequenceFrame):
     def opened(self) -> None:
         module = ScriptBuilder.current().find(ModuleFrame)
         functions = {} if module is None else module.functions
-        known = {name: func for name, func in functions.items() if func is not None}
-        self.builder = BlockBuilder(IRModule(known))
+        definitions = {name: func for name, func in functions.items() if func is not None}
+        self.builder = BlockBuilder(IRModule(definitions))
         for name in functions:
             self.builder._globals.take(str(name))
         self.builder.begin_scope([])
@@ -96,15 +96,15 @@ class GraphFunctionFrame(SequenceFrame):
         script = ScriptBuilder.current()
         script.frames.pop()
         self.is_open = False
-        is_local = any(isinstance(one, GraphFunctionFrame) for one in script.frames)
-        self.made = made = self._function(is_local)
+        is_local = any(isinstance(frame, GraphFunctionFrame) for frame in script.frames)
+        self.made = function = self._function(is_local)
         outer = script.frames[-1] if script.frames else None
         if isinstance(outer, ModuleFrame):
             for name, func in self.builder.get().functions.items():
                 outer.functions.setdefault(name, func)
-            outer.functions[self.name] = made
+            outer.functions[self.name] = function
         elif outer is None:
-            script.results.append(made)
+            script.results.append(function)
 
     def _function(self, is_local: bool) -> GraphFunction:
         if self.result is None:
@@ -123,7 +123,7 @@ class GraphFunctionFrame(SequenceFrame):
             )
         if not self.is_private and self.name and not is_local:
             attrs.setdefault("global_symbol", self.name)
-        made = GraphFunction(
+        function = GraphFunction(
             tuple(self.params),
             sequence,
             self._declared_result(sequence),
@@ -133,17 +133,17 @@ class GraphFunctionFrame(SequenceFrame):
             lines=self.lines,
         )
         self.builder.end_scope()
-        return made
+        return function
 
     def _declared_result(self, body: SeqExpr) -> StructInfo | None:
         """The struct info of the result: as declared, unless that of the body says more."""
-        declared, known = self.ret_struct_info, body.struct_info_
-        if declared is None or known is None:
+        declared, body_info = self.ret_struct_info, body.struct_info_
+        if declared is None or body_info is None:
             return declared
-        infos = [one.struct_info for one in self.params]
-        known = erase_to_well_defined(known, infos)
-        found = struct_info_base_check(declared, known, self.builder.analyzer)
-        return known if found is BaseCheckResult.PASS else declared
+        infos = [param.struct_info for param in self.params]
+        body_info = erase_to_well_defined(body_info, infos)
+        check = struct_info_base_check(declared, body_info, self.builder.analyzer)
+        return body_info if check is BaseCheckResult.PASS else declared
 
 
 class DataflowFrame(Frame):
@@ -166,11 +166,11 @@ class DataflowFrame(Frame):
         """Declare the variables that are visible outside."""
         if self.outputs is not None:
             raise ScriptError("R.output is used twice in a block", "", "name all outputs in one")
-        defined = {one.var for one in self.around.builder._block().bindings}
-        for one in variables:
-            if one not in defined:
+        defined = {binding.var for binding in self.around.builder._block().bindings}
+        for variable in variables:
+            if variable not in defined:
                 raise ScriptError(
-                    f"{one} is an output of a dataflow block that does not define it",
+                    f"{variable} is an output of a dataflow block that does not define it",
                     "",
                     "name variables that are bound in the block",
                 )
@@ -183,8 +183,8 @@ class DataflowFrame(Frame):
         visible = self.renamed
         for var in self.outputs or ():
             visible.setdefault(var, GraphVar(var.name_hint, var.struct_info_))
-        bindings = [RenameVariables(visible).binding(one) for one in block.bindings]
-        self.output_vars = [visible[one] for one in self.outputs or ()]
+        bindings = [RenameVariables(visible).binding(binding) for binding in block.bindings]
+        self.output_vars = [visible[variable] for variable in self.outputs or ()]
         if bindings:
             self.around.blocks.append(DataflowBlock(tuple(bindings)))
         self.around.builder._begin_binding_block()
@@ -234,7 +234,7 @@ class BranchFrame(SequenceFrame):
             value = GraphVar(f"{binding.var.name_hint}_{self.suffix}", binding.var.struct_info_)
             rest.append(MatchCast(value, binding.value, binding.struct_info))  # type: ignore[attr-defined]
         self.blocks[-1] = type(last)(tuple(rest))
-        kept = tuple([one for one in self.blocks if one.bindings])
+        kept = tuple([block for block in self.blocks if block.bindings])
         self.made = self.builder.normalize(SeqExpr(kept, value))
         self.builder.end_scope()
 
@@ -256,25 +256,25 @@ class RenameVariables(Mapper):
 
     def binding(self, binding: Any) -> Binding:
         """The binding with other variables."""
-        found: Binding = self.visit(binding) if self.variables else binding
-        return found
+        new_binding: Binding = self.visit(binding) if self.variables else binding
+        return new_binding
 
 
 def variables_in(node: Any) -> set[GraphVar]:
     """The variables of the graph that an expression uses."""
-    return {one for one in walk(node) if isinstance(one, GraphVar)}
+    return {variable for variable in walk(node) if isinstance(variable, GraphVar)}
 
 
 def function_frame(what: str) -> GraphFunctionFrame:
     """The innermost function of a graph that is open."""
-    found = ScriptBuilder.current().find(GraphFunctionFrame)
-    if found is None:
+    frame = ScriptBuilder.current().find(GraphFunctionFrame)
+    if frame is None:
         raise ScriptError(
             f"{what} stands outside of a function of a graph",
             "",
             "use it inside of a function with @R.function",
         )
-    return found
+    return frame
 
 
 def _sequence(what: str) -> SequenceFrame:
@@ -306,22 +306,22 @@ def emit(value: Any, annotation: StructInfo | None = None) -> GraphVar:
         )
     if isinstance(value, MatchCastValue):
         return builder.match_cast(value.value, value.struct_info)
-    found = builder.normalize(as_expr(value))
+    expr = builder.normalize(as_expr(value))
     if annotation is not None:
-        check_annotation(annotation, found, builder)
-        if not isinstance(found, LEAVES):
-            update_struct_info(found, annotation)
-    return builder._emit(found, "", is_output=False)
+        check_annotation(annotation, expr, builder)
+        if not isinstance(expr, LEAVES):
+            update_struct_info(expr, annotation)
+    return builder._emit(expr, "", is_output=False)
 
 
 def check_annotation(annotation: StructInfo, value: Any, builder: BlockBuilder) -> None:
     """Refuse an annotation of a variable that its value cannot have."""
-    known = value.struct_info_
-    if known is None:
+    info = value.struct_info_
+    if info is None:
         return
-    if struct_info_base_check(annotation, known, builder.analyzer) is BaseCheckResult.FAIL_L0:
+    if struct_info_base_check(annotation, info, builder.analyzer) is BaseCheckResult.FAIL_L0:
         raise ScriptError(
-            f"a variable is annotated as {annotation}, its value is {known}",
+            f"a variable is annotated as {annotation}, its value is {info}",
             "",
             "correct the annotation, or use R.match_cast",
         )
@@ -337,20 +337,20 @@ class MatchCastValue:
 def emit_condition(cond: Any, branches: Sequence[BranchFrame]) -> GraphVar:
     """Bind the result of a condition to a variable, with the name that both branches bind."""
     builder = function_frame("a condition").builder
-    names = [one.var.name_hint for one in branches if one.var is not None]
+    names = [branch.var.name_hint for branch in branches if branch.var is not None]
     if len(set(names)) != 1:
         raise ScriptError(
             f"the branches of a condition bind {' and '.join(names)} last",
             "the result of a condition is the variable that both branches bind last",
             "bind the same name in both branches",
         )
-    made = [one.made for one in branches]
-    var = builder._emit(builder.normalize(If(as_expr(cond), *made)), "", is_output=False)  # type: ignore[arg-type]
+    bodies = [branch.made for branch in branches]
+    var = builder._emit(builder.normalize(If(as_expr(cond), *bodies)), "", is_output=False)  # type: ignore[arg-type]
     rename(var, names[0])
     return var
 
 
 def is_void(value: Any) -> bool:
     """Whether an expression has no value, so that it can be a statement."""
-    known = value.struct_info_
-    return isinstance(known, TupleStructInfo) and not known.fields
+    info = value.struct_info_
+    return isinstance(info, TupleStructInfo) and not info.fields

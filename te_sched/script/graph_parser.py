@@ -63,7 +63,7 @@ from te_sched.script.source import Source, advice_on_parameter
 from te_sched.script.statements import StatementReader, header_of
 
 # Annotations that scripts of 2022 write without `R.`.
-_WORDS = {one.__name__: one for one in (Tensor, Shape, Tuple, Object, Callable_)}
+_WORDS = {word.__name__: word for word in (Tensor, Shape, Tuple, Object, Callable_)}
 _GRAPH_VALUES = (GraphExpr, ShapeExpr, Op, GlobalVar, MatchCastValue)
 
 
@@ -126,11 +126,14 @@ class GraphParser(StatementReader):
         self._place_parts(node, frame.made)
         return frame.made
 
-    def _place_parts(self, node: ast.FunctionDef, made: GraphFunction) -> None:
+    def _place_parts(self, node: ast.FunctionDef, function: GraphFunction) -> None:
         """Variables without a name in the script are parts of the next statement."""
-        last: Any = next((one for one in reversed(node.body) if isinstance(one, ast.Return)), node)
+        last: Any = next(
+            (statement for statement in reversed(node.body) if isinstance(statement, ast.Return)),
+            node,
+        )
         unnamed: list[GraphVar] = []
-        for part in walk(made.body):
+        for part in walk(function.body):
             if not isinstance(part, Binding):
                 continue
             unnamed.append(part.var)
@@ -150,26 +153,26 @@ class GraphParser(StatementReader):
         return FuncStructInfo(tuple(params), result or ObjectStructInfo(), is_pure)
 
     def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
-        found: dict[str, bool] = {}
-        for one in node.decorator_list:
-            for word in one.keywords if isinstance(one, ast.Call) else ():
+        options: dict[str, bool] = {}
+        for decorator in node.decorator_list:
+            for word in decorator.keywords if isinstance(decorator, ast.Call) else ():
                 if word.arg not in ("pure", "private", "check_well_formed"):
                     raise self.source.error(
                         word,
                         f"R.function has no option {word.arg}",
                         "use pure=, private= and check_well_formed=",
                     )
-                found[word.arg] = bool(self.value(word.value))
-        return found
+                options[word.arg] = bool(self.value(word.value))
+        return options
 
     def _signature(self, node: ast.FunctionDef, frame: GraphFunctionFrame) -> StructInfo | None:
         """Define the parameters; returns the declared struct info of the result."""
         params, result = self._types(node)
-        for one, info in zip(node.args.args, params, strict=True):
-            var = GraphVar(one.arg, info)
+        for arg, info in zip(node.args.args, params, strict=True):
+            var = GraphVar(arg.arg, info)
             frame.add_parameter(var)
-            self.define(one, one.arg, var)
-            self.places[var] = one
+            self.define(arg, arg.arg, var)
+            self.places[var] = arg
         return result
 
     def _types(self, node: ast.FunctionDef) -> tuple[list[StructInfo], StructInfo | None]:
@@ -179,21 +182,21 @@ class GraphParser(StatementReader):
             raise self.source.error(
                 node, f"parameters of {node.name} have defaults or stars", "name each parameter"
             )
-        given: list[tuple[Any, Any]] = []
-        for one in args.args:
-            if one.annotation is None:
+        pairs: list[tuple[Any, Any]] = []
+        for arg in args.args:
+            if arg.annotation is None:
                 raise self.source.error(
-                    one,
-                    f"parameter {one.arg} has no struct info",
+                    arg,
+                    f"parameter {arg.arg} has no struct info",
                     advice_on_parameter(
-                        one, 'annotate it: x: R.Tensor((4, "n"), "float32"), R.Object, ...'
+                        arg, 'annotate it: x: R.Tensor((4, "n"), "float32"), R.Object, ...'
                     ),
                 )
-            given.append((one.annotation, self._annotation(one.annotation)))
-        for annotation, value in given:
+            pairs.append((arg.annotation, self._annotation(arg.annotation)))
+        for annotation, value in pairs:
             if isinstance(value, PendingStructInfo):
                 self._define_sizes(annotation, value)
-        params = [self._checked(where, self._resolved, value) for where, value in given]
+        params = [self._checked(where, self._resolved, value) for where, value in pairs]
         if node.returns is None:
             return params, None
         if isinstance(node.returns, ast.Constant) and node.returns.value is None:
@@ -214,9 +217,9 @@ class GraphParser(StatementReader):
     def _annotation(self, node: Any) -> Any:
         return self._checked(node, expanded, self.value(self.source.expression(node)))
 
-    def _resolved(self, given: Any) -> StructInfo:
-        found: StructInfo = struct_info_of(given, self._size)
-        return found
+    def _resolved(self, annotation: Any) -> StructInfo:
+        info: StructInfo = struct_info_of(annotation, self._size)
+        return info
 
     def _size(self, text: str) -> Any:
         """The size that a string in an annotation is."""
@@ -236,8 +239,8 @@ class GraphParser(StatementReader):
 
     def struct_info(self, node: Any) -> StructInfo:
         """The struct info of an annotation in a body."""
-        found: StructInfo = self._checked(node, self._resolved, self._annotation(node))
-        return found
+        info: StructInfo = self._checked(node, self._resolved, self._annotation(node))
+        return info
 
     # Names
 
@@ -265,19 +268,19 @@ class GraphParser(StatementReader):
         return var
 
     def _size_variable(self, node: Any, name: str, var: Var) -> Var:
-        known = self.symbols.get(name)
-        if known is None or known is var:
+        symbol = self.symbols.get(name)
+        if symbol is None or symbol is var:
             if not var.name:
                 rename(var, name)
             self.symbols.setdefault(name, var)
             return var
-        if known.dtype != var.dtype:
+        if symbol.dtype != var.dtype:
             raise self.source.error(
                 node,
-                f"size {name} has dtype {var.dtype}, expected {known.dtype}",
+                f"size {name} has dtype {var.dtype}, expected {symbol.dtype}",
                 "write T.int64()",
             )
-        return known
+        return symbol
 
     def lookup(self, name: str) -> Any:
         for scope in reversed(self.scopes):
@@ -308,11 +311,11 @@ class GraphParser(StatementReader):
             return super().attribute(holder, name)
         if name in holder.functions:
             return holder.functions[name]
-        known = list(holder.functions)
+        names = list(holder.functions)
         raise ScriptError(
             f"the module has no function {name}",
             "",
-            f"use one of {', '.join(known)}{did_you_mean(name, known)}",
+            f"use one of {', '.join(names)}{did_you_mean(name, names)}",
         )
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
@@ -323,7 +326,7 @@ class GraphParser(StatementReader):
         is_word = isinstance(function, Annotation)
         resolved = [self._argument(argument, is_word) for argument in args]
         if isinstance(function, GlobalVar):
-            return GraphCall(function, tuple([as_expr(one) for one in resolved]))
+            return GraphCall(function, tuple([as_expr(value) for value in resolved]))
         arguments = {name: self._argument(argument, is_word) for name, argument in named.items()}
         try:
             return super().call(function, resolved, arguments)
@@ -436,10 +439,10 @@ class GraphParser(StatementReader):
         frame.result = result
 
     def _is_in_branch(self) -> bool:
-        for one in reversed(ScriptBuilder.current().frames):
-            if isinstance(one, BranchFrame):
+        for frame in reversed(ScriptBuilder.current().frames):
+            if isinstance(frame, BranchFrame):
                 return True
-            if isinstance(one, GraphFunctionFrame):
+            if isinstance(frame, GraphFunctionFrame):
                 return False
         return False
 
@@ -447,7 +450,9 @@ class GraphParser(StatementReader):
         """The result of a function that is returned inside of a dataflow block: an output."""
         result = block.around.builder.normalize_argument(result)
         used = frames.variables_in(result)
-        own = [one.var for one in block.around.builder._block().bindings if one.var in used]
+        own = [
+            binding.var for binding in block.around.builder._block().bindings if binding.var in used
+        ]
         block.outputs = None
         block.output(own)
         block.returned = result
@@ -473,7 +478,7 @@ class GraphParser(StatementReader):
         for old in frame.outputs or ():
             self.define(node, old.name_hint, frame.renamed[old])
             self.places[frame.renamed[old]] = self.places.get(old, node)
-        self._inner |= inner - {one.name_hint for one in frame.outputs or ()}
+        self._inner |= inner - {variable.name_hint for variable in frame.outputs or ()}
 
     def _if(self, node: ast.If) -> None:
         condition = self.value(node.test)
@@ -554,12 +559,12 @@ def is_graph_function(reader: StatementReader, node: Any) -> bool:
 
 def has_decorator(reader: StatementReader, node: Any, *marks: str) -> bool:
     """Whether a definition has a decorator with one of the attributes that mark functions."""
-    for one in node.decorator_list:
-        target = one.func if isinstance(one, ast.Call) else one
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
         try:
-            found = reader.value(target)
+            value = reader.value(target)
         except ScriptError:
             continue
-        if any(getattr(found, mark, False) for mark in marks):
+        if any(getattr(value, mark, False) for mark in marks):
             return True
     return False

@@ -125,8 +125,8 @@ def output(*variables: Any) -> None:
 
 def emit(value: Any, annotate_struct_info: Any = None) -> GraphVar:
     """Bind a value to a new variable."""
-    known = GraphVar("", annotate_struct_info).struct_info_
-    return _frames.emit(value, known)
+    struct_info = GraphVar("", annotate_struct_info).struct_info_
+    return _frames.emit(value, struct_info)
 
 
 def emit_te(func: Any, *args: Any, **kwargs: Any) -> Any:
@@ -195,7 +195,7 @@ def prim_value(value: Any) -> PrimValue:
 
 def tuple(*fields: Any) -> _Tuple:
     """Several values."""
-    return _Tuple(builtins.tuple([as_expr(one) for one in fields]))
+    return _Tuple(builtins.tuple([as_expr(field) for field in fields]))
 
 
 __all__ = sorted([name for name in globals() if name[0] != "_" and name not in _NO_WORDS])

@@ -106,11 +106,11 @@ class Parser(StatementReader):
             frame = frames.around(ModuleFrame, "a module")
             frame.name = node.name
             graphs, others = self._definitions(node, frame)
-            proxy = ModuleNames({one.name: self._result(one) for one in others})
+            proxy = ModuleNames({func.name: self._result(func) for func in others})
             with self.scope():
                 self.scopes[-1].update({node.name: proxy, "cls": proxy})
-                for one in others:
-                    self.function(one, (functions or {}).get(one.name))
+                for definition in others:
+                    self.function(definition, (functions or {}).get(definition.name))
             self._graphs(node, frame, graphs)
         return ScriptBuilder.current().results[-1]  # type: ignore[no-any-return]
 
@@ -120,50 +120,52 @@ class Parser(StatementReader):
         """The functions of graphs and of loops; statements of the class are executed."""
         graphs: list[ast.FunctionDef] = []
         others: list[ast.FunctionDef] = []
-        for one in node.body:
-            if isinstance(one, ast.FunctionDef):
-                if not has_decorator(self, one, "is_of_loops", "is_of_graphs"):
+        for statement in node.body:
+            if isinstance(statement, ast.FunctionDef):
+                if not has_decorator(self, statement, "is_of_loops", "is_of_graphs"):
                     raise self.source.error(
-                        header_of(one),
-                        f"function {one.name} of module {node.name} is not a T.prim_func or "
+                        header_of(statement),
+                        f"function {statement.name} of module {node.name} is not a T.prim_func or "
                         f"R.function",
                         "write @T.prim_func or @R.function above it, or define it outside of the "
                         "class",
                     )
-                (graphs if is_graph_function(self, one) else others).append(one)
-                frame.functions[one.name] = None
-            elif isinstance(one, ast.Expr):
-                self.value(one.value)
-            elif isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
-                frame.functions[one.targets[0].id] = self._checked(one, self._external, one)
-            elif not isinstance(one, ast.Pass):
+                (graphs if is_graph_function(self, statement) else others).append(statement)
+                frame.functions[statement.name] = None
+            elif isinstance(statement, ast.Expr):
+                self.value(statement.value)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                frame.functions[statement.targets[0].id] = self._checked(
+                    statement, self._external, statement
+                )
+            elif not isinstance(statement, ast.Pass):
                 raise self.source.error(
-                    one, "a module holds functions alone", "move this out of the class"
+                    statement, "a module holds functions alone", "move this out of the class"
                 )
         return graphs, others
 
     def _external(self, node: ast.Assign) -> ExternFunc:
-        found = self.value(node.value)
-        if not isinstance(found, ExternFunc):
+        value = self.value(node.value)
+        if not isinstance(value, ExternFunc):
             raise ScriptError(
                 "a module holds functions alone",
-                f"{repr_of(found)} is {kind_of(found)}",
+                f"{repr_of(value)} is {kind_of(value)}",
                 'move this out of the class, or write name = R.ExternFunc("name")',
             )
-        return found
+        return value
 
     def _graphs(self, node: ast.ClassDef, frame: ModuleFrame, graphs: list[Any]) -> None:
         """Read functions of graphs; each knows the signatures of all."""
         reader = self.graph_reader()
-        known = {name: GlobalVar(name) for name in frame.functions}
+        variables = {name: GlobalVar(name) for name in frame.functions}
         for name, func in frame.functions.items():
-            known[name].struct_info_ = None if func is None else func.struct_info
-        for one in graphs:
-            known[one.name].struct_info_ = reader.declaration(one)
-        names = ModuleFunctions(known)
-        reader.scopes.append({**known, node.name: names, "cls": names})
-        for one in graphs:
-            reader.function(one)
+            variables[name].struct_info_ = None if func is None else func.struct_info
+        for definition in graphs:
+            variables[definition.name].struct_info_ = reader.declaration(definition)
+        names = ModuleFunctions(variables)
+        reader.scopes.append({**variables, node.name: names, "cls": names})
+        for definition in graphs:
+            reader.function(definition)
 
     def graph_reader(self) -> GraphParser:
         """The reader of functions of graphs in this source."""
@@ -202,27 +204,27 @@ class Parser(StatementReader):
 
         return finish
 
-    def check(self, node: ast.FunctionDef | ast.ClassDef, made: Any) -> None:
+    def check(self, node: ast.FunctionDef | ast.ClassDef, program: Any) -> None:
         """Refuse what was read if its variables are not defined once, around their uses, and graphs
         that are not well formed.
         """
         if not self._options(node)[1]:
             return
-        is_module = isinstance(made, IRModule)
-        functions = made.functions if is_module else {node.name: made}
+        is_module = isinstance(program, IRModule)
+        functions = program.functions if is_module else {node.name: program}
         checked = [
-            one
-            for name, one in functions.items()
-            if name not in self.unchecked and isinstance(one, PrimFunc)
+            func
+            for name, func in functions.items()
+            if name not in self.unchecked and isinstance(func, PrimFunc)
         ]
         try:
             check_well_formed(checked)
         except DeclarationError as error:
             raise self.source.error(self._place_in(error, checked, node), error) from None
-        graphs = {name for name, one in functions.items() if isinstance(one, GraphFunction)}
-        found = first_fault(made) if graphs and not graphs & self.unchecked else None
-        if found is not None:
-            fault, part = found
+        graphs = {name for name, func in functions.items() if isinstance(func, GraphFunction)}
+        violation = first_fault(program) if graphs and not graphs & self.unchecked else None
+        if violation is not None:
+            fault, part = violation
             raise self.source.error(self.places.get(part, header_of(node)), fault)
 
     def _place_in(
@@ -233,55 +235,59 @@ class Parser(StatementReader):
         for name in error.names("block"):
             for line in lines.of("block", name):
                 return self.source.line(line.line)
-        members = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        members = {
+            statement.name: statement
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef)
+        }
         for name in error.names("function"):
             node = members.get(name, node)
         return header_of(node)
 
     def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""
-        for one in node.decorator_list:
-            if isinstance(one, ast.Call):
-                named = {word.arg: self.value(word.value) for word in one.keywords}
-                for word in one.keywords:
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call):
+                named = {word.arg: self.value(word.value) for word in decorator.keywords}
+                for word in decorator.keywords:
                     if word.arg not in ("private", "pure", "check_well_formed"):
                         raise self.source.error(
                             word,
-                            f"{ast.unparse(one.func)} has no option {word.arg}",
+                            f"{ast.unparse(decorator.func)} has no option {word.arg}",
                             "use private= and check_well_formed=",
                         )
                 return bool(named.get("private")), bool(named.get("check_well_formed", True))
         return False, True
 
     def _parameters(self, node: ast.FunctionDef, raw: Any) -> None:
-        known = getattr(raw, "__annotations__", {})
+        evaluated_types = getattr(raw, "__annotations__", {})
         args = node.args
         if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
             raise self.source.error(
                 node, f"parameters of {node.name} have defaults or stars", "name each parameter"
             )
-        for one in args.args:
-            if one.annotation is None:
+        for parameter in args.args:
+            if parameter.annotation is None:
                 raise self.source.error(
-                    one,
-                    f"parameter {one.arg} has no type",
-                    advice_on_parameter(one, "annotate it: T.handle, T.int32, ..."),
+                    parameter,
+                    f"parameter {parameter.arg} has no type",
+                    advice_on_parameter(parameter, "annotate it: T.handle, T.int32, ..."),
                 )
-            value = self._annotation(one.annotation, known.get(one.arg))
+            value = self._annotation(parameter.annotation, evaluated_types.get(parameter.arg))
             try:
-                self.define(one, one.arg, T.arg(one.arg, value))
+                self.define(parameter, parameter.arg, T.arg(parameter.arg, value))
             except DeclarationError as error:
-                raise self.source.error(one, error) from None
+                raise self.source.error(parameter, error) from None
 
-    def _annotation(self, node: Any, known: Any) -> Any:
+    def _annotation(self, node: Any, evaluated_type: Any) -> Any:
         """The variable or buffer of a type, a new one each time."""
         node = self.source.expression(node)
         try:
             value = self.value(node)
         except ScriptError:
-            if known is None or isinstance(known, str):
+            if evaluated_type is None or isinstance(evaluated_type, str):
                 raise
-            value = known
+            value = evaluated_type
         value = self._checked(node, expanded, value)
         if isinstance(value, T.ScalarType | T.HandleType):
             return value()
@@ -310,8 +316,8 @@ class Parser(StatementReader):
     def bind_loop(self, node: Any, name: str, value: Any) -> Any:
         """Name the variable, or the variables, of a loop."""
         if isinstance(value, list | tuple):
-            for place, one in enumerate(value):
-                self.bind_loop(node, f"{name}_{place}", one)
+            for index, variable in enumerate(value):
+                self.bind_loop(node, f"{name}_{index}", variable)
             return value
         rename(value, name)
         self.defined.add(value)
@@ -333,15 +339,15 @@ class Parser(StatementReader):
         if isinstance(value, T.meta_var):
             return value.value
         if isinstance(value, list | tuple):
-            for place, one in enumerate(value):
-                self.bind_value(node, f"{name}_{place}", one)
+            for index, element in enumerate(value):
+                self.bind_value(node, f"{name}_{index}", element)
             return value
         if isinstance(value, Frame):
             if value.value is None:
                 raise self.source.error(node, "this gives no value", "open it by `with`")
-            given = self.enter(value)
-            rename(given, name)
-            return given
+            frame_value = self.enter(value)
+            rename(frame_value, name)
+            return frame_value
         if isinstance(value, Buffer | IterVar) or (
             isinstance(value, Var) and value not in self.defined
         ):
@@ -539,7 +545,9 @@ class Parser(StatementReader):
         """
         if function is not T.Let:
             return
-        for where in [one.value for one in node.keywords if isinstance(one.value, ast.Dict)]:
+        for where in [
+            keyword.value for keyword in node.keywords if isinstance(keyword.value, ast.Dict)
+        ]:
             for name, value in zip(where.keys, where.values, strict=True):
                 if isinstance(name, ast.Name) and name.id not in self.all_names():
                     self.define(name, name.id, Var(name.id, ops.convert(self.value(value)).dtype))
@@ -552,7 +560,7 @@ class Parser(StatementReader):
             return calls.ModuleFunction(name, function.ret_type)(*args)
         if function is range and (
             named
-            or any(isinstance(one, Operand) for one in args)
+            or any(isinstance(arg, Operand) for arg in args)
             or (self.limits is not None and is_long(range(*args)))
         ):
             return T.serial(*args, **named)
@@ -713,23 +721,23 @@ def _parse(
         module = sys.modules.get(program.__module__)  # None of a module that is only executed
         names.update({} if module is None else vars(module))
         raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
-        for one in raw.values():
-            names.update(names_around(one))
+        for function in raw.values():
+            names.update(names_around(function))
     names.update(_metadata(source))
     names.update((extra_vars or {}) if is_trusted else _opened(extra_vars or {}))
     parser = Parser(source, names, is_trusted)
     with ScriptBuilder() as builder:
         node = source.definition
         if isinstance(node, ast.ClassDef):
-            made: Any = parser.module(node, raw)
+            result: Any = parser.module(node, raw)
         elif is_graph_function(parser, node):
-            made = parser.graph_reader().function(node)
+            result = parser.graph_reader().function(node)
         else:
             parser.function(node, raw)
-            made = builder.results[-1]
+            result = builder.results[-1]
     if is_checked:
-        parser.check(node, made)
-    return made
+        parser.check(node, result)
+    return result
 
 
 def _opened(names: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,13 +56,13 @@ class Source:
         try:
             tree: ast.Module = _parsed(text, "exec")
         except SyntaxError as error:
-            place = SourceLocation(self.file, self.first_line + (error.lineno or 1) - 1)
-            with repeating(place):
-                found = ScriptError(error.msg or "invalid syntax", "", "write it as Python")
+            location = SourceLocation(self.file, self.first_line + (error.lineno or 1) - 1)
+            with repeating(location):
+                script_error = ScriptError(error.msg or "invalid syntax", "", "write it as Python")
             column = max((error.offset or 1) - 1, 0)
-            found.line, found.column = error.lineno or 1, column + 1
-            found.excerpt = self._excerpt(found.line, column, column + 1)
-            raise found from None
+            script_error.line, script_error.column = error.lineno or 1, column + 1
+            script_error.excerpt = self._excerpt(script_error.line, column, column + 1)
+            raise script_error from None
         except ValueError as error:
             raise ScriptError(str(error), "", "write it as Python") from None
         return tree
@@ -74,9 +74,9 @@ class Source:
             if not _has_name_of(program, lines):  # Python 3.13 has lines of "<string>", of -c
                 raise OSError
         except (OSError, TypeError, KeyError):  # KeyError is of the inspect that torch changes
-            found = _class_lines(program)
-            if found is not None:  # of a notebook
-                self.file, lines, self.first_line = found
+            class_lines = _class_lines(program)
+            if class_lines is not None:  # of a notebook
+                self.file, lines, self.first_line = class_lines
                 self.indent = len(lines[0]) - len(lines[0].lstrip())
                 return "".join(lines)
             raise ScriptError(
@@ -90,9 +90,9 @@ class Source:
     @property
     def definition(self) -> ast.FunctionDef | ast.ClassDef:
         """The first function or class in it."""
-        for one in self.tree.body:
-            if isinstance(one, ast.FunctionDef | ast.ClassDef):
-                return one
+        for statement in self.tree.body:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                return statement
         raise ScriptError(
             "a script has no function", "", "write `@T.prim_func` and a function, or a module"
         )
@@ -100,9 +100,9 @@ class Source:
     @property
     def function(self) -> ast.FunctionDef:
         """The first function in it."""
-        found = self.definition
-        assert isinstance(found, ast.FunctionDef)
-        return found
+        node = self.definition
+        assert isinstance(node, ast.FunctionDef)
+        return node
 
     def place(self, node: Any) -> SourceLocation:
         """The line of a node in its file."""
@@ -124,11 +124,11 @@ class Source:
         raised = place_of_error(error) if isinstance(error, Exception) else SourceLocation()
         with repeating(self.place(node)):
             if isinstance(error, TeSchedError):
-                found = ScriptError(
+                script_error = ScriptError(
                     _in_scripts(error.fault),
                     _in_scripts(error.why),
                     _in_scripts(error.advice),
-                    [one for one in error.about if not isinstance(one, SourceLocation)],
+                    [subject for subject in error.about if not isinstance(subject, SourceLocation)],
                     in_tvm=error.in_tvm,
                 )
             elif isinstance(error, Exception):
@@ -139,20 +139,25 @@ class Source:
                 )
                 fault = text if is_sentence else f"cannot evaluate {_described(node)}"
                 why = "" if is_sentence else f"it raises {type(error).__name__}: {text}"
-                found = ScriptError(fault, why, help or _nearest(error) or "change the script")
+                script_error = ScriptError(
+                    fault, why, help or _nearest(error) or "change the script"
+                )
             else:
-                found = ScriptError(error, "", help or "change the script")
+                script_error = ScriptError(error, "", help or "change the script")
         if raised.file:
-            found.about = (*found.about, Subject("line", str(raised), f"raised at {raised}"))
-        found.line = getattr(node, "lineno", 1)
-        found.column = getattr(node, "col_offset", 0) + 1
-        found.excerpt = self._excerpt(
-            found.line,
-            found.column - 1,
+            script_error.about = (
+                *script_error.about,
+                Subject("line", str(raised), f"raised at {raised}"),
+            )
+        script_error.line = getattr(node, "lineno", 1)
+        script_error.column = getattr(node, "col_offset", 0) + 1
+        script_error.excerpt = self._excerpt(
+            script_error.line,
+            script_error.column - 1,
             getattr(node, "end_col_offset", 0) or 0,
             getattr(node, "end_lineno", None),
         )
-        return found
+        return script_error
 
     def _excerpt(self, line: int, start: int, end: int, last: int | None = None) -> str:
         if not 1 <= line <= len(self.lines):
@@ -216,7 +221,11 @@ def _class_lines(program: Any) -> tuple[str, list[str], int] | None:
     """The file, the lines and the first line of a class, found through its functions: Python itself
     looks for classes in files only.
     """
-    codes = [one.__code__ for one in vars(program).values() if isinstance(one, FunctionType)]
+    codes = [
+        function.__code__
+        for function in vars(program).values()
+        if isinstance(function, FunctionType)
+    ]
     for code in codes if inspect.isclass(program) else ():
         lines = linecache.getlines(code.co_filename)
         try:
@@ -225,7 +234,7 @@ def _class_lines(program: Any) -> tuple[str, list[str], int] | None:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name == program.__name__:
-                first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
+                first = min([node.lineno, *[decorator.lineno for decorator in node.decorator_list]])
                 last = node.end_lineno or first
                 if first <= code.co_firstlineno <= last:
                     return code.co_filename, lines[first - 1 : last], first

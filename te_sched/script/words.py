@@ -173,7 +173,10 @@ class BufferType:
         is_view = data is not None and not strides  # it has the strides of its text alone
         index_type = _ops.convert(sizes[0]).dtype if sizes else "int32"
         if strides is not None:
-            strides = [_E.Var(one, index_type) if isinstance(one, str) else one for one in strides]
+            strides = [
+                _E.Var(stride, index_type) if isinstance(stride, str) else stride
+                for stride in strides
+            ]
         if isinstance(elem_offset, str):
             elem_offset = _E.Var(f"?{elem_offset}", index_type)
         buffer = _decl_buffer(
@@ -221,7 +224,7 @@ class meta_var:
         self.value = value
 
     def __iter__(self) -> Any:
-        return iter([meta_var(one) for one in self.value])
+        return iter([meta_var(element) for element in self.value])
 
 
 # Functions
@@ -256,8 +259,8 @@ def arg(name: str, obj: Any) -> Any:
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """Give the function attributes."""
     function = _frames.around(PrimFuncFrame, "T.func_attr")
-    given = _attributes(attrs)
-    if function.is_private and "global_symbol" in given:
+    attributes = _attributes(attrs)
+    if function.is_private and "global_symbol" in attributes:
         raise ScriptError(
             "a private function has no global_symbol",
             "",
@@ -265,7 +268,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
         )
     if function.attrs is not None:
         raise ScriptError("T.func_attr is used twice", "", "give one dictionary")
-    function.attrs = given
+    function.attrs = attributes
 
 
 def _attributes(attrs: Any) -> dict[str, Any]:
@@ -284,9 +287,9 @@ def _attribute_value(value: Any) -> Any:
     if isinstance(value, meta_var):
         return _attribute_value(value.value)
     if isinstance(value, list | tuple):
-        return [_attribute_value(one) for one in value]
+        return [_attribute_value(element) for element in value]
     if isinstance(value, Mapping):
-        return {str(key): _attribute_value(one) for key, one in value.items()}
+        return {str(key): _attribute_value(element) for key, element in value.items()}
     if isinstance(value, _E.StringImm):
         return value.value
     if isinstance(value, _E.IntImm):
@@ -329,22 +332,28 @@ def match_buffer(
                 "T.match_buffer of a parameter has no shape", "", "give the shape of the buffer"
             )
         source = buffer_region(param)
-        shape, dtype = [one.extent for one in source.region], source.buffer.dtype
+        shape, dtype = [dim.extent for dim in source.region], source.buffer.dtype
     numbers = strides
     if is_region and isinstance(strides, list | tuple):  # LowerMatchBuffer refuses handles
-        numbers = [1 if getattr(one, "dtype", "") == "handle" else one for one in strides]
-    made = Buffer(
+        numbers = [1 if getattr(stride, "dtype", "") == "handle" else stride for stride in strides]
+    new_buffer = Buffer(
         shape, dtype, data, numbers, elem_offset, scope, builtins.max(align, 0), offset_factor,
         "" if buffer_type == "default" else buffer_type, axis_separators,
     )  # fmt: skip
     if is_region:
-        if builtins.any(type(one) is _E.Var and one.dtype == "handle" for one in strides or ()):
-            made = replace(made, strides=tuple([_ops.convert(one) for one in strides]))
+        if builtins.any(
+            type(stride) is _E.Var and stride.dtype == "handle" for stride in strides or ()
+        ):
+            new_buffer = replace(
+                new_buffer, strides=tuple([_ops.convert(stride) for stride in strides])
+            )
         block = _frames.around(BlockFrame, "T.match_buffer of a region")
-        block.match_buffers.append(_view(made, buffer_region(param)))
-        return made
+        block.match_buffers.append(_view(new_buffer, buffer_region(param)))
+        return new_buffer
     function = _frames.around(PrimFuncFrame, "T.match_buffer")
-    if not isinstance(param, _E.Var) or not builtins.any(param is one for one in function.params):
+    if not isinstance(param, _E.Var) or not builtins.any(
+        param is parameter for parameter in function.params
+    ):
         raise ScriptError(
             f"T.match_buffer of {repr_of(param)}, expected a parameter",
             "",
@@ -352,13 +361,13 @@ def match_buffer(
         )
     if param in function.buffer_map:
         raise ScriptError(f"parameter {param.name} has two buffers", "", "match it once")
-    function.buffer_map[param] = made
-    return made
+    function.buffer_map[param] = new_buffer
+    return new_buffer
 
 
 def _view(view: _E.Buffer, source: _E.BufferRegion) -> MatchBufferRegion:
     """A view of a region of the same shape, which may have leading dimensions of one element."""
-    extents = [one.extent for one in source.region]
+    extents = [dim.extent for dim in source.region]
     skipped = len(extents) - len(view.shape)
     shape = (_E.IntImm(1),) * skipped + tuple(view.shape)
     for extent, size in builtins.zip(extents, shape, strict=False):
@@ -386,13 +395,17 @@ def block(name: Any = "", no_realize: Any = False) -> BlockFrame:
 
 def _block_of_axes(axes: Sequence[Any], name: str) -> BlockFrame:
     """A block whose iterators are bound by T.bind, or to the loops around it, in order."""
-    made = BlockFrame(name)
-    for one in axes:
-        given = one if isinstance(one, _E.IterVar) else _axis_of("DataPar", one)
-        made.iter_vars.append(given)
-        made.iter_values.append(None)
-    made.value = [one.var for one in made.iter_vars]
-    return made
+    frame = BlockFrame(name)
+    for axis_or_domain in axes:
+        iterator = (
+            axis_or_domain
+            if isinstance(axis_or_domain, _E.IterVar)
+            else _axis_of("DataPar", axis_or_domain)
+        )
+        frame.iter_vars.append(iterator)
+        frame.iter_values.append(None)
+    frame.value = [iterator.var for iterator in frame.iter_vars]
+    return frame
 
 
 def _axis_of(kind: str, domain: Any) -> _E.IterVar:
@@ -418,9 +431,9 @@ def opaque_axis(begin: Any, end: Any) -> _E.IterVar:
 def bind(iter_var: Any, value: Any) -> None:
     """Give an iterator its value, in the older spelling of blocks."""
     current = _frames.innermost(BlockFrame, "T.bind")
-    for place, one in enumerate(current.iter_vars):
-        if one.var is iter_var:
-            current.iter_values[place] = _ops.cast(one.var.dtype, _ops.convert(value))
+    for index, candidate in enumerate(current.iter_vars):
+        if candidate.var is iter_var:
+            current.iter_values[index] = _ops.cast(candidate.var.dtype, _ops.convert(value))
             return
     raise ScriptError(
         f"T.bind of {repr_of(iter_var)}, which is not an iterator of block {current.name}",
@@ -459,16 +472,19 @@ def writes(*regions: Any) -> None:
     current.writes = _regions(regions)
 
 
-def _regions(given: tuple[Any, ...]) -> list[_E.BufferRegion]:
-    if len(given) == 1 and isinstance(given[0], list | tuple):
-        given = tuple(given[0])
-    for one in given:
-        if not isinstance(one, _E.BufferRegion | _E.BufferLoad | _E.Buffer):
+def _regions(regions: tuple[Any, ...]) -> list[_E.BufferRegion]:
+    if len(regions) == 1 and isinstance(regions[0], list | tuple):
+        regions = tuple(regions[0])
+    for operand in regions:
+        if not isinstance(operand, _E.BufferRegion | _E.BufferLoad | _E.Buffer):
             raise ScriptError(
-                f"{repr_of(one)} is not a region of a buffer", "", "write A[0:4, i], or a buffer"
+                f"{repr_of(operand)} is not a region of a buffer",
+                "",
+                "write A[0:4, i], or a buffer",
             )
     return [
-        whole_buffer(one) if isinstance(one, _E.Buffer) else buffer_region(one) for one in given
+        whole_buffer(region) if isinstance(region, _E.Buffer) else buffer_region(region)
+        for region in regions
     ]
 
 
@@ -499,14 +515,14 @@ def alloc_buffer(
             "",
             f"use {', '.join(_RANKS)}{did_you_mean(scope, _RANKS)}",
         )
-    made = Buffer(
+    new_buffer = Buffer(
         shape, dtype, data, strides, elem_offset, scope, builtins.max(align, 0), offset_factor,
         "" if buffer_type == "default" else buffer_type, axis_separators,
     )  # fmt: skip
     builder = ScriptBuilder.current()
     owner = builder.find(BlockFrame) or _frames.around(PrimFuncFrame, "T.alloc_buffer")
-    owner.alloc_buffers.append(made)
-    return made
+    owner.alloc_buffers.append(new_buffer)
+    return new_buffer
 
 
 class _Axis:
@@ -563,12 +579,12 @@ class _Axis:
                 "",
                 "give a letter for each variable",
             )
-        found = []
+        variables = []
         for kind, value in zip(kinds, bindings, strict=True):
-            found.append(
+            variables.append(
                 _axis({"S": "DataPar", "R": "CommReduce"}[kind], _loop_domain(value), value)
             )
-        return found[0] if len(found) == 1 else found
+        return variables[0] if len(variables) == 1 else variables
 
 
 axis = _Axis()
@@ -605,10 +621,10 @@ def _axis(kind: str, dom: Any, binding: Any, wanted: str = "int32") -> _E.Var:
         domain = _E.Range(_ops.cast(dtype, low), _ops.cast(dtype, extent))
     if isinstance(binding, int) and value.dtype != dtype:
         value = _ops.cast(dtype, value)
-    made = _E.IterVar(domain, _E.Var("", dtype), kind)
-    current.iter_vars.append(made)
+    iterator = _E.IterVar(domain, _E.Var("", dtype), kind)
+    current.iter_vars.append(iterator)
     current.iter_values.append(value)
-    return made.var
+    return iterator.var
 
 
 def _loop_domain(value: Any) -> _E.Range:
@@ -682,7 +698,7 @@ def grid(*extents: Any) -> ForFrame:
     sizes = [_frames.whole_range(extent) for extent in extents]
     if not sizes:
         raise ScriptError("T.grid has no extents", "", "give an extent for each loop")
-    return ForFrame([(one.min, one.extent) for one in sizes], is_grid=True)
+    return ForFrame([(size.min, size.extent) for size in sizes], is_grid=True)
 
 
 # Statements
@@ -791,7 +807,7 @@ def allocate(
     extents: Any, dtype: Any, scope: str = "global", condition: Any = None, annotations: Any = None
 ) -> Opened:
     """Memory; the value is the pointer to it."""
-    sizes = tuple([_ops.convert(one) for one in extents])
+    sizes = tuple([_ops.convert(extent) for extent in extents])
     held = _ops.TRUE if condition is None else _condition(condition)
     name = _type_name(dtype)
     data = _E.Var("v", "handle", PointerType(_pointed(name), scope))
@@ -806,9 +822,9 @@ def _pointed(dtype: str) -> str:
 
 def allocate_const(data: Any, dtype: Any, extents: Any, annotations: Any = None) -> Opened:
     """Constant memory with these elements."""
-    sizes = tuple([_ops.convert(one) for one in extents])
+    sizes = tuple([_ops.convert(extent) for extent in extents])
     name = _type_name(dtype)
-    shape = [builtins.int(one) for one in sizes]  # type: ignore[call-overload]
+    shape = [builtins.int(size) for size in sizes]  # type: ignore[call-overload]
     array = np.asarray(data, name).reshape(shape)
     pointer = _E.Var("v", "handle", PointerType(_pointed(name), "global"))
     notes = _attributes(annotations or {})
@@ -828,18 +844,18 @@ def decl_buffer(
     axis_separators: Any = None,
 ) -> Opened:
     """A buffer: a view of the memory of `data`, or of memory that it allocates."""
-    made = Buffer(
+    new_buffer = Buffer(
         shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type,
         axis_separators,
     )  # fmt: skip
 
     def wrap(body: _S.Stmt) -> _S.Stmt:
-        declared = DeclBuffer(made, body)
+        declared = DeclBuffer(new_buffer, body)
         if data is not None:
             return declared
-        return _S.Allocate(made.data, made.dtype, made.shape, _ops.TRUE, declared)
+        return _S.Allocate(new_buffer.data, new_buffer.dtype, new_buffer.shape, _ops.TRUE, declared)
 
-    return Wrapper(made, wrap)
+    return Wrapper(new_buffer, wrap)
 
 
 def attr(node: Any, attr_key: str, value: Any) -> Wrapper:
@@ -877,14 +893,14 @@ def launch_thread(thread: Any, extent: Any) -> Opened:
         axis_of = _thread_axis(var, thread, domain)
     else:
         var = thread
-        known = _frames.around(PrimFuncFrame, "T.launch_thread").threads.get(thread)
-        if known is None:
+        env_axis = _frames.around(PrimFuncFrame, "T.launch_thread").threads.get(thread)
+        if env_axis is None:
             raise ScriptError(
                 f"T.launch_thread of {repr_of(thread)}, expected a thread",
                 "",
                 'give a tag such as "threadIdx.x", or a variable of T.env_thread',
             )
-        axis_of = known
+        axis_of = env_axis
     is_virtual = axis_of.thread_tag.startswith("vthread") or axis_of.thread_tag == "cthread"
     key = "virtual_thread" if is_virtual else "thread_extent"
     return Wrapper(var, lambda body: _S.AttrStmt(axis_of, key, size, body))
@@ -895,7 +911,7 @@ def prefetch(buffer: Any, bounds: Any, *kinds: Any) -> Expr | None:
     locality and its kind of cache, the call into which lowering turns it.
     """
     if kinds:
-        loads = [one for one in _walk(buffer) if type(one) is _E.BufferLoad]
+        loads = [node for node in _walk(buffer) if type(node) is _E.BufferLoad]
         dtype = loads[0].dtype if loads else "int32"
         return _E.Call(dtype, "tir.prefetch", _arguments([buffer, bounds, *kinds]))
     ScriptBuilder.current().add(_S.Prefetch(buffer, tuple(map(_frames.whole_range, bounds))))
@@ -917,8 +933,8 @@ def target(config: Any, host: Any = None) -> _Target:
 
 def Range(begin: Any, end: Any = None) -> _E.Range:
     """The integers from begin to end - 1."""
-    made: _E.Range = _tir.Range(begin, end)
-    return made
+    interval: _E.Range = _tir.Range(begin, end)
+    return interval
 
 
 def iter_var(var: Any, dom: Any, iter_type: str, thread_tag: str = "") -> _E.IterVar:
@@ -930,15 +946,18 @@ def iter_var(var: Any, dom: Any, iter_type: str, thread_tag: str = "") -> _E.Ite
 def comm_reducer(combiner: Callable[..., Any], identity: Sequence[Any]) -> Any:
     """A commutative reduction."""
     names = list(inspect.signature(combiner).parameters)
-    values = tuple([_ops.convert(one) for one in identity])
+    values = tuple([_ops.convert(value) for value in identity])
     count = len(values)
     variables = tuple(
-        [_E.Var(name, values[place % count].dtype) for place, name in enumerate(names)]
+        [_E.Var(name, values[index % count].dtype) for index, name in enumerate(names)]
     )
     result = combiner(*variables)
     results = tuple(result) if isinstance(result, list | tuple) else (result,)
     return _E.CommReducer(
-        variables[:count], variables[count:], tuple([_ops.convert(one) for one in results]), values
+        variables[:count],
+        variables[count:],
+        tuple([_ops.convert(result) for result in results]),
+        values,
     )
 
 
@@ -964,14 +983,14 @@ def Cast(dtype: Any, value: Any) -> Expr:
 
 def ramp(base: Any, stride: Any, lanes: Any) -> Expr:
     """The vector base, base + stride, ..."""
-    made: Expr = _tir.Ramp(base, stride, lanes)
-    return made
+    vector: Expr = _tir.Ramp(base, stride, lanes)
+    return vector
 
 
 def broadcast(value: Any, lanes: Any) -> Expr:
     """The vector of several copies of a value."""
-    made: Expr = _tir.Broadcast(value, lanes)
-    return made
+    vector: Expr = _tir.Broadcast(value, lanes)
+    return vector
 
 
 Ramp, Broadcast = ramp, broadcast
@@ -1013,7 +1032,7 @@ def index_map(mapping: Callable[..., Any], *, inverse_index_map: Any = None) -> 
 
 
 def _arguments(values: Sequence[Any]) -> tuple[Expr, ...]:
-    return tuple([_argument(one) for one in values])
+    return tuple([_argument(value) for value in values])
 
 
 def _argument(value: Any) -> Any:
@@ -1047,18 +1066,18 @@ def _typed(op: str) -> Callable[..., Expr]:
 def _intrinsic(function: Callable[..., _E.Call]) -> Callable[..., Expr]:
     """A function of `tir`; older scripts give the type of any result, by its name."""
     names = [*inspect.signature(function).parameters]
-    place = names.index("dtype") if "dtype" in names else None
+    dtype_index = names.index("dtype") if "dtype" in names else None
 
     @functools.wraps(function)
     def call(*args: Any, dtype: Any = None, **named: Any) -> Expr:
-        values = [_argument(one) for one in args]
-        rest = {name: _argument(one) for name, one in named.items()}
-        if place is None:
+        values = [_argument(operand) for operand in args]
+        rest = {name: _argument(value) for name, value in named.items()}
+        if dtype_index is None:
             return function(*values, **rest)
-        if dtype is None and place < len(args):
-            dtype = args[place]
-            del values[place]
-        values[place:place] = [_type_name(dtype) if dtype else "void"]
+        if dtype is None and dtype_index < len(args):
+            dtype = args[dtype_index]
+            del values[dtype_index]
+        values[dtype_index:dtype_index] = [_type_name(dtype) if dtype else "void"]
         return function(*values, **rest)
 
     return call
@@ -1069,8 +1088,10 @@ def _packed(op: str) -> Callable[..., Expr]:
 
     def call(*args: Any, dtype: Any = None) -> Expr:
         values = [
-            _calls.buffer_as_array(one) if isinstance(one, _E.Buffer) else _argument(one)
-            for one in args
+            _calls.buffer_as_array(operand)
+            if isinstance(operand, _E.Buffer)
+            else _argument(operand)
+            for operand in args
         ]
         return _E.Call("int32", f"tir.{op}", tuple(values))
 
@@ -1090,7 +1111,7 @@ _PACKED = {
     "launch_kernel": "launch_kernel",
 }
 _MORE = {name: getattr(_tir, name) for name in _tir_intrinsics.NAMES}
-globals().update({name: _intrinsic(one) for name, one in _MORE.items()})
+globals().update({name: _intrinsic(function) for name, function in _MORE.items()})
 globals().update({name: _typed(name) for name in _TYPED})
 call_tir = _calls.call_tir
 
@@ -1154,8 +1175,8 @@ def _with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 globals().update(
     {
-        name: found if isinstance(found, type | _Constructor) else _with_dtype(found)
-        for name, found in [(name, getattr(_tir, name)) for name in _OF_TIR]
+        name: function if isinstance(function, type | _Constructor) else _with_dtype(function)
+        for name, function in [(name, getattr(_tir, name)) for name in _OF_TIR]
     }
 )
 
@@ -1164,8 +1185,8 @@ def reduce(
     combiner: Any, source: Any, init: Any, axis: Any, condition: Any, value_index: Any
 ) -> Expr:
     """A reduction of tensor expressions."""
-    made: Expr = _tir.Reduce(combiner, source, axis, condition, value_index, init)
-    return made
+    reduction: Expr = _tir.Reduce(combiner, source, axis, condition, value_index, init)
+    return reduction
 
 
 bfloat16 = ScalarType("bfloat16")

@@ -144,7 +144,9 @@ def _stages_of(line: str, stages: Stages) -> tuple[str, ...]:
 
 def _text(report: Report) -> str:
     """A report without its remark that it is incomplete."""
-    report.findings = [one for one in report.findings if one.kind is not ViolationKind.STEP_LIMIT]
+    report.findings = [
+        finding for finding in report.findings if finding.kind is not ViolationKind.STEP_LIMIT
+    ]
     report.unchecked = []
     return str(report)
 
@@ -167,10 +169,10 @@ def _of_build(error: TeSchedError, state: State) -> tuple[Problem, ...]:
     except TeSchedError:
         return (first,)
     said = [*error.names("axis"), *error.names("loop")] if error.can_override else ()
-    others = [_from_finding(found, state) for found in findings if found.axis not in said]
-    return (first, *(one for one in others if one.fault != first.fault))
+    others = [_from_finding(finding, state) for finding in findings if finding.axis not in said]
+    return (first, *(problem for problem in others if problem.fault != first.fault))
 
 
-def _from_finding(found: Finding, state: State) -> Problem:
-    where = ", ".join(map(str, found.about(state.subject_of)))
-    return Problem("build", found.kind, found.message, where, found.why, found.help)
+def _from_finding(finding: Finding, state: State) -> Problem:
+    where = ", ".join(map(str, finding.about(state.subject_of)))
+    return Problem("build", finding.kind, finding.message, where, finding.why, finding.help)

@@ -116,15 +116,15 @@ def explain(
 class _States:
     """The kinds of programs that are explained: their steps, and what is shown of each."""
 
-    def __init__(self, given: Explained, args: Sequence[Any] | None, name: str) -> None:
-        if isinstance(given, PrimFunc):
-            given = IRModule({str(given.attrs.get("global_symbol", name)): given})
-        self.given = given
+    def __init__(self, program: Explained, args: Sequence[Any] | None, name: str) -> None:
+        if isinstance(program, PrimFunc):
+            program = IRModule({str(program.attrs.get("global_symbol", name)): program})
+        self.given = program
         self.args, self.name = args, name
-        if isinstance(given, Schedule):
-            self.args = default_args(given) if args is None else list(args)
+        if isinstance(program, Schedule):
+            self.args = default_args(program) if args is None else list(args)
         else:
-            self.name = _function_of(given, name)
+            self.name = _function_of(program, name)
 
     def is_bound(self) -> bool:
         """Whether loops are bound to threads of a GPU."""
@@ -160,17 +160,17 @@ class _States:
         return "" if isinstance(self.given, IRModule) else str(self.given.trace)
 
 
-def _module(given: BlockSchedule | IRModule) -> IRModule:
+def _module(program: BlockSchedule | IRModule) -> IRModule:
     """The functions of blocks and loops."""
-    module = given.mod if isinstance(given, BlockSchedule) else given
+    module = program.mod if isinstance(program, BlockSchedule) else program
     functions = module.functions_of_loops
     is_mixed = len(functions) < len(module.functions)
     return IRModule(functions, module.attrs) if is_mixed else module
 
 
-def _function_of(given: BlockSchedule | IRModule, name: str) -> str:
+def _function_of(program: BlockSchedule | IRModule, name: str) -> str:
     """The function of a module to time: the one of that name, or the only one."""
-    names = list(_module(given).functions)
+    names = list(_module(program).functions)
     if name in names or len(names) == 1:
         return name if name in names else names[0]
     raise ScheduleError(
@@ -212,10 +212,10 @@ def _data(
             for step in steps
         ]
     if error is not None:
-        place = place_of_error(error)
-        steps = _with_error(steps, error, place)
-        places.append((len(steps) - 1, place))
-    path, text = _source(source, [place for _, place in places])
+        location = place_of_error(error)
+        steps = _with_error(steps, error, location)
+        places.append((len(steps) - 1, location))
+    path, text = _source(source, [site for _, site in places])
     return StoryData(
         title=title or states.title,
         target=str(target),
@@ -224,7 +224,7 @@ def _data(
         steps=tuple(steps),
         program=text,
         program_path=shown_path(path),
-        highlights=tuple((number, place.line) for number, place in places if _is(place, path)),
+        highlights=tuple((number, site.line) for number, site in places if _is(site, path)),
         trace=states.trace,
         versions=_versions(),
         caches=caches() if target.kind == "llvm" else (),
@@ -249,7 +249,7 @@ def _of_these_parameters(
 
 
 def _types(parameters: Sequence[Any]) -> list[tuple[str, str]]:
-    return [(one.dtype, str(getattr(one, "shape", ""))) for one in parameters]
+    return [(parameter.dtype, str(getattr(parameter, "shape", ""))) for parameter in parameters]
 
 
 def _peak(dtypes: set[str], target: Target) -> float | None:
@@ -282,20 +282,20 @@ _PHASES = {
 
 
 def _with_error(
-    steps: list[StoryStep], error: BaseException, place: SourceLocation
+    steps: list[StoryStep], error: BaseException, location: SourceLocation
 ) -> list[StoryStep]:
     """The steps with the exception, as one more step unless the last one has it."""
     last = steps[-1]
     kinds = [kind.__name__ for kind in type(error).__mro__]
     phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "program")
     problem = from_error(phase, error)
-    if any(problem.fault == one.fault for one in last.problems):
+    if any(problem.fault == last_problem.fault for last_problem in last.problems):
         return steps
     step = StoryStep(
         number=last.number + 1,
-        title=source_line(place) or problem.fault,
-        where=shown_place(place),
-        source_line=source_line(place),
+        title=source_line(location) or problem.fault,
+        where=shown_place(location),
+        source_line=source_line(location),
         nest=last.nest,
         program=last.program,
         dataflow=last.dataflow,
@@ -314,13 +314,13 @@ def _source(
     if source is not None:
         path = os.path.abspath(files.check_path(source, "explain the program"))
     else:
-        path = next((place.file for place in places if place.file), "")
+        path = next((location.file for location in places if location.file), "")
     return path, "".join(source_lines(path))
 
 
-def _is(place: SourceLocation, path: str) -> bool:
+def _is(location: SourceLocation, path: str) -> bool:
     """Whether a line is part of the program that the story shows."""
-    return bool(place.file) and os.path.abspath(place.file) == os.path.abspath(path)
+    return bool(location.file) and os.path.abspath(location.file) == os.path.abspath(path)
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

@@ -36,7 +36,7 @@ def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[i
     """The figures of each loop of a function, and of the function itself, by identity."""
     program = accesses_of(func)
     counter = _Counter(program, stage_of)
-    found = {id(func): counter.figures(())}
+    figures = {id(func): counter.figures(())}
     parents = {
         access.loops[: k + 1] for access in program.accesses for k in range(len(access.loops))
     }
@@ -45,10 +45,10 @@ def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[i
     for node, scope in scoped(func.body):
         loop, tags = loop_of(node), [outer.tag for outer in scope.loops if outer.is_launched]
         if loop is not None and not (loop.is_launched and loop.tag in tags):
-            known = next(remaining)  # of threads, at their first launch
-            if known in chains:
-                found[id(node)] = counter.figures(chains[known])
-    return found
+            key = next(remaining)  # of threads, at their first launch
+            if key in chains:
+                figures[id(node)] = counter.figures(chains[key])
+    return figures
 
 
 class _Counter:
@@ -61,21 +61,23 @@ class _Counter:
     def figures(self, chain: tuple[Loop, ...]) -> Figures:
         """The figures of the last loop of a chain; of an empty one, those of the function."""
         depth = len(chain)
-        inside = [one for one in self.program.accesses if one.loops[:depth] == chain]
+        inside = [access for access in self.program.accesses if access.loops[:depth] == chain]
         standing = max(depth - 1, 0)
         notes: dict[str, None] = {}
-        found = [
-            self._traffic(data, tuple([one for one in inside if one.data is data]), depth, notes)
-            for data in dict.fromkeys([one.data for one in inside])
+        counts = [
+            self._traffic(
+                data, tuple([access for access in inside if access.data is data]), depth, notes
+            )
+            for data in dict.fromkeys([access.data for access in inside])
         ]
-        buffers = tuple([traffic for traffic, _ in found])
-        operations = _sum([self._operations(one, standing, notes) for one in inside])
-        whole = _sum([one.whole for one in buffers])
-        elements = _sum([count for _, count in found])
+        buffers = tuple([traffic for traffic, _ in counts])
+        operations = _sum([self._operations(access, standing, notes) for access in inside])
+        whole = _sum([traffic.whole for traffic in buffers])
+        elements = _sum([count for _, count in counts])
         return Figures(
-            _sum([one.iteration for one in buffers]),
+            _sum([traffic.iteration for traffic in buffers]),
             whole,
-            _ratio(_sum([one.accesses for one in buffers]), elements),
+            _ratio(_sum([traffic.accesses for traffic in buffers]), elements),
             operations,
             _ratio(operations, whole),
             buffers,
@@ -99,7 +101,7 @@ class _Counter:
         size = 1 if memory is None else dtypes.storage_bytes(memory.dtype)
         iteration = known(lambda: self.elements(accesses, depth))
         whole = known(lambda: self.elements(accesses, standing))
-        times = known(lambda: sum(self._times(one, standing) for one in accesses))
+        times = known(lambda: sum(self._times(access, standing) for access in accesses))
         traffic = Traffic(
             name,
             self.stage_of(data),
@@ -130,10 +132,10 @@ class _Counter:
         """The distinct elements that accesses to one buffer touch. Accesses in different loops are
         combined in a box of all these loops.
         """
-        loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
+        loops = dict.fromkeys([loop for access in accesses for loop in access.loops[standing:]])
         outer = accesses[0].loops[:standing]
         return distinct(
-            [self._reference(one) for one in accesses], self._box((*outer, *loops), standing)
+            [self._reference(access) for access in accesses], self._box((*outer, *loops), standing)
         )
 
     def _reference(self, access: Access) -> ArrayReference:
@@ -207,5 +209,5 @@ def _peak(node: Any) -> int | None:
         inner, size = _peak(node.body), bytes_of(node)
         return inner + size.value if inner is not None and isinstance(size, IntImm) else None
     peaks = [_peak(part) for part in parts_of(node)]
-    known = [peak for peak in peaks if peak is not None]
-    return max(known, default=0) if len(known) == len(peaks) else None
+    sizes = [peak for peak in peaks if peak is not None]
+    return max(sizes, default=0) if len(sizes) == len(peaks) else None

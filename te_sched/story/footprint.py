@@ -61,10 +61,10 @@ class Box:
         if math.prod([self.running[var][1] for var in names]) > _MOST_POINTS:
             raise Unknown("there are too many iterations to look at each")
         values: dict[Var, Any] = dict(self.standing)
-        for place, var in enumerate(names):
+        for axis, var in enumerate(names):
             begin, extent = self.running[var]
             shape = [1] * len(names)
-            shape[place] = extent
+            shape[axis] = extent
             values[var] = np.arange(begin, begin + extent).reshape(shape)
         return values
 
@@ -77,8 +77,8 @@ class Box:
 
     def _why_not(self, e: Expr) -> str:
         """The reason why an expression cannot be evaluated."""
-        known = (*self.running, *self.standing, *self.lets)
-        free = [node.name for node in walk(e) if isinstance(node, Var) and node not in set(known)]
+        bound = (*self.running, *self.standing, *self.lets)
+        free = [node.name for node in walk(e) if isinstance(node, Var) and node not in set(bound)]
         if free:
             return f"the value of {', '.join(dict.fromkeys(free))} is not known"
         return "an index or a condition depends on data"
@@ -97,7 +97,7 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
     """The number of iterations of loops in which conditions hold."""
     left = set(box.running)
     count = 1
-    parts = [(one, box.variables(one)) for one in _conjuncts(conditions)]
+    parts = [(condition, box.variables(condition)) for condition in _conjuncts(conditions)]
     for variables, together in connected(parts):
         values = box.points(variables)
         count *= int(np.count_nonzero(_where(together, values, box, variables)))
@@ -107,31 +107,35 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
 
 def distinct(references: Sequence[ArrayReference], box: Box) -> int:
     """The number of distinct elements that references touch in loops."""
-    sets = [found for one in references if (found := _elements(one, box)) is not None]
+    sets = [
+        elements for reference in references if (elements := _elements(reference, box)) is not None
+    ]
     if not sets:
         return 0
     merged = _merged_dimensions(sets)
     aligned = [[_joined(parts, dims) for dims in merged] for parts in sets]
-    unique = list({tuple(map(_key, one)): one for one in aligned}.values())
+    unique = list({tuple(map(_key, parts)): parts for parts in aligned}.values())
     differing = [
-        place for place in range(len(merged)) if len({_key(one[place]) for one in unique}) > 1
+        dim for dim in range(len(merged)) if len({_key(parts[dim]) for parts in unique}) > 1
     ]
     if not differing:
         return math.prod(map(len, unique[0]))
-    same = math.prod([len(part) for place, part in enumerate(unique[0]) if place not in differing])
-    return same * _union([[one[place] for place in differing] for one in unique])
+    same = math.prod([len(part) for dim, part in enumerate(unique[0]) if dim not in differing])
+    return same * _union([[parts[dim] for dim in differing] for parts in unique])
 
 
-def _elements(one: ArrayReference, box: Box) -> list[Part] | None:
+def _elements(reference: ArrayReference, box: Box) -> list[Part] | None:
     """The elements of a reference, as a product of sets; None if it is never executed."""
-    begins, box = _with_lengths(one, box)
+    begins, box = _with_lengths(reference, box)
     parts: list[Part] = []
     items: list[tuple[Any, frozenset[Var]]] = []
     for dim, begin in enumerate(begins):
         scales = _scales(begin, box)
         variables = frozenset(scales[1]) if scales is not None else box.variables(begin)
         items.append((dim, variables))
-    items += [(condition, box.variables(condition)) for condition in _conjuncts(one.conditions)]
+    items += [
+        (condition, box.variables(condition)) for condition in _conjuncts(reference.conditions)
+    ]
     for variables, together in connected(items):
         dims = tuple(item for item in together if isinstance(item, int))
         conditions = [item for item in together if not isinstance(item, int)]
@@ -152,10 +156,10 @@ def _conjuncts(conditions: Iterable[Expr]) -> Iterator[Expr]:
     return chain.from_iterable(map(conjuncts, conditions))
 
 
-def _with_lengths(one: ArrayReference, box: Box) -> tuple[list[Expr], Box]:
+def _with_lengths(reference: ArrayReference, box: Box) -> tuple[list[Expr], Box]:
     """A loop for each dimension of which more than one element is touched."""
-    begins, running = list(one.begins), dict(box.running)
-    for dim, size in enumerate(one.sizes):
+    begins, running = list(reference.begins), dict(box.running)
+    for dim, size in enumerate(reference.sizes):
         length = box.value(size)
         if length != 1:
             lane = Var("lane", begins[dim].dtype)
@@ -166,13 +170,13 @@ def _with_lengths(one: ArrayReference, box: Box) -> tuple[list[Expr], Box]:
 
 def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
     """The constant and the scales of running variables in a sum; None for other expressions."""
-    found: dict[Var, int] = {}
+    coefficients: dict[Var, int] = {}
     try:
-        base = collect(e, 1, found, {})
+        base = collect(e, 1, coefficients, {})
     except NotAffine:
         return None
     scales: dict[Var, int] = {}
-    for var, scale in found.items():
+    for var, scale in coefficients.items():
         if var in box.running:
             scales[var] = scale
         elif var in box.standing:
@@ -292,8 +296,8 @@ def _union(products: Sequence[Sequence[Numbers]]) -> int:
     touched = np.zeros(shape, np.bool_)
     for number in range(len(products)):
         chosen = [
-            axis[place[number] : place[number + 1]]
-            for axis, place in zip(axes, places, strict=True)
+            axis[bounds[number] : bounds[number + 1]]
+            for axis, bounds in zip(axes, places, strict=True)
         ]
         touched[np.ix_(*chosen)] = True
     return int(np.count_nonzero(touched))

@@ -75,12 +75,12 @@ class GraphReport:
     @property
     def peak(self) -> int:
         """The most bytes of intermediate values at a time."""
-        return max((one.alive for one in self.memory), default=0)
+        return max((point.alive for point in self.memory), default=0)
 
     @property
     def kernels(self) -> list[TimedCall]:
         """The calls without those of the machine, which check and allocate."""
-        return [one for one in self.calls if not one.name.startswith(_OF_MACHINE)]
+        return [call for call in self.calls if not call.name.startswith(_OF_MACHINE)]
 
     def timeline_svg(self) -> str:
         """The timeline of a call as a picture: a bar for each kernel.
@@ -90,18 +90,18 @@ class GraphReport:
         return timeline_svg(self.kernels)
 
     def __str__(self) -> str:
-        whole = sum(one.duration for one in self.calls) or 1.0
+        whole = sum(call.duration for call in self.calls) or 1.0
         kernels = self.kernels
         times = [
-            (one.name, one.duration, one.shapes)
-            for one in sorted(kernels, key=lambda call: -call.duration)
+            (call.name, call.duration, call.shapes)
+            for call in sorted(kernels, key=lambda call: -call.duration)
         ]
-        rest = whole - sum(one.duration for one in kernels)
+        rest = whole - sum(call.duration for call in kernels)
         rows = [
             [name, f"{duration:.1f}", f"{100 * duration / whole:.0f}", shapes]
             for name, duration, shapes in [*times, ("memory and checks", rest, "")]
         ]
-        passes = ", ".join(f"{one.name} {sum(one.calls.values())}" for one in self.stages)
+        passes = ", ".join(f"{stage.name} {sum(stage.calls.values())}" for stage in self.stages)
         lines = [
             f"{self.name} for {self.target}: {self.seconds * 1e6:.1f} us a call, "
             f"{_bytes(self.peak)} of intermediate values",
@@ -168,11 +168,11 @@ def graph_report(
         )
     func = module.functions.get(function)
     if not isinstance(func, GraphFunction):
-        known = [str(k) for k, one in module.functions.items() if isinstance(one, GraphFunction)]
+        names = [str(k) for k, func in module.functions.items() if isinstance(func, GraphFunction)]
         raise GraphError(
             f"the module has no graph {function!r}",
             "",
-            f"use one of {', '.join(known)}" if known else "give a module with a Relax function",
+            f"use one of {', '.join(names)}" if names else "give a module with a Relax function",
         )
     wanted = Target(target)
     arrays = _arguments(func, dict(sizes or {}), seed)
@@ -182,7 +182,7 @@ def graph_report(
     evaluator = machine.time_evaluator(function, nd.cpu(), number=1, repeat=5)
     seconds = float(min(evaluator(*arrays).results))
     profiles = [machine.profile(function, *arrays) for _ in range(_PROFILES)]
-    fastest = min(profiles, key=lambda one: one.total)
+    fastest = min(profiles, key=lambda profile: profile.total)
     return GraphReport(
         str(function),
         wanted,
@@ -209,22 +209,22 @@ def _stages(module: IRModule, target: Target) -> tuple[list[GraphStage], list[st
 
 
 def _calls(module: IRModule) -> dict[str, int]:
-    graphs = [one for one in module.functions.values() if isinstance(one, GraphFunction)]
-    found: dict[str, int] = {}
+    graphs = [func for func in module.functions.values() if isinstance(func, GraphFunction)]
+    counts: dict[str, int] = {}
     for box in graph_of_functions(graphs).boxes:
         if box.kind != "input":
-            found[box.name] = found.get(box.name, 0) + 1
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+            counts[box.name] = counts.get(box.name, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _timeline(calls: Sequence[dict[str, Any]]) -> list[TimedCall]:
-    found: list[TimedCall] = []
+    timed_calls: list[TimedCall] = []
     start = 0.0
-    for one in calls:
-        duration = one["Duration (us)"]
-        found.append(TimedCall(one["Name"], start, duration, one["Argument Shapes"]))
+    for call in calls:
+        duration = call["Duration (us)"]
+        timed_calls.append(TimedCall(call["Name"], start, duration, call["Argument Shapes"]))
         start += duration
-    return found
+    return timed_calls
 
 
 def _memory(func: GraphFunction) -> list[MemoryPoint]:
@@ -232,22 +232,22 @@ def _memory(func: GraphFunction) -> list[MemoryPoint]:
     body: Any = func.body
     source: dict[Any, Any] = {}  # of variables that are other names of values
     bindings = []
-    for binding in (one for block in body.blocks for one in block.bindings):
+    for binding in (binding for block in body.blocks for binding in block.bindings):
         if isinstance(binding.value, GraphVar):
             source[binding.var] = source.get(binding.value, binding.value)
         else:
             bindings.append(binding)
     last: dict[Any, int] = {}
-    for place, value in enumerate([*[one.value for one in bindings], body.body]):
-        for one in walk(value):
-            if isinstance(one, GraphVar):
-                last[source.get(one, one)] = place
+    for index, value in enumerate([*[binding.value for binding in bindings], body.body]):
+        for node in walk(value):
+            if isinstance(node, GraphVar):
+                last[source.get(node, node)] = index
     points: list[MemoryPoint] = []
     alive: dict[Any, int] = {}
-    for place, binding in enumerate(bindings):
+    for index, binding in enumerate(bindings):
         alive[binding.var] = size_of(binding.var.struct_info_)
         points.append(MemoryPoint(called(binding.value), sum(alive.values())))
-        alive = {var: size for var, size in alive.items() if last.get(var, -1) > place}
+        alive = {var: size for var, size in alive.items() if last.get(var, -1) > index}
     return points
 
 
@@ -257,7 +257,7 @@ def size_of(info: Any) -> int:
         return sum(map(size_of, info.fields))
     if not isinstance(info, TensorStructInfo) or not isinstance(info.shape, ShapeExpr):
         return 0
-    sizes = [one.value if isinstance(one, IntImm) else 0 for one in info.shape.values]
+    sizes = [extent.value if isinstance(extent, IntImm) else 0 for extent in info.shape.values]
     return math.prod(sizes) * ((dtypes.bits(info.dtype) + 7) // 8) if info.dtype else 0
 
 
@@ -272,24 +272,24 @@ def _arguments(func: GraphFunction, sizes: dict[str, int], seed: int) -> list[An
                 "a call is made with random arrays",
                 "give a function of tensors of known shapes",
             )
-        shape = [_extent(one, sizes, param.name_hint) for one in info.shape.values]
+        shape = [_extent(extent, sizes, param.name_hint) for extent in info.shape.values]
         values = numbers.uniform(0, 1, shape) * (4 if "int" in info.dtype else 1)
         arrays.append(nd.array(values.astype(info.dtype or "float32")))
     return arrays
 
 
 def _extent(size: Any, sizes: dict[str, int], param: str) -> int:
-    free = {one for one in walk(size) if type(one) is Var}
-    missing = sorted(one.name for one in free if one.name not in sizes)
+    free = {node for node in walk(size) if type(node) is Var}
+    missing = sorted(var.name for var in free if var.name not in sizes)
     if missing:
         raise GraphError(
             f"size {missing[0]} of parameter {param} is not known",
             "",
             f"give its value: sizes={{{missing[0]!r}: 4}}",
         )
-    values: dict[Var, Any] = {one: IntImm(sizes[one.name], one.dtype) for one in free}
-    found: Any = Analyzer().simplify(substitute(size, values))
-    return int(found)
+    values: dict[Var, Any] = {var: IntImm(sizes[var.name], var.dtype) for var in free}
+    value: Any = Analyzer().simplify(substitute(size, values))
+    return int(value)
 
 
 def _bytes(count: int) -> str:

@@ -35,18 +35,18 @@ def _extents(rows: Iterable[LoopRow], stage: str) -> dict[str, int]:
     """The extents of the loops of a stage, by name; without one, of all loops whose names have one
     extent.
     """
-    found: dict[str, set[int]] = {}
+    extents_of: dict[str, set[int]] = {}
     for row in rows:
         name = _LOOP.search(row.text) if row.stages[:1] == (stage,) or not stage else None
         if name is not None and row.extent is not None:
-            found.setdefault(name[1], set()).add(row.extent)
-    return {name: extents.pop() for name, extents in found.items() if len(extents) == 1}
+            extents_of.setdefault(name[1], set()).add(row.extent)
+    return {name: extents.pop() for name, extents in extents_of.items() if len(extents) == 1}
 
 
 def _words(value: Any, extents: Mapping[str, int]) -> str:
     """The name of a value; for an axis with its extent."""
     if isinstance(value, list | tuple):
-        words = [_words(one, extents) for one in value]
+        words = [_words(element, extents) for element in value]
         return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
     if isinstance(value, IterVar | LoopRV):
         name = value.name if isinstance(value, LoopRV) else value.var.name

@@ -24,25 +24,25 @@ _STEPS = 400_000  # about a millisecond
 @cache
 def caches() -> tuple[tuple[str, int], ...]:
     """The data caches of a core with their bytes, ("L1", 32768) first; () where unknown."""
-    found = {}
+    sizes = {}
     for folder in sorted(_CACHES.glob("index*")):
         try:
             level, kind, size = ((folder / name).read_text().strip() for name in _FILES)
             if kind != "Instruction":
-                found[f"L{level}"] = int(size[:-1]) * _UNITS[size[-1]]
+                sizes[f"L{level}"] = int(size[:-1]) * _UNITS[size[-1]]
         except (OSError, ValueError, KeyError, IndexError):
             continue
-    return tuple(sorted(found.items()))
+    return tuple(sorted(sizes.items()))
 
 
 _FILES = ("level", "type", "size")
 
 
-def fitting_cache(nbytes: int | None, known: tuple[tuple[str, int], ...]) -> str:
+def fitting_cache(nbytes: int | None, cache_sizes: tuple[tuple[str, int], ...]) -> str:
     """The first cache that holds a number of bytes; "memory" beyond all, "" where unknown."""
-    if nbytes is None or not known:
+    if nbytes is None or not cache_sizes:
         return ""
-    return next((name for name, size in known if nbytes <= size), "memory")
+    return next((name for name, size in cache_sizes if nbytes <= size), "memory")
 
 
 def multiply_adds(threads: int, steps: int, dtype: str) -> tuple[te.Schedule, list[te.Tensor]]:

@@ -261,5 +261,5 @@ def to_json(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (tuple, list)):
-        return [to_json(one) for one in value]
+        return [to_json(element) for element in value]
     return value

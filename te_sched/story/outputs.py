@@ -72,10 +72,10 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
     Names may differ in their numbers. Lowering may copy a statement, so one line may equal several;
     if several lines on both sides are equal, their numbers must be the same.
     """
-    found = _matching([_text_of(one) for one in program], [_text_of(one) for one in compiled])
+    matches = _matching([_text_of(line) for line in program], [_text_of(line) for line in compiled])
     return tuple(
         replace(line, numbers=numbers_at(compiled, places))
-        for line, places in zip(program, found, strict=True)
+        for line, places in zip(program, matches, strict=True)
     )
 
 
@@ -83,11 +83,11 @@ def numbered_blocks(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[
     """The same for a program of blocks, whose stores have other indices: these are matched by the
     stages that they compute and read.
     """
-    stores = [[_store_of(one) for one in lines] for lines in (program, compiled)]
-    found = _matching(*stores)
+    stores = [[_store_of(line) for line in lines] for lines in (program, compiled)]
+    matches = _matching(*stores)
     return tuple(
         line if line.numbers else replace(line, numbers=numbers_at(compiled, places))
-        for line, places in zip(numbered(program, compiled), found, strict=True)
+        for line, places in zip(numbered(program, compiled), matches, strict=True)
     )
 
 
@@ -115,29 +115,29 @@ def _matching(here: Sequence[object], there: Sequence[object]) -> list[list[int]
     several places of `here` have must have as many of `there`.
     """
     own, others = _places(here), _places(there)
-    found: list[list[int]] = [[] for _ in here]
+    matches: list[list[int]] = [[] for _ in here]
     for key, places in own.items():
         equal = others.get(key, [])
         if len(places) == 1:
-            found[places[0]] = equal
+            matches[places[0]] = equal
         elif len(places) == len(equal):
-            for place, one in zip(places, equal, strict=True):
-                found[place] = [one]
-    return found
+            for index, counterpart in zip(places, equal, strict=True):
+                matches[index] = [counterpart]
+    return matches
 
 
 def _places(keys: Sequence[object]) -> dict[object, list[int]]:
     """The positions of each key."""
     places: dict[object, list[int]] = {}
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if key is not None:
-            places.setdefault(key, []).append(place)
+            places.setdefault(key, []).append(index)
     return places
 
 
 def numbers_at(lines: Sequence[Line], places: Iterable[int]) -> tuple[int, ...]:
     """The numbers of the lines at some places."""
-    return tuple(dict.fromkeys(number for place in places for number in lines[place].numbers))
+    return tuple(dict.fromkeys(number for index in places for number in lines[index].numbers))
 
 
 def _text_of(line: Line) -> object:
@@ -177,7 +177,7 @@ def _changes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Change]:
             if tag == "equal":
                 yield from _marked(" ", after[new_low:new_high])
                 continue
-            yield from (Change("-", one.text, one.stages) for one in before[low:high])
+            yield from (Change("-", line.text, line.stages) for line in before[low:high])
             yield from _marked("+", after[new_low:new_high])
         shown = group[-1][4]
     if shown:
@@ -202,7 +202,7 @@ def of_processor(
     ------
     BuildError if the program cannot be compiled.
     """
-    module = IRModule({name: one.without_attr(ATTRIBUTE) for name, one in functions.items()})
+    module = IRModule({name: func.without_attr(ATTRIBUTE) for name, func in functions.items()})
     compiled, numbers = _compiled(module, stages)
     of_line = {line.numbers[0]: line for line in compiled if line.numbers}
     llvm, assembly = show_functions(module.functions, target, extern_kind, numbers)
@@ -248,8 +248,8 @@ def _output(kind: str, title: str, lines: Iterable[Line], note: str = "") -> Out
 def _llvm_lines(text: str, names: Sequence[str], of_line: Mapping[int, Line]) -> Iterator[Line]:
     """The functions of a module; a label has the stages and line of the instruction after it."""
     all_lines = text.splitlines()
-    found = filter(None, map(_LOCATION.match, all_lines))
-    line_of = {number: int(line) for number, line in (one.groups() for one in found)}
+    locations = filter(None, map(_LOCATION.match, all_lines))
+    line_of = {number: int(line) for number, line in (location.groups() for location in locations)}
     for function in _functions(all_lines, names, "define ", "}"):
         lines = []
         for line in function:
@@ -285,16 +285,18 @@ def _functions(
         symbol = _SYMBOL.match(line) if line.startswith(begin) else None
         if symbol is None:
             continue
-        body = [line, *takewhile(lambda one: not one.startswith(end), left)]
+        body = [line, *takewhile(lambda text: not text.startswith(end), left)]
         if any(symbol[1] == name or symbol[1].startswith(f"{name}.parallel.") for name in names):
             yield [*space, *body, *(["}"] if end == "}" else [])]
             space = [""]
 
 
 def _with_labels(lines: list[Line]) -> Iterator[Line]:
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if _LABEL.match(line.text):
-            rest = (one for one in lines[place + 1 :] if not _LABEL.match(one.text))
+            rest = (
+                later_line for later_line in lines[index + 1 :] if not _LABEL.match(later_line.text)
+            )
             yield replace(next(rest, _NO_LINE), text=line.text)
         else:
             yield line

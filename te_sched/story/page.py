@@ -89,8 +89,10 @@ def page_template(name: str) -> Template:
 
 def policy(*scripts: str) -> str:
     """The content security policy of the page: run these scripts, and load nothing."""
-    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    hashes = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -214,7 +216,7 @@ def _fastest(steps: tuple[StoryStep, ...]) -> str:
     best = min(timed, key=lambda step: step.timing.shortest)
     first = next(step for step in steps if step.timing.is_timed)
     near = [step for step in timed if step.timing.shortest <= (1 + NOISE) * best.timing.shortest]
-    names = ", ".join(f'<a href="#step-{one.number}">{one.number}</a>' for one in near)
+    names = ", ".join(f'<a href="#step-{step.number}">{step.number}</a>' for step in near)
     said = f"Step {names} is" if len(near) == 1 else f"Steps {names} are"
     said += f" the fastest: {time_text(best.timing.shortest)}"
     if first not in near:
@@ -261,7 +263,7 @@ def _program(story: StoryData) -> str:
 
 
 def _to_steps(numbers: Iterable[int]) -> str:
-    return "".join(f'<a class="to" href="#step-{one}">step {one}</a>' for one in numbers)
+    return "".join(f'<a class="to" href="#step-{number}">step {number}</a>' for number in numbers)
 
 
 def _trace(trace: str) -> str:

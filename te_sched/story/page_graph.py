@@ -84,7 +84,7 @@ def _stages(stages: Sequence[GraphStage], picture: str, is_open: bool) -> str:
         for name, times in first.calls.items()
     )
     head = '<tr><th scope="col">function</th><th scope="col">calls</th></tr>'
-    names = escape(", ".join(one.name for one in others))
+    names = escape(", ".join(transform.name for transform in others))
     note = f'<p class="note">The calls are the same after {names}.</p>' if others else ""
     shown = f'<div class="picture" tabindex="0" role="group">{picture}</div>' if picture else ""
     return (
@@ -98,7 +98,7 @@ def _timeline(report: GraphReport) -> str:
     kernels = report.kernels[:_MOST_CALLS]
     if not kernels:
         return ""
-    whole = sum(one.duration for one in report.calls)
+    whole = sum(call.duration for call in report.calls)
     note = (
         "A bar is a kernel, from its start to its end, with its time; gaps are checks and "
         f"allocations. With each step timed, the call takes {time_text(whole / 1e3)}."
@@ -126,7 +126,10 @@ def _memory_chart(memory: Sequence[MemoryPoint], peak: int, width: int) -> str:
     each = (frame.end - frame.left) / len(memory)
     parts = [
         *_levels(frame, peak, each < _LABEL),
-        *(_bar(frame, one, frame.left + at * each, each, peak) for at, one in enumerate(memory)),
+        *(
+            _bar(frame, point, frame.left + at * each, each, peak)
+            for at, point in enumerate(memory)
+        ),
         *frame.numbers(len(memory), lambda number: frame.left + (number - 0.5) * each, "call"),
     ]
     return frame.svg("Bytes of intermediate values over the calls", *parts)
@@ -161,11 +164,11 @@ def _bar(frame: ChartFrame, point: MemoryPoint, left: float, each: float, peak: 
 
 def _memory_table(memory: Sequence[MemoryPoint]) -> str:
     """The numbers of the chart, with the names of the calls."""
-    head = "".join(f'<th scope="col">{one}</th>' for one in ("call", "function", "bytes"))
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in ("call", "function", "bytes"))
     rows = "".join(
-        f'<tr><td class="figure">{number}</td><th scope="row">{escape(one.name)}</th>'
-        f'<td class="figure">{one.alive:,}</td></tr>'
-        for number, one in enumerate(memory, 1)
+        f'<tr><td class="figure">{number}</td><th scope="row">{escape(point.name)}</th>'
+        f'<td class="figure">{point.alive:,}</td></tr>'
+        for number, point in enumerate(memory, 1)
     )
     return (
         "<details><summary>The calls by number</summary>"

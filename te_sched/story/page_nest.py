@@ -52,7 +52,7 @@ def _tree(
     rows: tuple[LoopRow, ...], stages: StageIds, has_figures: bool, caches: Caches
 ) -> Iterable[str]:
     open_depths: list[int] = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         while open_depths and open_depths[-1] >= row.depth:
             open_depths.pop()
             yield "</details>"
@@ -61,7 +61,7 @@ def _tree(
         attributes += marks(row, stages, row.lines)
         inside = f'<span class="what">{_text(row)}</span>'
         inside += _columns(row.figures, caches) if has_figures else ""
-        if place + 1 < len(rows) and rows[place + 1].depth > row.depth:
+        if index + 1 < len(rows) and rows[index + 1].depth > row.depth:
             open_depths.append(row.depth)
             yield f"<details open><summary {attributes}>{inside}</summary>"
         else:
@@ -95,7 +95,8 @@ def _columns(figures: Figures | None, caches: Caches) -> str:
 def figures_html(rows: tuple[LoopRow, ...]) -> str:
     """The table of the accesses of each loop to each buffer; empty if there are no figures."""
     body = "".join(
-        _row(_name(row), row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
+        _row(_name(row), row.figures)
+        + "".join(_traffic(traffic) for traffic in row.figures.buffers)
         for row in rows
         if row.figures is not None
     )

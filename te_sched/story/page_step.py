@@ -49,7 +49,7 @@ def step_html(
         f'<article class="page" id="step-{number}" data-step="{number}" '
         f'data-position="Step {number} of {last}" aria-labelledby="step-{number}-title">\n'
         f"<header>{''.join(_head(step))}</header>\n"
-        f"{''.join(_problem(one, mended) for one in step.problems)}"
+        f"{''.join(_problem(problem, mended) for problem in step.problems)}"
         f'<div class="panes">\n{"".join(_panes(step, stages, pictures, caches, like))}</div>\n'
         f"{_for_readers_without_script(step) if number == last else ''}</article>"
     )
@@ -73,9 +73,9 @@ def _head(step: StoryStep) -> Iterable[str]:
         yield f'<p class="note">{escape(note)}</p>'
 
 
-def _source(place: str, code: str) -> str:
+def _source(location: str, code: str) -> str:
     html = "\n".join(highlighted(code.splitlines()))
-    return f'<dt>{place}</dt><dd><code class="code">{html}</code></dd>'
+    return f'<dt>{location}</dt><dd><code class="code">{html}</code></dd>'
 
 
 def _place(where: str) -> str:
@@ -94,7 +94,7 @@ def _timing(timing: Timing) -> str:
         spread = f"median {time_text(timing.median)}, longest {time_text(timing.highest)}"
         said += f" (the shortest of {timing.runs} runs; {spread})"
     more = filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
-    return "".join([said, *(f", {escape(one)}" for one in more)])
+    return "".join([said, *(f", {escape(note)}" for note in more)])
 
 
 def _memory(peak: int | None) -> str:
@@ -215,7 +215,7 @@ def _change_line(change: Change, html: str, stages: StageIds) -> str:
 
 
 def _for_readers_without_script(step: StoryStep) -> str:
-    texts = [("Program", step.program), *((one.title, one.lines) for one in step.outputs)]
+    texts = [("Program", step.program), *((output.title, output.lines) for output in step.outputs)]
     parts = []
     for title, lines in texts:
         kept = "\n".join(escape(line.text) for line in lines[:_SHOWN_AT_END])

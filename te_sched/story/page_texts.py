@@ -61,7 +61,7 @@ def marks(line: Line | Change | LoopRow, stages: StageIds, lines: Iterable[int] 
 
 
 def _marks(line: Line | Change | LoopRow, lines: Iterable[int]) -> str:
-    return " ".join([*map(str, line.numbers), *(f"p{one}" for one in lines)])
+    return " ".join([*map(str, line.numbers), *(f"p{line_number}" for line_number in lines)])
 
 
 class Pictures:
@@ -82,17 +82,17 @@ class Pictures:
         width = _WIDTH.search(svg)
         return width is not None and float(width[1]) > _WIDE
 
-    def _numbered(self, found: re.Match[str]) -> str:
-        return self._stages.attribute([unescape(found[1])])
+    def _numbered(self, match: re.Match[str]) -> str:
+        return self._stages.attribute([unescape(match[1])])
 
     def style(self) -> str:
         """The styles of all pictures so far."""
         return "\n".join(self._styles)
 
 
-def _not_too_narrow(found: re.Match[str]) -> str:
+def _not_too_narrow(match: re.Match[str]) -> str:
     """The start tag of a picture, which may shrink while it stays legible."""
-    return f'{found[0]} style="min-width:{_LEGIBLE * float(found[1]):.0f}px"'
+    return f'{match[0]} style="min-width:{_LEGIBLE * float(match[1]):.0f}px"'
 
 
 class TextTable:
@@ -110,7 +110,9 @@ class TextTable:
         shown = {line for row in step.nest for line in row.lines}
         texts = [self._text("program", "program", step.program_title, step.program, shown)]
         for number, output in enumerate(step.outputs):
-            is_first = all(output.kind != one.kind for one in step.outputs[:number])
+            is_first = all(
+                output.kind != earlier_output.kind for earlier_output in step.outputs[:number]
+            )
             if output.kind != "compiled" or _differ(output.lines, step.program):
                 texts.append(self._output(output, "" if is_first else f"-{number}"))
         self._texts[step.number] = [text for text in texts if text["runs"] or "note" in text]
@@ -161,9 +163,11 @@ class TextTable:
         """The lines of the table as HTML, those of a language together."""
         html = [""] * len(self._index)
         for language in dict.fromkeys(key[0] for key in self._index):
-            of_it = {place: key[1] for key, place in self._index.items() if key[0] == language}
-            for place, line in zip(of_it, highlighted(of_it.values(), language), strict=True):
-                html[place] = line
+            of_it = {
+                position: key[1] for key, position in self._index.items() if key[0] == language
+            }
+            for index, line in zip(of_it, highlighted(of_it.values(), language), strict=True):
+                html[index] = line
         return html
 
 

@@ -37,7 +37,7 @@ def tuning_html(trials: Trials, name: str) -> str:
 
 
 def _subtitle(trials: Trials) -> str:
-    machines = {one.machine for one in trials.candidates if one.machine}
+    machines = {trial.machine for trial in trials.candidates if trial.machine}
     parts = [
         f"{len(trials.candidates)} candidates",
         f"for <code>{escape(str(trials.target))}</code>",
@@ -93,7 +93,9 @@ def _over_trials(trials: Trials) -> str:
     """Each candidate as a point, and the best time until each as a line."""
     latencies = trials.latencies[:_MOST_POINTS]
     plain = None if trials.unscheduled is None else trials.unscheduled.mean
-    times = [one for one in (*latencies, plain) if one is not None and 0 < one < math.inf]
+    times = [
+        latency for latency in (*latencies, plain) if latency is not None and 0 < latency < math.inf
+    ]
     if not times:
         return ""
     low, high = min(times) / 1.15, max(times) * 1.15
@@ -109,7 +111,7 @@ def _over_trials(trials: Trials) -> str:
         ('<path class="best" d="M0 6H24"/>', "the best time until then"),
         ('<circle class="won" cx="12" cy="6" r="3.5"/>', "the best of all"),
     ]
-    if not all(0 < one < math.inf for one in latencies):
+    if not all(0 < latency < math.inf for latency in latencies):
         entries.append(('<text class="failed" x="8" y="10">&times;</text>', "a failure"))
     body = legend(*entries) + both_widths(draw)
     return _section("over-trials", "Best time over the trials", body)
@@ -122,7 +124,7 @@ def _chart(scale: _Scale, latencies: Sequence[float], plain: float | None) -> st
     if plain is not None:
         parts.append(f'<path class="plain" d="M{frame.left} {scale.y(plain):.1f}H{frame.end}"/>')
         lines["unscheduled"] = plain
-    valid = [one for one in latencies if 0 < one < math.inf]
+    valid = [latency for latency in latencies if 0 < latency < math.inf]
     if valid:
         lines["best"] = min(valid)
     parts += _names_of_lines(lines, scale)
@@ -152,7 +154,7 @@ def _ticks(low: float, high: float) -> list[float]:
     """Round numbers between two times: 1, 2 and 5 of each power of ten."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    return [one for one in every if low <= one <= high]
+    return [tick for tick in every if low <= tick <= high]
 
 
 def _points(latencies: Sequence[float], scale: _Scale) -> Iterator[str]:
@@ -185,12 +187,12 @@ def _best_line(latencies: Sequence[float], scale: _Scale) -> str:
 
 def _spread(trials: Trials) -> str:
     """How many candidates are how much slower than the best one."""
-    valid = sorted(one for one in trials.latencies if 0 < one < math.inf)
+    valid = sorted(latency for latency in trials.latencies if 0 < latency < math.inf)
     if not valid:
         return ""
     best, rows, low = valid[0], [], 1.0
     for high in (*_BOUNDS, math.inf):
-        count = sum(low * best <= one < high * best for one in valid)
+        count = sum(low * best <= latency < high * best for latency in valid)
         words = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} and more"
         width = 100 * count / len(valid)
         rows.append(
@@ -199,7 +201,7 @@ def _spread(trials: Trials) -> str:
         )
         low = high
     heads = ("times the best time", "candidates", "share of all")
-    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in heads)
     middle = f"<p>Median {_time(valid[len(valid) // 2])}, slowest {_time(valid[-1])}.</p>"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return _section("spread", "Spread of the candidates", middle + table)
@@ -207,11 +209,11 @@ def _spread(trials: Trials) -> str:
 
 def _failures(trials: Trials) -> str:
     """Failures by kind, each with the message and the trace of its first candidate."""
-    found = trials.failures
-    if not found:
+    counts = trials.failures
+    if not counts:
         return ""
     parts = []
-    for what, count in found.items():
+    for what, count in counts.items():
         first = trials.first_failure(what)
         parts.append(
             f"<details><summary>{count} &times; {escape(what)}</summary>"

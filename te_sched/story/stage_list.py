@@ -52,7 +52,7 @@ def of_stage(stage: StageState, born: int) -> StoryStage:
     """The description of a stage."""
     op = stage.op
     tensor = op.output(0)
-    kind = next((name for known, name in _KINDS if isinstance(op, known)), "extern")
+    kind = next((name for op_class, name in _KINDS if isinstance(op, op_class)), "extern")
     return StoryStage(
         name=op.name,
         kind=kind,

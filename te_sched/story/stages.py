@@ -47,10 +47,10 @@ class Stages:
         """The names of the stages of a statement."""
         if statement is None:
             return ()
-        found = self._known.get(statement)
-        if found is None:
-            found = self._known[statement] = tuple(dict.fromkeys(self._stages(statement)))
-        return found
+        stages = self._known.get(statement)
+        if stages is None:
+            stages = self._known[statement] = tuple(dict.fromkeys(self._stages(statement)))
+        return stages
 
     def of_memory(self, data: Var) -> str:
         """The stage that has its result in some memory, or ""."""
@@ -59,7 +59,7 @@ class Stages:
 
     def of_printed(self, name: str) -> str:
         """The stage that has its result in a buffer, by the name that programs print, or ""."""
-        names = {identifier(known, ""): stage for known, stage in self._names.items()}
+        names = {identifier(buffer_name, ""): stage for buffer_name, stage in self._names.items()}
         return names.get(name, "")
 
     def _stages(self, node: Any) -> Iterator[str]:

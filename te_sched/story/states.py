@@ -102,7 +102,7 @@ class BlockState:
         self.inputs: Any = module
         self.given: Sequence[Any] | None = None
         self.name, self.func = name, module[name]
-        params = [self.func.buffer_map.get(one, one) for one in self.func.params]
+        params = [self.func.buffer_map.get(param, param) for param in self.func.params]
         self.args: Sequence[Any] = params
         self._buffers = list(_buffers(module))
         self.stages = Stages(_names(self._buffers), _of_data(module, self._buffers))
@@ -112,9 +112,9 @@ class BlockState:
     @property
     def result_types(self) -> set[str]:
         """The types of the parameters that are written."""
-        params = {one.data: one for one in self.args if isinstance(one, Buffer)}
-        stores = [one for one in statements(self.func.body) if type(one) is BufferStore]
-        return {one.buffer.dtype for one in stores if one.buffer.data in params}
+        params = {buffer.data: buffer for buffer in self.args if isinstance(buffer, Buffer)}
+        stores = [node for node in statements(self.func.body) if type(node) is BufferStore]
+        return {store.buffer.dtype for store in stores if store.buffer.data in params}
 
     def lowered(self) -> IRModule:
         """The program after all passes, for reading."""
@@ -129,16 +129,16 @@ class BlockState:
         """The figures of the functions and loops of the tree, by the identity of their nodes: those
         of the loops that the blocks are lowered to, which have the same variables.
         """
-        found: dict[int, Figures] = {}
+        figures_of: dict[int, Figures] = {}
         for func in self.inputs.functions.values():
             looped = apply_passes(passes_of(func), func, config.current())
             own = figures_of_loops(looped, self.stages.of_memory)
-            found[id(func)] = own[id(looped)]
+            figures_of[id(func)] = own[id(looped)]
             of_loop = _by_loop(looped, own)
             for node in statements(func.body):
                 if (figures := of_loop.pop(_loop_key(node), None)) is not None:
-                    found[id(node)] = figures
-        return found
+                    figures_of[id(node)] = figures
+        return figures_of
 
     def places(self, nodes: Sequence[Any], shown: IRModule) -> list[list[int]]:
         """The places of nodes of the tree in the text of the module; a loop of several in one line
@@ -146,14 +146,14 @@ class BlockState:
         """
         texts = script_lines(shown)
         first = {id(node): number - 1 for node, number in lines_of_statements(texts)}
-        found: list[list[int]] = []
+        line_indices: list[list[int]] = []
         for before, node in zip([None, *nodes], nodes, strict=False):
             if id(node) in first:
-                found.append([first[id(node)]])
+                line_indices.append([first[id(node)]])
             else:
                 is_inner = type(node) is For and type(before) is For and before.body is node
-                found.append(found[-1] if is_inner else [])
-        return found
+                line_indices.append(line_indices[-1] if is_inner else [])
+        return line_indices
 
     def numbered(self, program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, ...]:
         """The lines of the program with the numbers of those that are compiled of them."""
@@ -165,17 +165,17 @@ class BlockState:
 
     def parts(self) -> Described:
         """The buffers by name, and how they are described if a step of a number makes them."""
-        given = [one for one in self.args if isinstance(one, Buffer)]
+        buffer_args = [arg for arg in self.args if isinstance(arg, Buffer)]
         stores = [
-            one
+            node
             for func in self.inputs.functions.values()
-            for one in statements(func.body)
-            if type(one) is BufferStore
+            for node in statements(func.body)
+            if type(node) is BufferStore
         ]
-        last = {self.stages.of_memory(one.buffer.data): one for one in stores}
+        last = {self.stages.of_memory(store.buffer.data): store for store in stores}
         for buffer in self._buffers:
             store = last.get(buffer.name)
-            yield buffer.name, partial(of_buffer, buffer, buffer in given, store)
+            yield buffer.name, partial(of_buffer, buffer, buffer in buffer_args, store)
 
 
 State = TensorState | BlockState
@@ -190,24 +190,24 @@ def _buffers(module: IRModule) -> Iterator[Buffer]:
 
 
 def _blocks(func: PrimFunc) -> Iterator[Block]:
-    for one in statements(func.body):
-        if type(one) is BlockRealize:
-            yield one.block
+    for node in statements(func.body):
+        if type(node) is BlockRealize:
+            yield node.block
 
 
 def _names(buffers: Sequence[Buffer]) -> dict[str, str]:
-    return {name: one.name for one in buffers for name in (one.data.name, one.name)}
+    return {name: buffer.name for buffer in buffers for name in (buffer.data.name, buffer.name)}
 
 
 def _of_data(module: IRModule, buffers: Sequence[Buffer]) -> dict[Var, str]:
     """The buffers of memory by name, with views as what they are views of."""
-    found = {one.data: one.name for one in buffers}
+    names = {buffer.data: buffer.name for buffer in buffers}
     for func in module.functions.values():
         for block in _blocks(func):
             for match in block.match_buffers:
                 source = match.source.buffer
-                found[match.buffer.data] = found.get(source.data, source.name)
-    return found
+                names[match.buffer.data] = names.get(source.data, source.name)
+    return names
 
 
 def _loop_key(node: Stmt) -> object:
@@ -219,8 +219,8 @@ def _loop_key(node: Stmt) -> object:
 
 
 def _by_loop(func: PrimFunc, figures: Mapping[int, Figures]) -> dict[object, Figures]:
-    found: dict[object, Figures] = {}
+    figures_of: dict[object, Figures] = {}
     for node in statements(func.body):
         if id(node) in figures:
-            found.setdefault(_loop_key(node), figures[id(node)])
-    return found
+            figures_of.setdefault(_loop_key(node), figures[id(node)])
+    return figures_of

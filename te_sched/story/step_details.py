@@ -41,8 +41,10 @@ class StepBuilder:
         with repeating(snapshot.place):
             details = self._details(snapshot, state)
         nest, self._nest = self._nest, details.nest
-        known = {row.text for row in nest if row.kind == "note"}
-        news = [row.text for row in details.nest if row.kind == "note" and row.text not in known]
+        old_notes = {row.text for row in nest if row.kind == "note"}
+        news = [
+            row.text for row in details.nest if row.kind == "note" and row.text not in old_notes
+        ]
         return replace(
             details,
             notes=(*details.notes, *(f"Loop {text}." for text in dict.fromkeys(news))),
@@ -92,7 +94,7 @@ class StepBuilder:
         shown = state.shown(lowered)
         if shown is None:
             return replace(step, nest=_rows(state))
-        compiled = next((one.lines for one in step.outputs if one.kind == "compiled"), ())
+        compiled = next((output.lines for output in step.outputs if output.kind == "compiled"), ())
         program = state.numbered(program_lines(shown, state.stages), compiled)
         before, self._before = self._before, program
         return replace(
@@ -112,9 +114,9 @@ def _rows(
     """The lines of a loop tree with the stages, figures and numbers of what they show; `program`
     is the text of the module that is shown.
     """
-    tree, stages, known = state.tree, state.stages, figures or {}
+    tree, stages, figures_of = state.tree, state.stages, figures or {}
     nodes = [line.node if line.kind in _STATEMENTS else None for line in tree]
-    found = [[]] * len(nodes) if shown is None else state.places(nodes, shown)
+    line_indices = [[]] * len(nodes) if shown is None else state.places(nodes, shown)
     return tuple(
         LoopRow(
             line.depth,
@@ -125,9 +127,9 @@ def _rows(
             line.annotation,
             line.scope,
             line.nbytes,
-            known.get(id(line.node)) if line.kind in _COUNTED else None,
+            figures_of.get(id(line.node)) if line.kind in _COUNTED else None,
             numbers_at(program, places),
-            tuple(place + 1 for place in places),
+            tuple(index + 1 for index in places),
         )
-        for line, places in zip(tree, found, strict=True)
+        for line, places in zip(tree, line_indices, strict=True)
     )

@@ -160,9 +160,9 @@ def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ..
     return [tuple(step) for step in steps]
 
 
-def shown_place(place: SourceLocation) -> str:
+def shown_place(location: SourceLocation) -> str:
     """file:line, with the file relative to the working directory."""
-    return f"{shown_path(place.file)}:{place.line}" if place.file else ""
+    return f"{shown_path(location.file)}:{location.line}" if location.file else ""
 
 
 def shown_path(path: str) -> str:
@@ -178,10 +178,10 @@ def shown_path(path: str) -> str:
     return os.path.basename(path) if near.startswith(os.pardir) else near
 
 
-def source_line(place: SourceLocation) -> str:
+def source_line(location: SourceLocation) -> str:
     """The text of a line of the user's program, if it can be read."""
-    lines = source_lines(place.file)
-    return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+    lines = source_lines(location.file)
+    return lines[location.line - 1].strip() if 0 < location.line <= len(lines) else ""
 
 
 def source_lines(path: str) -> list[str]:

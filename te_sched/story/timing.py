@@ -175,7 +175,7 @@ class _Clock:
             failure = self._failures.get(number)
             note = self._why_not(number) if failure is None else f"Not measured: {failure}"
             return Timed(Timing(note=note))
-        readings = [1e3 * one for one in self._readings[number]]
+        readings = [1e3 * seconds for seconds in self._readings[number]]
         readings = readings[1:] or readings
         before = [other for other in sorted(self._readings) if other < number]
         first, previous = (before[0], before[-1]) if before else (number, None)

@@ -90,11 +90,13 @@ def _opened(folder: str | os.PathLike[str]) -> Database:
 
 
 def _only_module(database: Database) -> IRModule:
-    found = {id(one.workload): one.workload.mod for one in database.get_all_tuning_records()}
-    if len(found) != 1:
+    workloads = {
+        id(record.workload): record.workload.mod for record in database.get_all_tuning_records()
+    }
+    if len(workloads) != 1:
         raise DeclarationError(
-            f"the database has records of {len(found)} programs",
+            f"the database has records of {len(workloads)} programs",
             "",
-            "say which: tuning_report(database, module)" if found else "tune a program first",
+            "say which: tuning_report(database, module)" if workloads else "tune a program first",
         )
-    return next(iter(found.values()))
+    return next(iter(workloads.values()))

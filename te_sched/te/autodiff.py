@@ -94,7 +94,7 @@ def gradient(
         if adjoint is not None:
             for use in _uses(tensor, relevant, adjoint):
                 uses.setdefault(use.tensor, []).append(use)
-    return [_tensor_of(one, adjoints.get(one), start.prefix) for one in wanted]
+    return [_tensor_of(tensor, adjoints.get(tensor), start.prefix) for tensor in wanted]
 
 
 def _check_dtype(tensor: Tensor, fault: str) -> None:
@@ -109,19 +109,21 @@ def _check_dtype(tensor: Tensor, fault: str) -> None:
 
 def _dependents(output: Tensor, inputs: Collection[Tensor]) -> dict[Tensor, None]:
     """The inputs and the tensors computed from them, each after those that it reads."""
-    found: dict[Tensor, None] = {}
+    dependents: dict[Tensor, None] = {}
     seen: set[Operation] = set()
     stack = [(output.op, False)]
     while stack:
         op, is_below_done = stack.pop()
         if is_below_done:
-            depends = any(tensor in found for tensor in op.input_tensors)
-            found.update(dict.fromkeys(one for one in op.outputs if depends or one in inputs))
+            depends = any(tensor in dependents for tensor in op.input_tensors)
+            dependents.update(
+                dict.fromkeys(tensor for tensor in op.outputs if depends or tensor in inputs)
+            )
         elif op not in seen:
             seen.add(op)
             stack.append((op, True))
             stack += [(tensor.op, False) for tensor in op.input_tensors]
-    return found
+    return dependents
 
 
 class _Adjoint:
@@ -174,7 +176,7 @@ class _Use(NamedTuple):
 def _uses(tensor: Tensor, relevant: Collection[Tensor], adjoint: _Adjoint) -> Iterator[_Use]:
     """The reads of relevant tensors on which a tensor depends."""
     op = tensor.op
-    if not any(one in relevant for one in op.input_tensors):
+    if not any(tensor in relevant for tensor in op.input_tensors):
         return
     if not isinstance(op, ComputeOp):
         raise DeclarationError(
@@ -188,7 +190,7 @@ def _uses(tensor: Tensor, relevant: Collection[Tensor], adjoint: _Adjoint) -> It
     factors: list[Expr | None] = [ops.const(1, body.dtype)]
     condition: Expr = ops.TRUE
     if isinstance(body, Reduce):
-        if any(one in relevant for one in loaded_tensors(body.init)):
+        if any(tensor in relevant for tensor in loaded_tensors(body.init)):
             raise DeclarationError(
                 f"cannot differentiate the initial value of reduction {tensor.name}",
                 "it depends on an input",
@@ -198,7 +200,7 @@ def _uses(tensor: Tensor, relevant: Collection[Tensor], adjoint: _Adjoint) -> It
         sources, condition, factors = body.source, body.condition, _factors(op, body)
     for source, factor in zip(sources, factors, strict=True):
         reads = [node for node in walk(source) if type(node) is ProducerLoad]
-        for read in {term_key(one): one for one in reads}.values():
+        for read in {term_key(load): load for load in reads}.values():
             if read.producer not in relevant or factor is None:
                 continue
             partial = times(derivative(source, read), factor)
@@ -216,14 +218,14 @@ def _factors(op: ComputeOp, body: Reduce) -> list[Expr | None]:
     combiner = body.combiner
     if _is_extremum(combiner):
         return [_of_extremum(op, body)]
-    before = tuple([Var("before", one.dtype) for one in combiner.lhs])
-    after = tuple([Var("after", one.dtype) for one in combiner.lhs])
+    before = tuple([Var("before", variable.dtype) for variable in combiner.lhs])
+    after = tuple([Var("after", variable.dtype) for variable in combiner.lhs])
 
     def inner(e: Expr) -> Expr:
         return substitute(e, _mapping(combiner, before, body.source))
 
     middle = tuple(map(inner, combiner.result))
-    found: list[Expr | None] = []
+    factors: list[Expr | None] = []
     for right in combiner.rhs:
         total: Expr | None = None
         for left, result in zip(combiner.lhs, combiner.result, strict=True):
@@ -232,14 +234,14 @@ def _factors(op: ComputeOp, body: Reduce) -> list[Expr | None]:
             if outer is not None and partial is not None:
                 outer = substitute(outer, _mapping(combiner, middle, after))
                 total = plus(total, times(inner(partial), outer))
-        found.append(total)
-    used = variables_of(*[one for one in found if one is not None])
+        factors.append(total)
+    used = variables_of(*[factor for factor in factors if factor is not None])
     values: dict[Var, Expr] = {}
     for names, label, compare in ((before, "before", ops.less), (after, "after", ops.greater)):
         if not used.isdisjoint(names):
             loads = _partial_reduction(op, body, label, compare)
             values.update(zip(names, loads, strict=True))
-    return [None if one is None else substitute(one, values) for one in found]
+    return [None if factor is None else substitute(factor, values) for factor in factors]
 
 
 def _mapping(combiner: CommReducer, lhs: Sequence[Expr], rhs: Sequence[Expr]) -> dict[Var, Expr]:
@@ -250,25 +252,30 @@ def _partial_reduction(
     op: ComputeOp, body: Reduce, name: str, compare: Callable[[Expr, Expr], Expr]
 ) -> list[Expr]:
     """For a value of a reduction, the reduction of the values before it, or after it."""
-    for one in body.axis:
-        extent = domain_of(one).extent
+    for axis in body.axis:
+        extent = domain_of(axis).extent
         if reads_data(extent) or not variables_of(extent).isdisjoint(_variables(op.axis)):
             raise DeclarationError(
-                f"cannot differentiate reduction {op.name} over axis {one.var.name}",
+                f"cannot differentiate reduction {op.name} over axis {axis.var.name}",
                 f"its extent {extent} depends on the element or on data",
                 "use te.sum, te.max or te.min, whose derivative needs no array of that extent",
-                Subject("axis", one.var.name),
+                Subject("axis", axis.var.name),
             )
     fresh = _fresh((*op.axis, *body.axis))
     inner = substitute(body, fresh)
     outer = _renewed(op.axis, fresh)
-    places = [axis_of(domain_of(one).extent, one.var.name) for one in body.axis]
+    places = [
+        axis_of(domain_of(reduce_axis).extent, reduce_axis.var.name) for reduce_axis in body.axis
+    ]
     here = _position(places)
     condition = ops.logical_and(inner.condition, compare(_position(inner.axis), here))
     first = replace(inner, condition=condition, init=inner.init if name == "before" else ())
     parts = [replace(first, value_index=index) for index in range(len(body.source))]
-    indices = [*_variables(op.axis), *[one.var - domain_of(one).min for one in body.axis]]
-    return [one(*indices) for one in _computed(f"{op.name}.{name}", [*outer, *places], parts)]
+    indices = [
+        *_variables(op.axis),
+        *[reduce_axis.var - domain_of(reduce_axis).min for reduce_axis in body.axis],
+    ]
+    return [tensor(*indices) for tensor in _computed(f"{op.name}.{name}", [*outer, *places], parts)]
 
 
 def _is_extremum(combiner: CommReducer) -> bool:
@@ -295,32 +302,32 @@ def _of_extremum(op: ComputeOp, body: Reduce) -> Expr:
 
     first = comm_reducer(combine, lambda *_: (nowhere, *body.combiner.identity), "first")
     init = (nowhere, *inner.init) if inner.init else None
-    found = first((position, *inner.source), axis=inner.axis, where=inner.condition, init=init)
-    place = _computed(f"{op.name}.position", _renewed(op.axis, fresh), found)[0]
-    is_here = ops.equal(_position(body.axis), place(*_variables(op.axis)))
+    extremum = first((position, *inner.source), axis=inner.axis, where=inner.condition, init=init)
+    first_position = _computed(f"{op.name}.position", _renewed(op.axis, fresh), extremum)[0]
+    is_here = ops.equal(_position(body.axis), first_position(*_variables(op.axis)))
     return Select(is_here, ops.const(1, body.dtype), ops.const(0, body.dtype))
 
 
 def _position(axes: Sequence[IterVar]) -> Expr:
     """The number of an iteration of a loop nest."""
     total: Expr = ops.const(0, axes[0].dtype)
-    for one in axes:
-        domain = domain_of(one)
-        total = total * domain.extent + (one.var - domain.min)
+    for axis in axes:
+        domain = domain_of(axis)
+        total = total * domain.extent + (axis.var - domain.min)
     return total
 
 
 def _fresh(axes: Iterable[IterVar]) -> dict[Var, Expr]:
     """New variables for axes: operations do not share them."""
-    return {one.var: Var(one.var.name, one.dtype) for one in axes}
+    return {axis.var: Var(axis.var.name, axis.dtype) for axis in axes}
 
 
 def _renewed(axes: Iterable[IterVar], fresh: dict[Var, Expr]) -> list[IterVar]:
-    return [substitute(one, fresh) for one in axes]
+    return [substitute(axis, fresh) for axis in axes]
 
 
 def _variables(axes: Iterable[IterVar]) -> list[Var]:
-    return [one.var for one in axes]
+    return [axis.var for axis in axes]
 
 
 def _computed(name: str, axis: Sequence[IterVar], body: Sequence[Expr]) -> tuple[Tensor, ...]:
@@ -359,15 +366,15 @@ def _term(use: _Use, axes: Sequence[IterVar], prefix: int) -> Expr | None:
     """The part of an adjoint that comes from one read, as an expression of its axes."""
     op = use.op
     fresh = _fresh((*op.axis, *op.reduce_axis))
-    known = {one.var: domain_of(one) for one in axes}
+    domains = {axis.var: domain_of(axis) for axis in axes}
     places = _variables(axes)
     element, equations = use.adjoint.at(
-        places[:prefix], [fresh[one.var] for one in op.axis], use.partial.dtype
+        places[:prefix], [fresh[axis.var] for axis in op.axis], use.partial.dtype
     )
     indices = [substitute(index, fresh) for index in use.read.indices]
     equations += zip(indices, places[prefix:], strict=True)
     loops = _renewed((*op.axis, *op.reduce_axis), fresh)
-    found = solve(equations, {one.var: domain_of(one) for one in loops}, known)
+    solution = solve(equations, {loop.var: domain_of(loop) for loop in loops}, domains)
 
     value, guards = substitute(use.partial, fresh), [substitute(use.condition, fresh)]
     value = scaled(value, element)
@@ -377,18 +384,18 @@ def _term(use: _Use, axes: Sequence[IterVar], prefix: int) -> Expr | None:
         guards.append(guard[0])
         value = guard[1]
     analyzer = Analyzer()
-    for var, domain in (known | found.free).items():
+    for var, domain in (domains | solution.free).items():
         analyzer.bind(var, domain)
-    guards = [analyzer.simplify(substitute(one, found.values)) for one in guards]
+    guards = [analyzer.simplify(substitute(predicate, solution.values)) for predicate in guards]
     condition: Expr = ops.TRUE
     # Indices of data are within bounds only where the conditions before them hold.
-    for one in sorted((*found.conditions, *guards, *found.unsolved), key=reads_data):
-        condition = ops.logical_and(condition, one)
+    for conjunct in sorted((*solution.conditions, *guards, *solution.unsolved), key=reads_data):
+        condition = ops.logical_and(condition, conjunct)
     if ops.is_const(condition, 0):
         return None
-    value = analyzer.simplify(substitute(value, found.values))
-    if found.free:
-        sums = [IterVar(domain, var, "CommReduce") for var, domain in found.free.items()]
+    value = analyzer.simplify(substitute(value, solution.values))
+    if solution.free:
+        sums = [IterVar(domain, var, "CommReduce") for var, domain in solution.free.items()]
         return reduce_sum(value, axis=sums, where=condition)
     return intrinsics.if_then_else(condition, value, ops.const(0, value.dtype))
 

@@ -235,7 +235,7 @@ def compute(
     axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
     try:
-        value = fcompute(*[one.var for one in axis])
+        value = fcompute(*[axis.var for axis in axis])
     finally:
         declaring.reset(token)
     if isinstance(value, TensorIntrinCall):

@@ -113,8 +113,8 @@ class _Derivative(Visitor):
         """The derivative of an expression."""
         if not is_differentiable(e.dtype):
             return None
-        found: Expr | None = self.methods[type(e)](self, e)
-        return found
+        result: Expr | None = self.methods[type(e)](self, e)
+        return result
 
     def visit_Expr(self, e: Expr) -> Expr | None:
         """An expression without a rule, which must not depend on the target."""
@@ -209,11 +209,11 @@ def scaled(a: Expr, factor: Expr, operation: _Rule = ops.mul) -> Expr:
     if part is None:
         return operation(a, factor)  # type: ignore[no-any-return]
     condition, value = part
-    found = scaled(value, factor, operation)
-    zero = ops.const(0, found.dtype)
+    product = scaled(value, factor, operation)
+    zero = ops.const(0, product.dtype)
     if type(a) is Select:
-        return Select(condition, found, zero)
-    return intrinsics.if_then_else(condition, found, zero)
+        return Select(condition, product, zero)
+    return intrinsics.if_then_else(condition, product, zero)
 
 
 def guard_of(e: Expr) -> tuple[Expr, Expr] | None:
@@ -234,8 +234,8 @@ def chosen(make: _Rule, condition: Expr, a: Expr | None, b: Expr | None) -> Expr
         condition, a, b = ops.logical_not(condition), b, None
     if a is None:
         return None
-    found: Expr = make(condition, a, ops.const(0, a.dtype) if b is None else b)
-    return found
+    choice: Expr = make(condition, a, ops.const(0, a.dtype) if b is None else b)
+    return choice
 
 
 def _without_rule(e: Expr) -> DeclarationError:

@@ -59,8 +59,8 @@ def extern(
     ins = _input_buffers(tensors, in_buffers, what)
     outs = _output_buffers(shape, tensors, dtype, out_buffers, what, name)
     help = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
-    made = fcompute(list(ins), list(outs))
-    body = as_statement(made, what, "a call or a statement", help)
+    result = fcompute(list(ins), list(outs))
+    body = as_statement(result, what, "a call or a statement", help)
     loop = "write a loop over {axis} in the statement: with ib.for_range(...) as {axis}"
     check_reduced(undefined_variables(body), (), what, loop)
     op = ExternOp(name, tag_or_current(tag), attrs, tensors, ins, outs, body)
@@ -79,22 +79,22 @@ def _tensors(inputs: Any, what: str) -> tuple[Tensor, ...]:
     return tensors
 
 
-def _buffers(given: Any) -> tuple[Buffer, ...]:
-    return tuple(given) if isinstance(given, list | tuple) else (given,)
+def _buffers(buffers: Any) -> tuple[Buffer, ...]:
+    return tuple(buffers) if isinstance(buffers, list | tuple) else (buffers,)
 
 
 def _placeholder_buffer(shape: tuple[Expr, ...], dtype: str, name: str) -> Buffer:
     return decl_buffer(shape, dtype, name, elem_offset=Var("elem_offset", "int32"))
 
 
-def _input_buffers(tensors: tuple[Tensor, ...], given: Any, what: str) -> tuple[Buffer, ...]:
-    if given is None:
-        made: dict[Tensor, Buffer] = {}
+def _input_buffers(tensors: tuple[Tensor, ...], in_buffers: Any, what: str) -> tuple[Buffer, ...]:
+    if in_buffers is None:
+        buffer_of: dict[Tensor, Buffer] = {}
         for tensor in tensors:
-            if tensor not in made:
-                made[tensor] = _placeholder_buffer(tensor.shape, tensor.dtype, tensor.op.name)
-        return tuple([made[tensor] for tensor in tensors])
-    buffers = _buffers(given)
+            if tensor not in buffer_of:
+                buffer_of[tensor] = _placeholder_buffer(tensor.shape, tensor.dtype, tensor.op.name)
+        return tuple([buffer_of[tensor] for tensor in tensors])
+    buffers = _buffers(in_buffers)
     if len(buffers) != len(tensors):
         raise DeclarationError(
             f"{what} has {len(tensors)} inputs but {len(buffers)} in_buffers",
@@ -131,14 +131,14 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
 
 
 def _output_buffers(
-    shape: Any, tensors: tuple[Tensor, ...], dtype: Any, given: Any, what: str, name: str
+    shape: Any, tensors: tuple[Tensor, ...], dtype: Any, out_buffers: Any, what: str, name: str
 ) -> tuple[Buffer, ...]:
-    if given is not None:
-        buffers = _buffers(given)
+    if out_buffers is not None:
+        buffers = _buffers(out_buffers)
         for buffer in buffers:
             if not isinstance(buffer, Buffer):
                 raise DeclarationError(
-                    f"out_buffers of {what} is {repr_of(given)}, expected buffers",
+                    f"out_buffers of {what} is {repr_of(out_buffers)}, expected buffers",
                     "",
                     "declare one with decl_buffer for each output",
                 )
@@ -146,13 +146,13 @@ def _output_buffers(
     shapes = _shapes(shape, what)
     types = _dtypes(dtype, len(shapes), tensors, what)
     return tuple(
-        [_placeholder_buffer(one, kind, name) for one, kind in zip(shapes, types, strict=True)]
+        [_placeholder_buffer(dims, kind, name) for dims, kind in zip(shapes, types, strict=True)]
     )
 
 
 def _shapes(shape: Any, what: str) -> list[tuple[Expr, ...]]:
-    if isinstance(shape, list | tuple) and any(isinstance(one, list | tuple) for one in shape):
-        return [as_shape(one, what) for one in shape]
+    if isinstance(shape, list | tuple) and any(isinstance(dims, list | tuple) for dims in shape):
+        return [as_shape(dims, what) for dims in shape]
     return [as_shape(shape, what)]
 
 
@@ -169,7 +169,7 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], what: str) -> l
             )
         return [*kinds] * count
     many = isinstance(dtype, list | tuple)
-    types = [dtypes.spelled(one) for one in (dtype if many else [dtype] * count)]
+    types = [dtypes.spelled(dtype) for dtype in (dtype if many else [dtype] * count)]
     if len(types) != count:
         raise DeclarationError(
             f"{what} has {count} outputs but {len(types)} dtypes",

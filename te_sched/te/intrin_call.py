@@ -71,7 +71,7 @@ class TensorIntrin(PublicObject):
         return call_of(self, args, reduce_axis)
 
     def __repr__(self) -> str:
-        inputs = ", ".join([one.name for one in self.inputs])
+        inputs = ", ".join([tensor.name for tensor in self.inputs])
         return f"TensorIntrin({self.name}, op={self.op.name}, inputs=[{inputs}])"
 
 
@@ -103,12 +103,12 @@ class TensorComputeOp(Operation):
         input_regions: tuple[tuple[Range, ...], ...],
         scalar_inputs: tuple[Expr, ...],
     ) -> None:
-        shape = tuple([domain_of(one).extent for one in axis])
-        super().__init__(name, tag, attrs, [(shape, one.dtype) for one in intrin.op.outputs])
+        shape = tuple([domain_of(axis).extent for axis in axis])
+        super().__init__(name, tag, attrs, [(shape, tensor.dtype) for tensor in intrin.op.outputs])
         self._axis, self._reduce_axis, self.intrin = Array(axis), Array(reduce_axis), intrin
         self.inputs, self.input_regions = Array(inputs), Array(map(Array, input_regions))
         self.scalar_inputs = Array(scalar_inputs)
-        self.schedulable_ndim = sum(one.kind != "Opaque" for one in axis)
+        self.schedulable_ndim = sum(axis.kind != "Opaque" for axis in axis)
         self._inputs = Array(dict.fromkeys(inputs))
 
     def _reduced(self) -> tuple[IterVar, ...]:
@@ -154,14 +154,14 @@ def call_of(intrin: TensorIntrin, args: Sequence[Any], reduce_axis: Any) -> Tens
     what = f"tensor intrinsic {intrin.name}"
     tensors = [_whole(arg) for arg in args if isinstance(arg, Tensor | TensorSlice)]
     numbers = [arg for arg in args if not isinstance(arg, Tensor | TensorSlice)]
-    for given, wanted, kind in (
+    for arguments, wanted, kind in (
         (tensors, intrin.inputs, "tensor argument"),
         (numbers, intrin.scalar_params, "scalar argument"),
     ):
-        if len(given) != len(wanted):
+        if len(arguments) != len(wanted):
             raise DeclarationError(
-                f"{what} takes {counted(len(wanted), kind)}, got {len(given)}",
-                f"its inputs are {', '.join([one.name for one in wanted])}" if wanted else "",
+                f"{what} takes {counted(len(wanted), kind)}, got {len(arguments)}",
+                f"its inputs are {', '.join([tensor.name for tensor in wanted])}" if wanted else "",
                 "give an element or a region of a tensor, such as A[i, 0:16], for each input and "
                 "an expression for each of scalar_params",
             )
@@ -198,9 +198,9 @@ def _check_region(what: str, extents: Sequence[Expr], buffer: Buffer, intrin: Te
         isinstance(want, IntImm) and isinstance(have, IntImm) and want.value != have.value
         for want, have in pairs
     ):
-        given, declared = [", ".join(map(str, shape)) for shape in (extents, buffer.shape)]
+        region_shape, declared = [", ".join(map(str, shape)) for shape in (extents, buffer.shape)]
         raise DeclarationError(
-            f"{what} has a region of shape ({given}), but {buffer.name} of tensor intrinsic "
+            f"{what} has a region of shape ({region_shape}), but {buffer.name} of tensor intrinsic "
             f"{intrin.name} has ({declared})",
             "a region has the shape that the intrinsic declares, after dimensions of one element",
             "change the slices, or declare the intrinsic for this shape",
@@ -208,8 +208,8 @@ def _check_region(what: str, extents: Sequence[Expr], buffer: Buffer, intrin: Te
 
 
 def _reduced(reduce_axis: Any, intrin: TensorIntrin, what: str) -> tuple[IterVar, ...]:
-    given = reduce_axis if isinstance(reduce_axis, list | tuple) else [reduce_axis]
-    axes = tuple([] if reduce_axis is None else given)
+    axis_list = reduce_axis if isinstance(reduce_axis, list | tuple) else [reduce_axis]
+    axes = tuple([] if reduce_axis is None else axis_list)
     for axis in axes:
         if not isinstance(axis, IterVar) or axis.kind != "CommReduce":
             raise DeclarationError(
@@ -229,16 +229,16 @@ def _reduced(reduce_axis: Any, intrin: TensorIntrin, what: str) -> tuple[IterVar
 
 
 def _scalar(value: Any, param: Var, what: str) -> Expr:
-    made = ops.const(value, param.dtype) if type(value) in (int, float) else ops.convert(value)
-    if made.dtype != param.dtype or reads_data(made):
-        problem = "reads a tensor" if reads_data(made) else f"has dtype {made.dtype}"
+    scalar = ops.const(value, param.dtype) if type(value) in (int, float) else ops.convert(value)
+    if scalar.dtype != param.dtype or reads_data(scalar):
+        problem = "reads a tensor" if reads_data(scalar) else f"has dtype {scalar.dtype}"
         raise DeclarationError(
-            f"argument {made} for {param.name} of {what} {problem}, expected an expression of "
+            f"argument {scalar} for {param.name} of {what} {problem}, expected an expression of "
             f"axes and variables of dtype {param.dtype}",
             "",
             f'cast it, for example with .astype("{param.dtype}"); pass data as an input',
         )
-    return made
+    return scalar
 
 
 def _check_reset(

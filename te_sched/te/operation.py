@@ -164,8 +164,8 @@ class Operation(DeeplyNested, PublicObject):
         outputs = self._outputs
         fields = {
             "shape": outputs[0].shape,
-            "dtype": ", ".join([one.dtype for one in outputs]),
-            "inputs": f"[{', '.join([one.name for one in self.input_tensors])}]",
+            "dtype": ", ".join([tensor.dtype for tensor in outputs]),
+            "inputs": f"[{', '.join([tensor.name for tensor in self.input_tensors])}]",
         }
         described = ", ".join([f"{label}={value}" for label, value in fields.items()])
         return f"{type(self).__name__}({self.name}, {described})"
@@ -206,7 +206,7 @@ class ComputeOp(Operation):
         axis: tuple[IterVar, ...],
         body: tuple[Expr, ...],
     ) -> None:
-        shape = tuple([domain_of(one).extent for one in axis])
+        shape = tuple([domain_of(axis).extent for axis in axis])
         super().__init__(name, tag, attrs, [(shape, value.dtype) for value in body])
         self._axis, self.body = Array(axis), Array(body)
         self._inputs = Array(dict.fromkeys(loaded_tensors(self.body)))
@@ -344,8 +344,8 @@ class HybridOp(ExternOp):
         for i in range(4):
             b[i] = A[i] * T.float32(2)
         """
-        known = dict(zip(self.input_placeholders, self.inputs, strict=True))
-        return _OverTensors(known).visit(self.statement)
+        tensors = dict(zip(self.input_placeholders, self.inputs, strict=True))
+        return _OverTensors(tensors).visit(self.statement)
 
     @cached_property
     def _read(self) -> tuple[Tensor, ...]:
@@ -390,11 +390,11 @@ class _OverTensors(Mapper):
         self.tensors, self.analyzer = tensors, Analyzer()
 
     def _tensor(self, buffer: Buffer) -> Tensor:
-        found = self.tensors.get(buffer)
-        if found is None:
+        tensor = self.tensors.get(buffer)
+        if tensor is None:
             op = PlaceholderOp(buffer.name, buffer.shape, buffer.dtype)
-            found = self.tensors[buffer] = op.output(0)
-        return found
+            tensor = self.tensors[buffer] = op.output(0)
+        return tensor
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)

@@ -77,8 +77,8 @@ class Reducer(PublicObject):
         if axis is not None:
             return self._reduce(expr, axis, where, init)
         if positional and isinstance(positional[0], IterVar | list | tuple):
-            given = dict(zip(("axis", "where", "init"), positional, strict=False))
-            return self._reduce(expr, **{"where": where, "init": init, **given})
+            options = dict(zip(("axis", "where", "init"), positional, strict=False))
+            return self._reduce(expr, **{"where": where, "init": init, **options})
         return self._fold([expr, *positional])
 
     def _fold(self, values: list[Any]) -> Any:
@@ -92,8 +92,8 @@ class Reducer(PublicObject):
                 f"te_sched.topi.{self.__name__} reduces whole tensors",
             )
         for value in values:
-            for one in _as_tuple(value):
-                ops.convert(one)  # which refuses anything but numbers and expressions
+            for component in _as_tuple(value):
+                ops.convert(component)  # which refuses anything but numbers and expressions
         return reduce(self.combine, values)
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
@@ -124,12 +124,12 @@ class Reducer(PublicObject):
         return parts if len(parts) > 1 else parts[0]
 
     def _check_axes(self, axes: tuple[Any, ...]) -> None:
-        for one in axes:
-            if not isinstance(one, IterVar) or one.kind != "CommReduce":
+        for axis in axes:
+            if not isinstance(axis, IterVar) or axis.kind != "CommReduce":
                 label = (
-                    f"the {one.kind} axis {one.var.name}"
-                    if isinstance(one, IterVar)
-                    else repr_of(one)
+                    f"the {axis.kind} axis {axis.var.name}"
+                    if isinstance(axis, IterVar)
+                    else repr_of(axis)
                 )
                 raise DeclarationError(
                     f"te.{self.__name__} over {label}, expected a reduction axis",
@@ -138,7 +138,7 @@ class Reducer(PublicObject):
                     "te_sched.topi reduces whole tensors over dimensions given by number",
                 )
         if len(set(axes)) != len(axes):
-            names = ", ".join(one.var.name for one in axes)
+            names = ", ".join(reduce_axis.var.name for reduce_axis in axes)
             raise DeclarationError(
                 f"te.{self.__name__} names an axis twice: {names}", "", "give each axis once"
             )
@@ -146,7 +146,9 @@ class Reducer(PublicObject):
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
         ends = [f"_{number}" for number in range(len(sources))] if is_tuple else [""]
         lhs, rhs = (
-            tuple([Var(name + end, one.dtype) for end, one in zip(ends, sources, strict=True)])
+            tuple(
+                [Var(name + end, source.dtype) for end, source in zip(ends, sources, strict=True)]
+            )
             for name in self._parameter_names()
         )
         values = (lhs, rhs) if is_tuple else (*lhs, *rhs)
@@ -241,4 +243,6 @@ sum = comm_reducer(lambda x, y: x + y, lambda dtype: ops.const(0, dtype), "sum")
 prod = comm_reducer(lambda x, y: x * y, lambda dtype: ops.const(1, dtype), "prod")
 max = comm_reducer(lambda x, y: ops.maximum(x, y), lambda dtype: intrinsics.min_value(dtype), "max")
 min = comm_reducer(lambda x, y: ops.minimum(x, y), lambda dtype: intrinsics.max_value(dtype), "min")
-__test__ = {one.__name__: one.__doc__ for one in (sum, prod, max, min)}  # for doctest
+__test__ = {
+    function.__name__: function.__doc__ for function in (sum, prod, max, min)
+}  # for doctest

@@ -59,7 +59,7 @@ def check_initial_values(reduction: Reduce, what: str) -> None:
 
 def _not_reduced(axis: IterVar, axes: Sequence[IterVar], what: str, help: str) -> DeclarationError:
     name = axis.var.name
-    names = [one.var.name for one in axes]
+    names = [axis.var.name for axis in axes]
     if name in names:
         return DeclarationError(
             f"{what} uses reduction axis {name} but reduces over another axis called {name}",

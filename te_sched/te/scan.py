@@ -70,7 +70,7 @@ def scan(
     what = f"scan {checked_name(name, 'scan')}"
     check_labels(tag, attrs, what)
     others = _tensors(inputs, name) if inputs is not None else ()
-    states = [_tensors(given, name) for given in (init, update, state_placeholder)]
+    states = [_tensors(tensors, name) for tensors in (init, update, state_placeholder)]
     first, steps, places = states
     if not first or not len(first) == len(steps) == len(places):
         raise DeclarationError(
@@ -79,8 +79,8 @@ def scan(
             "each state needs one of each",
             "give lists of the same length",
         )
-    for start, step, place in zip(first, steps, places, strict=True):
-        _check_state(start, step, place, name)
+    for start, step, placeholder in zip(first, steps, places, strict=True):
+        _check_state(start, step, placeholder, name)
     for at, step in enumerate(steps):
         _check_past(step, places, at, name)
     op = ScanOp(
@@ -91,8 +91,8 @@ def scan(
         tuple(
             [
                 axis_of(extent, f"{name}.out{at}.i{dimension}", "Opaque")
-                for at, place in enumerate(places)
-                for dimension, extent in enumerate(place.shape)
+                for at, state in enumerate(places)
+                for dimension, extent in enumerate(state.shape)
                 if dimension > 0
             ]
         ),
@@ -104,8 +104,8 @@ def scan(
     return op.output(0) if isinstance(init, Tensor) else list(op.outputs)
 
 
-def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
-    tensors = tuple(given) if isinstance(given, list | tuple) else (given,)
+def _tensors(states: Any, name: str) -> tuple[Tensor, ...]:
+    tensors = tuple(states) if isinstance(states, list | tuple) else (states,)
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(

@@ -58,15 +58,15 @@ def _symbol(expression: Expr, is_nonnegative: bool = False) -> Any:
     if _symbol_class is None:
         # A symbol that remembers the expression it stands for, and when it was made.
         _symbol_class = type("ExpressionSymbol", (sympy.Dummy,), {})
-    found = _SYMBOLS.get(id(expression))
-    if found is None:
+    symbol = _SYMBOLS.get(id(expression))
+    if symbol is None:
         name = expression.name if isinstance(expression, Var) else type(expression).__name__
-        known = {"integer": True, **({"nonnegative": True} if is_nonnegative else {})}
-        found = _symbol_class(name, **known)
-        found.expression, found.serial = expression, _symbols_made
+        assumptions = {"integer": True, **({"nonnegative": True} if is_nonnegative else {})}
+        symbol = _symbol_class(name, **assumptions)
+        symbol.expression, symbol.serial = expression, _symbols_made
         _symbols_made += 1
-        _SYMBOLS[id(expression)] = found
-    return found
+        _SYMBOLS[id(expression)] = symbol
+    return symbol
 
 
 def _is_from_zero(axis: IterVar) -> bool:
@@ -198,8 +198,8 @@ class _Freezer:
 
     def _of_symbol(self, symbol: Any) -> Expr:
         if _symbol_class is not None and isinstance(symbol, _symbol_class):
-            found: Expr = symbol.expression
-            return found
+            expression: Expr = symbol.expression
+            return expression
         raise DeclarationError(
             f"cannot convert the sympy expression {self.whole}: symbol {symbol} is not an axis or "
             "variable",

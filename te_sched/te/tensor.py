@@ -29,10 +29,10 @@ class Array(tuple[Any, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         try:
-            found = tuple.__getitem__(self, index)
+            part = tuple.__getitem__(self, index)
         except IndexError:
             raise self._out_of_range(index) from None
-        return Array(found) if type(index) is slice else found
+        return Array(part) if type(index) is slice else part
 
     def __add__(self, other: Any) -> Any:
         return [*self, *other] if isinstance(other, list) else tuple.__add__(self, other)

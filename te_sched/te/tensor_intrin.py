@@ -77,10 +77,10 @@ def decl_tensor_intrin(
                 f"declare {tensor.name} with te.placeholder",
                 tensor_label(tensor),
             )
-    for label, given in (("binds", binds), ("default_buffer_params", default_buffer_params)):
-        if given is not None and not isinstance(given, Mapping):
+    for label, option in (("binds", binds), ("default_buffer_params", default_buffer_params)):
+        if option is not None and not isinstance(option, Mapping):
             raise DeclarationError(
-                f"{label} of {what} is {repr_of(given)}, expected a dict", "", "give a dict"
+                f"{label} of {what} is {repr_of(option)}, expected a dict", "", "give a dict"
             )
     buffers = {
         tensor: _buffer(tensor, binds or {}, default_buffer_params or {}, what)
@@ -89,8 +89,8 @@ def decl_tensor_intrin(
     ins = [buffers[tensor] for tensor in op.input_tensors]
     outs = [buffers[tensor] for tensor in op.outputs]
     check_function(fcompute, 3 if scalars else 2, what, "lambda ins, outs: tir.call_extern(...)")
-    made = fcompute(ins, outs, list(scalars)) if scalars else fcompute(ins, outs)
-    body, init, update = _statements(made, what)
+    result = fcompute(ins, outs, list(scalars)) if scalars else fcompute(ins, outs)
+    body, init, update = _statements(result, what)
     return TensorIntrin(name, op, op.input_tensors, tuple(ins + outs), scalars, body, init, update)
 
 
@@ -116,8 +116,8 @@ def _buffer(
         ) from None
 
 
-def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | None]:
-    parts = list(made) if isinstance(made, list | tuple) else [made]
+def _statements(result: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | None]:
+    parts = list(result) if isinstance(result, list | tuple) else [result]
     statements = [_statement(part, what) for part in parts]
     if not 1 <= len(statements) <= 3:
         raise DeclarationError(

@@ -15,54 +15,56 @@ from te_sched.tensorir.handles import ATTRIBUTE, BUFFER_KINDS, BufferPlace
 from te_sched.tensorir.state import BlockKey
 
 
-def place_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) -> int:
+def place_of(schedule: ScheduleBase, key: BlockKey, buffer: Any, writes: bool) -> int:
     """The place of a buffer among the regions that a block reads or writes.
 
     Parameters
     ----------
-    given : the place, the name of the buffer, or the buffer.
+    buffer : the place, the name of the buffer, or the buffer.
     """
     block = schedule.block(key)
     regions = block.writes if writes else block.reads
     verb = "writes" if writes else "reads"
-    if isinstance(given, str | Buffer):
-        is_name = isinstance(given, str)
+    if isinstance(buffer, str | Buffer):
+        is_name = isinstance(buffer, str)
         places = [
-            place
-            for place, one in enumerate(regions)
-            if (one.buffer.name == given if is_name else one.buffer is given)
+            index
+            for index, region in enumerate(regions)
+            if (region.buffer.name == buffer if is_name else region.buffer is buffer)
         ]
         if len(places) == 1:
             return places[0]
-        name = given if is_name else given.name  # type: ignore[union-attr]
+        name = buffer if is_name else buffer.name  # type: ignore[union-attr]
         raise _unknown(key, regions, verb, f"buffer {name}" if not places else f"several {name}")
-    place = integer(given, "a buffer of a block")
-    if not 0 <= place < len(regions):
-        raise _unknown(key, regions, verb, f"buffer number {place}")
-    return place
+    number = integer(buffer, "a buffer of a block")
+    if not 0 <= number < len(regions):
+        raise _unknown(key, regions, verb, f"buffer number {number}")
+    return number
 
 
-def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace:
+def place_from(schedule: ScheduleBase, key: BlockKey, buffer: Any) -> BufferPlace:
     """A buffer that a block accesses, given as ("read", 0), by its name or itself."""
-    if isinstance(given, BufferPlace):
-        given = (given.kind, given.number)
-    if isinstance(given, str | Buffer):
+    if isinstance(buffer, BufferPlace):
+        buffer = (buffer.kind, buffer.number)
+    if isinstance(buffer, str | Buffer):
         block = schedule.block(key)
-        found = [
-            BufferPlace(kind, place)
+        matches = [
+            BufferPlace(kind, index)
             for kind, regions in (("write", block.writes), ("read", block.reads))
-            for place, one in enumerate(regions)
-            if (one.buffer.name == given if isinstance(given, str) else one.buffer is given)
+            for index, region in enumerate(regions)
+            if (
+                region.buffer.name == buffer if isinstance(buffer, str) else region.buffer is buffer
+            )
         ]
-        name = given if isinstance(given, str) else given.name
-        if not found:
+        name = buffer if isinstance(buffer, str) else buffer.name
+        if not matches:
             raise _unknown(key, (*block.reads, *block.writes), "accesses", f"buffer {name}")
-        return found[0]
-    if isinstance(given, list | tuple) and len(given) == 2 and given[0] in ("read", "write"):
-        kind, number = given
+        return matches[0]
+    if isinstance(buffer, list | tuple) and len(buffer) == 2 and buffer[0] in ("read", "write"):
+        kind, number = buffer
         return BufferPlace(kind, place_of(schedule, key, number, writes=kind == "write"))
     raise ScheduleError(
-        f"the buffer of block {key.name} is {repr_of(given)}",
+        f"the buffer of block {key.name} is {repr_of(buffer)}",
         "",
         'give ("read", number) or ("write", number), the name of the buffer, or the buffer',
         of_block(key.name),
@@ -70,7 +72,7 @@ def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace
 
 
 BUFFER = ATTRIBUTE._replace(
-    packed=lambda place: [place.number, BUFFER_KINDS.index(place.kind)],
+    packed=lambda buffer: [buffer.number, BUFFER_KINDS.index(buffer.kind)],
     unpacked=lambda numbers: BufferPlace(BUFFER_KINDS[numbers[1]], numbers[0]),
     width=2,
 )
@@ -79,7 +81,7 @@ BUFFER = ATTRIBUTE._replace(
 def _unknown(
     key: BlockKey, regions: tuple[BufferRegion, ...], verb: str, what: str
 ) -> ScheduleError:
-    names = [f"{place} ({one.buffer.name})" for place, one in enumerate(regions)]
+    names = [f"{index} ({region.buffer.name})" for index, region in enumerate(regions)]
     return ScheduleError(
         f"block {key.name} has no {what} that it {verb}"
         if not what.startswith("several")
@@ -90,11 +92,11 @@ def _unknown(
     )
 
 
-def region_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) -> BufferRegion:
+def region_of(schedule: ScheduleBase, key: BlockKey, buffer: Any, writes: bool) -> BufferRegion:
     """A region that a block reads or writes."""
     block = schedule.block(key)
-    place = place_of(schedule, key, given, writes)
-    return (block.writes if writes else block.reads)[place]
+    index = place_of(schedule, key, buffer, writes)
+    return (block.writes if writes else block.reads)[index]
 
 
 def allocating(schedule: ScheduleBase, key: BlockKey, buffer: Buffer, action: str) -> BlockKey:
@@ -104,9 +106,9 @@ def allocating(schedule: ScheduleBase, key: BlockKey, buffer: Buffer, action: st
     ------
     ScheduleError if it is a parameter of the function or a view.
     """
-    for one in (key, *schedule.around(key)):
-        if isinstance(one, BlockKey) and buffer in schedule.block(one).alloc_buffers:
-            return one
+    for block_key in (key, *schedule.around(key)):
+        if isinstance(block_key, BlockKey) and buffer in schedule.block(block_key).alloc_buffers:
+            return block_key
     raise ScheduleError(
         f"cannot {action} {buffer.name} of block {key.name}",
         "no block allocates it: it is a parameter of the function, or a view of another buffer",

@@ -92,14 +92,14 @@ class ScheduleBase(BlockIndex):
         ScheduleError if there is none, or several.
         """
         named = [key for block, key in self.keys.items() if block.name_hint == name]
-        found = [key for key in named if self.function_of(key) == func_name]
-        if len(found) == 1:
-            return found[0]
+        matches = [key for key in named if self.function_of(key) == func_name]
+        if len(matches) == 1:
+            return matches[0]
         of_function = [key for key in self.keys.values() if self.function_of(key) == func_name]
         names = sorted({self.block(key).name_hint for key in of_function})
-        if found:
+        if matches:
             raise ScheduleError(
-                f"{len(found)} blocks of {func_name} have the name {name}",
+                f"{len(matches)} blocks of {func_name} have the name {name}",
                 "",
                 "find it from a loop or from another block: get_child_blocks, get_producers, "
                 "get_consumers",
@@ -166,20 +166,20 @@ class ScheduleBase(BlockIndex):
         if type(value) is Var and value in self.values:
             return self.values[value]
         if isinstance(value, Expr):
-            known: dict[Var, Expr] = {
+            values: dict[Var, Expr] = {
                 var: IntImm(self.values[var], var.dtype)
                 for var in variables_of(value)
                 if var in self.values
             }
-            done = Analyzer().simplify(substitute(value, known))
+            done = Analyzer().simplify(substitute(value, values))
             return done.value if isinstance(done, IntImm) else done
         return integer(value, what)
 
     def number_of(self, value: Any, what: str) -> int:
         """An integer; sampled ones have their values."""
-        found = self.value_of(value, what)
-        if isinstance(found, int):
-            return found
+        number = self.value_of(value, what)
+        if isinstance(number, int):
+            return number
         raise ScheduleError(
             f"{what} must be a number, got {repr_of(value)}",
             "it depends on symbolic sizes",
@@ -206,15 +206,15 @@ class ScheduleBase(BlockIndex):
 
     def handle_of(self, key: Key) -> Any:
         """A handle of a block or loop that no primitive has returned, for passes."""
-        made = BlockRV(key) if isinstance(key, BlockKey) else LoopRV(key)
-        self.trace.known.add(made)
-        return made
+        handle = BlockRV(key) if isinstance(key, BlockKey) else LoopRV(key)
+        self.trace.known.add(handle)
+        return handle
 
     def sampled(self, values: list[int], name: str = "v") -> list[Var]:
         """New handles of sampled integers."""
-        made = [Var(name, "int32") for _ in values]
-        self.draft.values.update(zip(made, values, strict=True))
-        return made
+        variables = [Var(name, "int32") for _ in values]
+        self.draft.values.update(zip(variables, values, strict=True))
+        return variables
 
 
 def integer(value: Any, what: str) -> int:

@@ -38,8 +38,8 @@ def divided(
     ranges = loop_ranges(index, loops_around(index, key))
     used = variables_of(*realize.iter_values)
     outside = [
-        one for one in index.around(key) if isinstance(one, Var) and one not in ranges
-        if one in used
+        loop for loop in index.around(key) if isinstance(loop, Var) and loop not in ranges
+        if loop in used
     ]  # fmt: skip
     if outside:
         raise refused(
@@ -49,17 +49,17 @@ def divided(
         )
     if why := why_outside(index, key):
         raise refused(f"block {key.name} leaves its domain: {why}", WITHIN)
-    found = subspace_divide(
+    division = subspace_divide(
         realize.iter_values, ranges, inside, predicate_of(index, key), keeps_units=keeps_units
     )
-    if found is None:
-        names = ", ".join([one.name for one in inside])
+    if division is None:
+        names = ", ".join([loop.name for loop in inside])
         raise refused(
             f"the iterators of block {key.name} do not divide into a part of the loops outside and "
             f"one of {names or 'no loops'}: " + ", ".join(map(str, realize.iter_values)),
             "reorder the loops so that those inside are the finer parts",
         )
-    return found
+    return division
 
 
 def outer_axes(block: Block, division: Division) -> tuple[list[IterVar], tuple[Expr, ...]]:
@@ -103,7 +103,7 @@ class Tile:
         keeps_units: bool,
     ) -> None:
         self.own = index.block(key)
-        self.loops = [index.loop(one) for one in inside]
+        self.loops = [index.loop(loop) for loop in inside]
         self.predicate = division.predicates[1]
         self.inner: list[tuple[IterVar, Expr]] = []
         self.values: dict[Var, Expr] = {}
@@ -116,7 +116,7 @@ class Tile:
     ) -> Expr:
         """The value of an iterator; its inner part becomes an iterator if it has several values."""
         dtype = axis.var.dtype
-        is_outer, is_inner = [not is_number(one.extent, 1) for one in parts]
+        is_outer, is_inner = [not is_number(part.extent, 1) for part in parts]
         terms: list[Expr] = []
         if is_outer or (keeps_units and not is_inner):
             size = ops.cast(dtype, parts[1].extent)
@@ -124,9 +124,9 @@ class Tile:
         else:
             terms.append(ops.cast(dtype, _begin(parts[0])))
         if is_inner:
-            made = _axis(axis, f"{axis.var.name}_i", parts[1])
-            self.inner.append((made, _value_of(axis, parts[1])))
-            terms.append(made.var)
+            inner_axis = _axis(axis, f"{axis.var.name}_i", parts[1])
+            self.inner.append((inner_axis, _value_of(axis, parts[1])))
+            terms.append(inner_axis.var)
         else:
             terms.append(ops.cast(dtype, _begin(parts[1])))
         return ops.add(*terms)  # a constant 0 vanishes
@@ -135,17 +135,17 @@ class Tile:
         """The block with its inner iterators; without T.init(), it reads what it updates."""
         own, visit = self.own, self.visitor.visit
         init = own.init if keeps_init else None
-        known = {region.buffer for region in own.reads}
+        read_buffers = {region.buffer for region in own.reads}
         is_begun = own.init is not None and not keeps_init
-        extra = [one for one in own.writes if is_begun and one.buffer not in known]
+        extra = [region for region in own.writes if is_begun and region.buffer not in read_buffers]
         return replace(
             own,
             iter_vars=tuple([axis for axis, _ in self.inner]),
-            reads=tuple([visit(one) for one in (*extra, *own.reads)]),
-            writes=tuple([visit(one) for one in own.writes]),
+            reads=tuple([visit(region) for region in (*extra, *own.reads)]),
+            writes=tuple([visit(region) for region in own.writes]),
             init=None if init is None else visit(init),
             body=visit(own.body),
-            match_buffers=tuple([visit(one) for one in own.match_buffers]),
+            match_buffers=tuple([visit(view) for view in own.match_buffers]),
         )
 
     def statement(self, block: Block) -> Stmt:
@@ -156,10 +156,10 @@ class Tile:
     def relaxed(self, regions: Sequence[BufferRegion]) -> tuple[BufferRegion, ...]:
         """Regions of the block over all values of the inner iterators, one for each buffer."""
         domains = {axis.var: from_range(_dom(axis)) for axis, _ in self.inner}
-        found: dict[Buffer, list[Sets]] = {}
+        sets_of: dict[Buffer, list[Sets]] = {}
         for region in map(self.visitor.visit, regions):
-            found.setdefault(region.buffer, []).append(region_sets(region, domains))
-        return _regions(found.items())
+            sets_of.setdefault(region.buffer, []).append(region_sets(region, domains))
+        return _regions(sets_of.items())
 
     def initialization(self) -> Stmt:
         """Loops around a block that initializes all elements of the tile."""
@@ -169,18 +169,18 @@ class Tile:
         variables: dict[Var, Expr] = {
             loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in chosen
         }
-        made = [
+        init_axes = [
             IterVar(axis.dom, Var(f"{axis.var.name}_init", axis.var.dtype), axis.kind)
             for axis, _ in spatial
         ]
         inside: dict[Var, Expr] = {
-            axis.var: new.var for (axis, _), new in zip(spatial, made, strict=True)
+            axis.var: new.var for (axis, _), new in zip(spatial, init_axes, strict=True)
         }
         assert self.own.init is not None
         first = {var: substitute(value, inside) for var, value in self.values.items()}
         is_guarded = not is_const(self.predicate, 1) and not variables_of(self.predicate) - used
         block = Block(
-            tuple(made),
+            tuple(init_axes),
             (),
             tuple([substitute(region, first) for region in self.own.writes]),
             f"{self.own.name_hint}_init",
@@ -204,17 +204,17 @@ def _dom(axis: IterVar) -> Range:
 
 def united(regions: Iterable[BufferRegion]) -> tuple[BufferRegion, ...]:
     """The regions that several blocks access, one for each buffer: as in TVM the last first."""
-    found: dict[Buffer, list[Sets]] = {}
+    sets_of: dict[Buffer, list[Sets]] = {}
     for region in regions:
-        found.setdefault(region.buffer, []).append([from_range(one) for one in region.region])
-    return _regions(reversed(found.items()))
+        sets_of.setdefault(region.buffer, []).append([from_range(bound) for bound in region.region])
+    return _regions(reversed(sets_of.items()))
 
 
-def _regions(found: Iterable[tuple[Buffer, list[Sets]]]) -> tuple[BufferRegion, ...]:
+def _regions(buffer_sets: Iterable[tuple[Buffer, list[Sets]]]) -> tuple[BufferRegion, ...]:
     """The unions of sets of indices, by buffer."""
     return tuple(
         [
-            BufferRegion(one, tuple(ranges_of(joined(sets), one.shape, Analyzer(), False)))
-            for one, sets in found
+            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
+            for buffer, sets in buffer_sets
         ]
     )

@@ -61,42 +61,48 @@ def is_group(index: BlockIndex, key: Key) -> bool:
 
 def stated_blocks(index: BlockIndex, keys: Iterable[BlockKey]) -> list[BlockKey]:
     """Blocks which state what they access: some blocks, and those in the groups among them."""
-    found: list[BlockKey] = []
+    blocks: list[BlockKey] = []
     for key in keys:
         if is_group(index, key):
-            found += [index.keys[one.block] for one in accesses_of(index.realize(key)).stated]
+            blocks += [
+                index.keys[realize.block] for realize in accesses_of(index.realize(key)).stated
+            ]
         else:
-            found.append(key)
-    return found
+            blocks.append(key)
+    return blocks
 
 
 def loops_around(index: BlockIndex, key: Key) -> list[Var]:
     """The loops around a block up to the next block that is not a group, outermost first."""
-    found: list[Var] = []
-    for one in index.around(key):
-        if isinstance(one, Var):
-            found.append(one)
-        elif not is_group(index, one):
+    loops: list[Var] = []
+    for outer_key in index.around(key):
+        if isinstance(outer_key, Var):
+            loops.append(outer_key)
+        elif not is_group(index, outer_key):
             break
-    return found[::-1]
+    return loops[::-1]
 
 
 def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
     """The condition under which a block runs, with those of the groups around it."""
-    found = index.realize(key).predicate
-    for one in index.around(key):
-        if isinstance(one, BlockKey):
-            if not is_group(index, one):
+    predicate = index.realize(key).predicate
+    for outer_key in index.around(key):
+        if isinstance(outer_key, BlockKey):
+            if not is_group(index, outer_key):
                 break
-            found = ops.logical_and(found, index.realize(one).predicate)
-    return found
+            predicate = ops.logical_and(predicate, index.realize(outer_key).predicate)
+    return predicate
 
 
 def run_once(index: BlockIndex, loops: Sequence[Var], condition: Expr) -> bool:
     """Whether a condition on some loops holds in at most one of their iterations, as u < 1 does."""
     try:
         points = iterations_of(index, loops)
-        own = [one for one in conjuncts(condition) if variables_of(one) <= points.values.keys()]
+        own = [
+            conjunct
+            for conjunct in conjuncts(condition)
+            if variables_of(conjunct) <= points.values.keys()
+        ]
         return points.held(own).count <= 1
     except Unevaluable:
         return False
@@ -104,7 +110,7 @@ def run_once(index: BlockIndex, loops: Sequence[Var], condition: Expr) -> bool:
 
 def iterations_of(index: BlockIndex, loops: Sequence[Var]) -> Points:
     """The iterations of loops; raises Unevaluable if they are unknown or too many."""
-    nest = [loop for one in loops if (loop := loop_of(index.loop(one))) is not None]
+    nest = [loop for var in loops if (loop := loop_of(index.loop(var))) is not None]
     return Execution({}, {}, _MOST).points(nest)
 
 
@@ -115,8 +121,8 @@ def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> tuple[BufferRegi
     """The regions that a block reads or writes; of a group those of its blocks."""
     if index.parents[key] is None:
         return index.block(key).writes if writes else index.block(key).reads
-    found = accesses_of(index.realize(key))
-    return found.writes if writes else found.reads
+    accesses = accesses_of(index.realize(key))
+    return accesses.writes if writes else accesses.reads
 
 
 def regions_of(
@@ -145,7 +151,9 @@ def conflict(index: BlockIndex, keys: Sequence[BlockKey], others: Sequence[Block
 
 def accessed_outside(index: BlockIndex, key: Key) -> set[Buffer]:
     """The buffers that statements of a loop or block access outside of the blocks in it."""
-    inside = {id(part) for one in index.blocks_of(key) for part in walk(index.block(one))}
+    inside = {
+        id(part) for block_key in index.blocks_of(key) for part in walk(index.block(block_key))
+    }
     return {
         part.buffer
         for part in walk(index.nodes[key])
@@ -161,11 +169,13 @@ def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:
 
 def producers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
     """The blocks before one, of its scope, that write what it reads, in the order of its reads."""
-    order = {one: place for place, one in enumerate(buffers_of(accessed(index, key, False)))}
+    order = {
+        buffer: number for number, buffer in enumerate(buffers_of(accessed(index, key, False)))
+    }
 
     def first(maker: BlockKey) -> int:
         written = buffers_of(accessed(index, maker, writes=True))
-        return min([order[one] for one in written if one in order])
+        return min([order[buffer] for buffer in written if buffer in order])
 
     return sorted(_related(index, key, reading=True), key=first)
 
@@ -178,15 +188,15 @@ def consumers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
 def _related(index: BlockIndex, key: BlockKey, reading: bool) -> list[BlockKey]:
     blocks, among = scope_dependences(index, key)
     users = among.writers if reading else among.readers
-    place = among.places.get(index.realize(key), 0)
+    number = among.places.get(index.realize(key), 0)
     own = {region.buffer for region in accessed(index, key, writes=not reading)}
     near = {
-        one
+        user
         for buffer in own
-        for one in users.get(buffer, ())
-        if one != place and (one < place) == reading
+        for user in users.get(buffer, ())
+        if user != number and (user < number) == reading
     }
-    return [index.keys[blocks[one].block] for one in sorted(near)]
+    return [index.keys[blocks[user].block] for user in sorted(near)]
 
 
 def scope_dependences(index: BlockIndex, key: Key) -> tuple[tuple[BlockRealize, ...], Dependences]:
@@ -199,7 +209,7 @@ def scope_dependences(index: BlockIndex, key: Key) -> tuple[tuple[BlockRealize, 
 def writers(index: BlockIndex, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
     """The blocks of the scope of a block that write a buffer."""
     blocks, among = scope_dependences(index, key)
-    return [index.keys[blocks[one].block] for one in among.writers.get(buffer, ())]
+    return [index.keys[blocks[writer].block] for writer in among.writers.get(buffer, ())]
 
 
 def output_buffers(index: BlockIndex, key: Key) -> set[Buffer]:
@@ -211,7 +221,7 @@ def written_results(index: BlockIndex, key: BlockKey) -> list[Buffer]:
     """The buffers that a block writes and that its scope does not allocate."""
     scope = index.scope(key)
     allocated = () if scope is None else index.block(scope).alloc_buffers
-    return [one for one in buffers_of(index.block(key).writes) if one not in allocated]
+    return [buffer for buffer in buffers_of(index.block(key).writes) if buffer not in allocated]
 
 
 # -- bindings --------------------------------------------------------------------------------------
@@ -219,7 +229,7 @@ def written_results(index: BlockIndex, key: BlockKey) -> list[Buffer]:
 
 def loop_ranges(index: BlockIndex, loops: Iterable[Var]) -> dict[Var, Range]:
     """The ranges of loops by their variables."""
-    return {one: Range(index.loop(one).min, index.loop(one).extent) for one in loops}
+    return {loop: Range(index.loop(loop).min, index.loop(loop).extent) for loop in loops}
 
 
 def range_of(loop: For) -> Range:
@@ -254,9 +264,9 @@ def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bo
 def _is_affine_if(
     values: Sequence[Expr], ranges: Mapping[Var, Range], predicate: Expr | None
 ) -> bool:
-    found = detect_iter_map(values, ranges, predicate, IterMapLevel.SURJECTIVE)
-    return not found.errors and all(
-        is_number(part.scale, 1) for index in found.indices for part in index.args
+    iter_map = detect_iter_map(values, ranges, predicate, IterMapLevel.SURJECTIVE)
+    return not iter_map.errors and all(
+        is_number(part.scale, 1) for index in iter_map.indices for part in index.args
     )
 
 
@@ -281,7 +291,7 @@ def why_not_complete(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
 
 def _overlap(block: Block) -> str:
     written = set(buffers_of(block.writes))
-    both = [one.name for one in buffers_of(block.reads) if one in written]
+    both = [buffer.name for buffer in buffers_of(block.reads) if buffer in written]
     return f"it reads and writes {both[0]}" if both else ""
 
 
@@ -291,15 +301,15 @@ def why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
     """
     blocks, users = scope_dependences(index, key)
     if among:
-        blocks = tuple([index.realize(one) for one in among])
+        blocks = tuple([index.realize(block_key) for block_key in among])
         users = dependences(blocks)
-    place = users.places.get(index.realize(key), 0)
+    number = users.places.get(index.realize(key), 0)
     for buffer in buffers_of(index.block(key).writes):
-        writers = {*users.writers.get(buffer, ())} - {place}
-        early = {one for one in users.readers.get(buffer, ()) if one < place}
-        for one in sorted(writers | early):
-            name = index.keys[blocks[one].block].name
-            if one in writers:
+        writers = {*users.writers.get(buffer, ())} - {number}
+        early = {reader for reader in users.readers.get(buffer, ()) if reader < number}
+        for user in sorted(writers | early):
+            name = index.keys[blocks[user].block].name
+            if user in writers:
                 return f"block {name} writes {buffer.name}, too"
             return f"block {name} reads {buffer.name} before it is written"
     return ""
@@ -341,7 +351,7 @@ def advice_to_initialize(index: BlockIndex, key: BlockKey, other: str) -> str:
     if block.init is not None or not is_reduced or len(block.writes) != 1:
         return other
     buffer = block.writes[0].buffer
-    is_begun = any(one is not key for one in writers(index, key, buffer))
+    is_begun = any(writer is not key for writer in writers(index, key, buffer))
     earlier = "apply this before decompose_reduction, or " if is_begun else ""
     return f"{earlier}write `with T.init(): {buffer.name}[...] = ...` in block {block.name_hint}"
 

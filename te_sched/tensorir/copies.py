@@ -72,9 +72,9 @@ def copy_nest(
     not hold are zero.
     """
     loops = []
-    for place, axis in enumerate(axes):
+    for number, axis in enumerate(axes):
         dom = dom_of(axis)
-        loops.append((Var(f"{loop_name}{place}", axis.dtype), dom))
+        loops.append((Var(f"{loop_name}{number}", axis.dtype), dom))
     values = [var for var, _ in loops]
     access = (copy, buffer, there)
     return _copy(name, loops, axes, values, access, is_back, condition=condition)
@@ -126,7 +126,7 @@ def copy_block(
 
 
 def _element(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in indices]))
+    return BufferRegion(buffer, tuple([Range(index, IntImm(1, index.dtype)) for index in indices]))
 
 
 def copied_in_loops(
@@ -149,10 +149,10 @@ def copied_in_loops(
     inner = above[above.index(parent) + 1 :] if isinstance(parent, Var) else above
     needed = variables_of(*values)
     chosen: list[For] = []
-    for one in reversed(inner):
-        if one in needed:
-            loop = schedule.loop(one)
-            chosen.insert(0, For(one, loop.min, loop.extent, "serial", loop.body))
+    for var in reversed(inner):
+        if var in needed:
+            loop = schedule.loop(var)
+            chosen.insert(0, For(var, loop.min, loop.extent, "serial", loop.body))
             needed |= variables_of(loop.min, loop.extent)
     dropped = {*inner} - needed
     predicate: Expr = ops.const(True)
@@ -166,8 +166,8 @@ def copied_in_loops(
         if not used & dropped:
             predicate = ops.logical_and(predicate, condition)
     new = [IterVar(axis.dom, axis.var, SPATIAL) for axis in axes]
-    made = copy_block(name, new, values, source, target, predicate)
-    return renewed_body(nested(chosen, made))
+    block_copy = copy_block(name, new, values, source, target, predicate)
+    return renewed_body(nested(chosen, block_copy))
 
 
 def is_unit(axis: IterVar) -> bool:
@@ -193,28 +193,30 @@ def _indices(
     if outermost_blocks(block.body) or block.match_buffers:
         raise refused("it has blocks or views in it", "reindex the inner block")
     parts = [block.body] if block.init is None else [block.body, block.init]
-    found = [
-        one
+    accesses = [
+        node
         for part in parts
-        for one in walk(part)
-        if type(one) in (BufferLoad, BufferStore) and one.buffer is buffer
+        for node in walk(part)
+        if type(node) in (BufferLoad, BufferStore) and node.buffer is buffer
     ]
-    if not found:
+    if not accesses:
         raise refused("it has no load or store of it", "give a buffer it accesses")
-    for one in found:
-        if not structural_equal(one.indices, found[0].indices):
+    for access in accesses:
+        if not structural_equal(access.indices, accesses[0].indices):
             raise refused(
-                f"it accesses it at {', '.join(map(str, found[0].indices))} and at "
-                f"{', '.join(map(str, one.indices))}",
+                f"it accesses it at {', '.join(map(str, accesses[0].indices))} and at "
+                f"{', '.join(map(str, access.indices))}",
                 "use cache_read, which copies the buffer as it is",
             )
-    indices: tuple[Expr, ...] = found[0].indices
-    known = {axis.var for one in (key, *index.around(key)) for axis in _axes(index, one)}
-    inner = variables_of(*indices) - known
+    indices: tuple[Expr, ...] = accesses[0].indices
+    iterators = {
+        axis.var for outer_key in (key, *index.around(key)) for axis in _axes(index, outer_key)
+    }
+    inner = variables_of(*indices) - iterators
     if inner:
         (var, *_) = inner
         raise refused(f"{var.name} is an index and not an iterator of the block", "bind it")
-    if any(isinstance(part, BufferLoad) for one in indices for part in walk(one)):
+    if any(isinstance(part, BufferLoad) for index_expr in indices for part in walk(index_expr)):
         raise refused("an index is an element of a buffer", "use cache_read")
     for axis in block.iter_vars:
         begin = dom_of(axis).min

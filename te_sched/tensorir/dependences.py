@@ -46,36 +46,36 @@ class Dependences(NamedTuple):
 
 def outermost_blocks(statement: Stmt) -> list[BlockRealize]:
     """The blocks in a statement that are in no other of its blocks, in program order."""
-    found: list[BlockRealize] = []
+    blocks: list[BlockRealize] = []
     stack: list[Any] = [statement]
     while stack:
-        one = stack.pop()
-        if type(one) is BlockRealize:
-            found.append(one)
-        elif type(one) is For:
-            found += _blocks_of_loop(one)
+        node = stack.pop()
+        if type(node) is BlockRealize:
+            blocks.append(node)
+        elif type(node) is For:
+            blocks += _blocks_of_loop(node)
         else:
-            stack += reversed(parts_of(one))
-    return found
+            stack += reversed(parts_of(node))
+    return blocks
 
 
 @lru_cache(_MOST_STATEMENTS)
 def _blocks_of_loop(loop: For) -> tuple[BlockRealize, ...]:
-    found: list[BlockRealize] = []
+    blocks: list[BlockRealize] = []
     stack: list[Any] = [loop]
     while stack:
-        one = stack.pop()
-        if type(one) is BlockRealize:
-            found.append(one)
+        node = stack.pop()
+        if type(node) is BlockRealize:
+            blocks.append(node)
         else:
-            stack += reversed(parts_of(one))
-    return tuple(found)
+            stack += reversed(parts_of(node))
+    return tuple(blocks)
 
 
 @lru_cache(_MOST_SCOPES)
 def blocks_of_scope(scope: BlockRealize) -> tuple[BlockRealize, ...]:
     """The blocks directly in a block, in program order."""
-    return tuple([one for part in parts_of(scope.block) for one in outermost_blocks(part)])
+    return tuple([block for part in parts_of(scope.block) for block in outermost_blocks(part)])
 
 
 @lru_cache(_MOST_STATEMENTS)
@@ -85,9 +85,11 @@ def accesses_of(realize: BlockRealize) -> Accesses:
     inner: tuple[BlockRealize, ...] = ()
     if not (block.iter_vars or block.reads or block.writes):
         inner = blocks_of_scope(realize)
-    stated = tuple([one for each in inner for one in accesses_of(each).stated]) or (realize,)
-    reads = tuple([region for one in stated for region in reads_of(one.block)])
-    writes = tuple([region for one in stated for region in one.block.writes])
+    stated = tuple([instance for each in inner for instance in accesses_of(each).stated]) or (
+        realize,
+    )
+    reads = tuple([region for instance in stated for region in reads_of(instance.block)])
+    writes = tuple([region for instance in stated for region in instance.block.writes])
     return Accesses(bool(inner), stated, reads, writes, _buffers(reads), _buffers(writes))
 
 
@@ -96,17 +98,17 @@ def reads_of(block: Block) -> tuple[BufferRegion, ...]:
     """The regions that a block states to read, and the whole buffers of which it loads elements
     without a word, as those of cache_index. What it updates is written.
     """
-    known = {region.buffer for region in (*block.reads, *block.writes)}
+    stated_buffers = {region.buffer for region in (*block.reads, *block.writes)}
     loaded: dict[Buffer, None] = {}
     for node in walk(block):
         kind = type(node)
         if kind is BufferLoad:
             loaded[node.buffer] = None
         elif kind is Block:
-            known.update(node.alloc_buffers, [view.buffer for view in node.match_buffers])
+            stated_buffers.update(node.alloc_buffers, [view.buffer for view in node.match_buffers])
         elif kind is DeclBuffer:
-            known.add(node.buffer)
-    unstated = [whole_buffer(one) for one in loaded if one not in known]
+            stated_buffers.add(node.buffer)
+    unstated = [whole_buffer(buffer) for buffer in loaded if buffer not in stated_buffers]
     return (*block.reads, *unstated) if unstated else block.reads
 
 
@@ -117,12 +119,12 @@ def _buffers(regions: Iterable[BufferRegion]) -> tuple[Buffer, ...]:
 @lru_cache(_MOST_SCOPES)
 def nests_of_scope(scope: BlockRealize) -> tuple[Stmt, ...]:
     """The statements of a block, in program order, inside of what declares memory for all."""
-    found: list[Stmt] = []
+    nests: list[Stmt] = []
     for part in parts_of(scope.block):
         while isinstance(part, AllocateConst | DeclBuffer):
             part = part.body
-        found += part.seq if type(part) is SeqStmt else (part,)
-    return tuple(found)
+        nests += part.seq if type(part) is SeqStmt else (part,)
+    return tuple(nests)
 
 
 @lru_cache(_MOST_STATEMENTS)
@@ -135,10 +137,10 @@ def filled_buffers(statement: Stmt) -> frozenset[Buffer]:
     if type(statement) is not BlockRealize or not is_const(statement.predicate, 1):
         return frozenset()
     values = dict(
-        zip([one.var for one in statement.block.iter_vars], statement.iter_values, strict=True)
+        zip([axis.var for axis in statement.block.iter_vars], statement.iter_values, strict=True)
     )
     return frozenset(
-        [one.buffer for one in statement.block.writes if _is_filled(one, values, ranges)]
+        [region.buffer for region in statement.block.writes if _is_filled(region, values, ranges)]
     )
 
 
@@ -150,8 +152,8 @@ def _is_filled(
     indices = [values.get(bound.min) for bound in region.region if is_const(bound.extent, 1)]
     if len(indices) < len(shape):
         return False
-    if all(type(one) is Var and one in ranges for one in indices):
-        bounds = [ranges[one] for one in indices]  # type: ignore[index]
+    if all(type(index) is Var and index in ranges for index in indices):
+        bounds = [ranges[index] for index in indices]  # type: ignore[index]
         is_whole = all(
             is_const(bound.min, 0) and _is_same(bound.extent, size)
             for bound, size in zip(bounds, shape, strict=True)
@@ -159,8 +161,8 @@ def _is_filled(
         return is_whole and len({*indices}) == len(indices)
     if None in indices:
         return False
-    found = detect_whole_iterators(indices, ranges, IterMapLevel.SURJECTIVE)  # type: ignore[arg-type]
-    return found is not None and all(map(_takes_all_below, found.indices, shape))
+    iterators = detect_whole_iterators(indices, ranges, IterMapLevel.SURJECTIVE)  # type: ignore[arg-type]
+    return iterators is not None and all(map(_takes_all_below, iterators.indices, shape))
 
 
 def _takes_all_below(index: IterSumExpr, size: Expr) -> bool:
@@ -169,22 +171,22 @@ def _takes_all_below(index: IterSumExpr, size: Expr) -> bool:
     return is_number(index.base, 0) and scale == 1 and is_const(size, extent)
 
 
-def _is_same(one: Expr, other: Expr) -> bool:
-    return one is other or (isinstance(one, IntImm) and is_const(other, one.value))
+def _is_same(extent: Expr, other: Expr) -> bool:
+    return extent is other or (isinstance(extent, IntImm) and is_const(other, extent.value))
 
 
 @lru_cache(_MOST_SCOPES)
 def dependences(blocks: tuple[BlockRealize, ...]) -> Dependences:
     """Which of some blocks read and write each buffer."""
-    found = Dependences({}, {}, {})
-    for place, one in enumerate(blocks):
-        found.places[one] = place
-        accesses = accesses_of(one)
+    result = Dependences({}, {}, {})
+    for number, block in enumerate(blocks):
+        result.places[block] = number
+        accesses = accesses_of(block)
         for buffer in accesses.read:
-            found.readers.setdefault(buffer, []).append(place)
+            result.readers.setdefault(buffer, []).append(number)
         for buffer in accesses.written:
-            found.writers.setdefault(buffer, []).append(place)
-    return found
+            result.writers.setdefault(buffer, []).append(number)
+    return result
 
 
 _NESTS = (Block, BlockRealize, For)
@@ -194,41 +196,41 @@ _REFERENCES = fields_with(Role.BUFFER, Role.DEFINITION, Role.USE, Role.ANNOTATIO
 @lru_cache(_MOST_STATEMENTS)
 def mentioned(statement: Stmt) -> frozenset[Buffer | Var]:
     """The buffers and variables that occur in a statement, with the pointers of the buffers."""
-    found: set[Buffer | Var] = set()
+    references: set[Buffer | Var] = set()
     stack: list[Any] = [statement]
     while stack:
-        one = stack.pop()
-        kind = type(one)
+        node = stack.pop()
+        kind = type(node)
         if kind is Var:
-            found.add(one)
-        elif kind in _NESTS and one is not statement:  # primitives often change what is around it
-            found |= mentioned(one)
+            references.add(node)
+        elif kind in _NESTS and node is not statement:  # primitives often change what is around it
+            references |= mentioned(node)
         else:
             for name in _REFERENCES[kind]:
-                _note_references(getattr(one, name), found)
-            stack += children(one)
-    return frozenset(found)
+                _note_references(getattr(node, name), references)
+            stack += children(node)
+    return frozenset(references)
 
 
-def _note_references(value: Any, found: set[Buffer | Var]) -> None:
+def _note_references(value: Any, references: set[Buffer | Var]) -> None:
     kind = type(value)
     if kind is Var:
-        found.add(value)
+        references.add(value)
     elif kind is Buffer:
-        if value in found:
+        if value in references:
             return
-        found.update((value, value.data))
+        references.update((value, value.data))
         for size in (*value.shape, *value.strides, value.elem_offset):
-            _note_references(size, found)
+            _note_references(size, references)
     elif kind is IterVar:
-        _note_references((value.var, value.dom), found)
+        _note_references((value.var, value.dom), references)
     elif kind is Range:
-        _note_references((value.min, value.extent), found)
+        _note_references((value.min, value.extent), references)
     elif isinstance(value, tuple | list):
         for item in value:
-            _note_references(item, found)
+            _note_references(item, references)
     elif isinstance(value, Mapping):
         for item in value.values():
-            _note_references(item, found)
+            _note_references(item, references)
     elif isinstance(value, Expr) and kind is not IntImm:
-        found.update(variables_of(value))
+        references.update(variables_of(value))

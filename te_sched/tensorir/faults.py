@@ -32,7 +32,7 @@ _MARK = "# concerned"
 
 def keys_of(error: ScheduleError, schedule: Any, arguments: Iterable[Any]) -> list[Key | None]:
     """The block or loop of each subject of the error of a primitive, or None."""
-    keys = [one.key for one in arguments if isinstance(one, BlockRV | LoopRV)]
+    keys = [handle.key for handle in arguments if isinstance(handle, BlockRV | LoopRV)]
     concerned: list[Key | None] = []
     for subject in error.about:
         concerned.append(_key_of(subject, schedule, keys, concerned))
@@ -69,7 +69,7 @@ def _key_of(subject: Any, schedule: Any, keys: list[Key], used: Sequence[Key | N
     if own:
         return next((key for key in present if key not in {*used}), None)
     inside = (key for key in keys if key in schedule.nodes)
-    around = {key for one in inside for key in schedule.around(one)}
+    around = {key for inner_key in inside for key in schedule.around(inner_key)}
     for others in (around, schedule.nodes):
         named: list[Key] = [key for key in others if is_named(key)]
         if len(named) == 1:
@@ -90,7 +90,7 @@ def _in_tvm(module: Any, nodes: Sequence[Any]) -> str:
     """
     marks: dict[Any, str] = {}
     for node in nodes:
-        number = sum(type(one) is type(node) for one in marks)
+        number = sum(type(mark) is type(node) for mark in marks)
         marks[node] = f"tir.{type(node).__name__}#{number}"
     program = script(module, obj_to_annotate=marks, syntax_sugar=False, show_meta=False)
     lines = [""]
@@ -128,17 +128,17 @@ def _context(lines: Sequence[str], mark: int) -> Iterator[int]:
     yield from range(mark, min(mark + 1 + _LINES_AFTER, len(lines)))
     is_several = sum(line.lstrip().startswith("def ") for line in lines) > 1
     count = 0
-    for place in range(mark - 1, -1, -1):
-        head = lines[place].lstrip()
-        if _indent(lines[place]) >= _indent(lines[mark]):
+    for line_number in range(mark - 1, -1, -1):
+        head = lines[line_number].lstrip()
+        if _indent(lines[line_number]) >= _indent(lines[mark]):
             continue
-        mark = place
+        mark = line_number
         if head.startswith("def "):
-            yield from [place] * is_several
+            yield from [line_number] * is_several
             return
         if count < _LINES_AROUND and head != _ROOT:
             count += 1
-            yield place
+            yield line_number
 
 
 def _indent(line: str) -> int:

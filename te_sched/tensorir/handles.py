@@ -56,9 +56,9 @@ class BlockRV(PublicObject):
 
     def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
         _check_key(key, BlockKey, "block")
-        given = name if isinstance(name, str) else ""
-        self.key = BlockKey(given) if key is None else key
-        self.name = given or self.key.name
+        name_hint = name if isinstance(name, str) else ""
+        self.key = BlockKey(name_hint) if key is None else key
+        self.name = name_hint or self.key.name
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same handle."""
@@ -231,9 +231,9 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
     def declare(body: _F) -> _F:
         own: dict[str, Any] = dict.fromkeys(list(signature(body).parameters)[1:], _SHOWN)
         variadic = [
-            one.name
-            for one in signature(body).parameters.values()
-            if one.kind is Parameter.VAR_POSITIONAL
+            parameter.name
+            for parameter in signature(body).parameters.values()
+            if parameter.kind is Parameter.VAR_POSITIONAL
         ]
         own |= dict.fromkeys(variadic, BY_PLACE) | kinds
         own.pop(DECISION, None)
@@ -245,22 +245,24 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
         call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(tested)))
         PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
-            (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
+            (position, name, _PREPARED[name])
+            for position, name in enumerate(own)
+            if name in _PREPARED
         ]
 
         @wraps(call)
         def find(self: Any, *args: Any, **options: Any) -> Any:
-            given = list(args)
+            values = list(args)
             try:
-                for place, name, prepare in prepared:
-                    known = {**dict(zip(own, given, strict=False)), **options}
-                    if place < len(given):
-                        given[place] = prepare(self, given[place], known)
+                for position, name, prepare in prepared:
+                    arguments = {**dict(zip(own, values, strict=False)), **options}
+                    if position < len(values):
+                        values[position] = prepare(self, values[position], arguments)
                     elif name in options:
-                        options[name] = prepare(self, options[name], known)
-                result = call(self, *given, **options)
+                        options[name] = prepare(self, options[name], arguments)
+                result = call(self, *values, **options)
             except ScheduleError as error:
-                self.render(error, [*given, *options.values()])
+                self.render(error, [*values, *options.values()])
                 raise
             for handle in result if isinstance(result, list) else (result,):
                 if type(handle) is LoopRV:
@@ -272,43 +274,45 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
     return declare
 
 
-def _block(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _block(schedule: Any, block: Any, arguments: Mapping[str, Any]) -> Any:
     """A block that is given by its name."""
-    return schedule.get_block(given) if isinstance(given, str) else given
+    return schedule.get_block(block) if isinstance(block, str) else block
 
 
-def _blocks(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _blocks(schedule: Any, blocks: Any, arguments: Mapping[str, Any]) -> Any:
     """Blocks that are given by their names."""
-    if not isinstance(given, list | tuple):
-        return given
-    return [_block(schedule, one, known) for one in given]
+    if not isinstance(blocks, list | tuple):
+        return blocks
+    return [_block(schedule, block, arguments) for block in blocks]
 
 
-def _buffer(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _buffer(schedule: Any, buffer: Any, arguments: Mapping[str, Any]) -> Any:
     """The place of a buffer that a block accesses."""
-    block = known.get("block")
-    return schedule.buffer_place(block, given) if isinstance(block, BlockRV) else given
+    block = arguments.get("block")
+    return schedule.buffer_place(block, buffer) if isinstance(block, BlockRV) else buffer
 
 
-def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _index_map(schedule: Any, index_map: Any, arguments: Mapping[str, Any]) -> Any:
     """The index map that a function computes, of the indices of a buffer or of a block."""
-    if not callable(given):
-        return given
-    block, place = known.get("block"), known.get("buffer")
+    if not callable(index_map):
+        return index_map
+    block, buffer_place = arguments.get("block"), arguments.get("buffer")
     kinds: list[str] | None = None
     if isinstance(block, BlockRV) and block.key in schedule.nodes:
         own = schedule.block(block.key)
         kinds = [axis.dtype for axis in own.iter_vars]
-        if isinstance(place, BufferPlace):
-            kinds = index_types(place.buffer_in(own))
-    made, separators = map_of(given, None if kinds is None else len(kinds), dtype=widest(kinds))
+        if isinstance(buffer_place, BufferPlace):
+            kinds = index_types(buffer_place.buffer_in(own))
+    new_map, separators = map_of(
+        index_map, None if kinds is None else len(kinds), dtype=widest(kinds)
+    )
     if separators:
         raise ScheduleError(
             "index_map has AXIS_SEPARATOR",
             "the primitives keep the buffers in one piece",
             "leave it out",
         )
-    return made
+    return new_map
 
 
 def index_types(buffer: Buffer) -> list[str]:
@@ -321,43 +325,55 @@ def widest(types: Iterable[str] | None) -> str:
     return max(types or ["int32"], key=bits)
 
 
-def _pad_value(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _pad_value(schedule: Any, pad_value: Any, arguments: Mapping[str, Any]) -> Any:
     """The map of new indices to the value of padding, of a number or a function."""
-    block, place, mapping = known.get("block"), known.get("buffer"), known.get("index_map")
-    if given is None or isinstance(given, IndexMap) or not isinstance(mapping, IndexMap):
-        return given
-    types = [one.dtype for one in mapping.final_indices]
-    if callable(given):
-        return value_map(given, len(types), widest(types))
-    value = given
-    if isinstance(block, BlockRV) and isinstance(place, BufferPlace):
-        dtype = place.buffer_in(schedule.block(block.key)).dtype
-        is_same_kind = isinstance(given, float) == is_float(dtype)
-        if isinstance(given, bool | int | float) and is_same_kind:
-            value = const(given, dtype)
+    block, buffer_place, mapping = (
+        arguments.get("block"),
+        arguments.get("buffer"),
+        arguments.get("index_map"),
+    )
+    if pad_value is None or isinstance(pad_value, IndexMap) or not isinstance(mapping, IndexMap):
+        return pad_value
+    types = [index.dtype for index in mapping.final_indices]
+    if callable(pad_value):
+        return value_map(pad_value, len(types), widest(types))
+    value = pad_value
+    if isinstance(block, BlockRV) and isinstance(buffer_place, BufferPlace):
+        dtype = buffer_place.buffer_in(schedule.block(block.key)).dtype
+        is_same_kind = isinstance(pad_value, float) == is_float(dtype)
+        if isinstance(pad_value, bool | int | float) and is_same_kind:
+            value = const(pad_value, dtype)
     indices = [Var(f"indices_{number}", widest(types)) for number in range(len(types))]
     return IndexMap(tuple(indices), (convert(value),))
 
 
-def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+def _ranges(schedule: Any, gen_ranges: Any, arguments: Mapping[str, Any]) -> Any:
     """The ranges that a function computes, of the iterators of a block."""
-    block = known.get("block")
-    if not callable(given) or not isinstance(block, BlockRV) or block.key not in schedule.nodes:
-        return given
+    block = arguments.get("block")
+    if (
+        not callable(gen_ranges)
+        or not isinstance(block, BlockRV)
+        or block.key not in schedule.nodes
+    ):
+        return gen_ranges
     axes = [axis.var for axis in schedule.block(block.key).iter_vars]
     variables = tuple([Var(var.name, var.dtype) for var in axes])
     try:
-        signature(given).bind(*variables)
+        signature(gen_ranges).bind(*variables)
     except (TypeError, ValueError) as error:  # some functions written in C have no signature
         raise ScheduleError(
             f"gen_new_ranges cannot take the {len(axes)} iterators of block {block.name}",
             str(error),
             f"give a function of {', '.join([var.name for var in axes])}",
         ) from None
-    made = given(*variables)
+    ranges = gen_ranges(*variables)
     ends: list[Any] = []
-    for one in made if isinstance(made, list | tuple) else [made]:
-        pair = one if isinstance(one, list | tuple) else (one, index_of(one) + 1)
+    for dim_range in ranges if isinstance(ranges, list | tuple) else [ranges]:
+        pair = (
+            dim_range
+            if isinstance(dim_range, list | tuple)
+            else (dim_range, index_of(dim_range) + 1)
+        )
         if len(pair) != 2:
             raise ScheduleError(
                 f"gen_new_ranges gives {len(pair)} numbers for a dimension",
@@ -428,7 +444,7 @@ class BlockHandles:
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.literal, value))}]"
         if isinstance(value, Mapping):
-            items = [f"{self.literal(key)}: {self.literal(one)}" for key, one in value.items()]
+            items = [f"{self.literal(key)}: {self.literal(item)}" for key, item in value.items()]
             return f"{{{', '.join(items)}}}"
         return repr(value.value if isinstance(value, IntImm) else value)
 
@@ -440,14 +456,14 @@ class BlockHandles:
         """The call by the names of loops and blocks, without defaults."""
         by_place: list[str] = []
         by_name: list[str] = []
-        for one in entry.primitive.parameters:
-            value = entry.arguments[one.name]
-            if one.is_variadic:
+        for parameter in entry.primitive.parameters:
+            value = entry.arguments[parameter.name]
+            if parameter.is_variadic:
                 by_place += map(self._short, value)
-            elif one.default is Parameter.empty and not by_name:
+            elif parameter.default is Parameter.empty and not by_name:
                 by_place.append(self._short(value))
-            elif value != one.default:
-                by_name.append(f"{one.name}={self._short(value)}")
+            elif value != parameter.default:
+                by_name.append(f"{parameter.name}={self._short(value)}")
         return f"{entry.method}({', '.join([*by_place, *by_name])})"
 
     def _short(self, value: Any) -> str:
@@ -462,7 +478,7 @@ class BlockHandles:
         """Primitives are calls of the schedule."""
         raise NotImplementedError
 
-    def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> Iterable[Entry]:
+    def introduced(self, schedule: Any, entry: Entry, known_handles: set[Any]) -> Iterable[Entry]:
         """Handles come from primitives alone."""
         return ()
 

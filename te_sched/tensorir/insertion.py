@@ -36,15 +36,15 @@ def _headers_and_body(index: BlockIndex, parent: Key) -> tuple[list[Stmt], Stmt]
 
 
 def with_inserted(
-    index: BlockIndex, place: Place, new: Stmt, links: dict[Block, Block], replaced: int = 0
+    index: BlockIndex, site: Place, new: Stmt, links: dict[Block, Block], replaced: int = 0
 ) -> Node:
     """The loop or block of a place, with a statement inserted that replaces some of those there."""
-    parts = list(statements_of(index, place.parent))
-    parts[place.number : place.number + replaced] = new.seq if type(new) is SeqStmt else [new]
+    parts = list(statements_of(index, site.parent))
+    parts[site.number : site.number + replaced] = new.seq if type(new) is SeqStmt else [new]
     body: Stmt = parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
-    for header in reversed(_headers_and_body(index, place.parent)[0]):
+    for header in reversed(_headers_and_body(index, site.parent)[0]):
         body = replace(header, body=body)
-    return with_body(index, place.parent, body, links)
+    return with_body(index, site.parent, body, links)
 
 
 def with_body(index: BlockIndex, parent: Key, body: Stmt, links: dict[Block, Block]) -> Node:
@@ -58,10 +58,10 @@ def with_body(index: BlockIndex, parent: Key, body: Stmt, links: dict[Block, Blo
 def number_in(index: BlockIndex, parent: Key, key: Key) -> int | None:
     """The number of the statement of a loop's or block's body that has a loop or block in it."""
     below = key
-    for one in (key, *index.around(key)):
-        if one is parent:
+    for outer_key in (key, *index.around(key)):
+        if outer_key is parent:
             break
-        below = one
+        below = outer_key
     else:
         return None
     wanted = index.nodes[below]
@@ -83,14 +83,14 @@ def common_parent(index: BlockIndex, scope: BlockKey, keys: Sequence[Key]) -> Ke
     paths = []
     for key in keys:
         path: list[Key] = []
-        for one in index.around(key):
-            path.append(one)
-            if one is scope:
+        for outer_key in index.around(key):
+            path.append(outer_key)
+            if outer_key is scope:
                 break
         paths.append(path[::-1])
     common: Key = scope
     for level in zip(*paths, strict=False):
-        if any(one is not level[0] for one in level):
+        if any(ancestor is not level[0] for ancestor in level):
             break
         common = level[0]
     return common

@@ -106,19 +106,19 @@ class BlockIntrin(NamedTuple):
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> BlockIntrin | None:
         """The intrinsic with a name; None for an unknown one if that is allowed."""
-        found = _registered(name) if isinstance(name, str) else None
-        if found is None and not allow_missing:
+        intrin = _registered(name) if isinstance(name, str) else None
+        if intrin is None and not allow_missing:
             raise unknown(DeclarationError, name)
-        return found
+        return intrin
 
 
 def unknown(kind: type[_Error], name: Any) -> _Error:
     """The error for the name of an intrinsic that there is not."""
-    known = sorted({*_REGISTERED, *_BROUGHT})
+    names = sorted({*_REGISTERED, *_BROUGHT})
     return kind(
         f"there is no intrinsic {repr_of(name)}",
-        f"registered are: {listing(known)}",
-        f"register it: tir.TensorIntrin.register(name, desc, impl){did_you_mean(name, known)}",
+        f"registered are: {listing(names)}",
+        f"register it: tir.TensorIntrin.register(name, desc, impl){did_you_mean(name, names)}",
     )
 
 
@@ -206,8 +206,8 @@ class _Matcher:
         self.check((a.init is None) == (b.init is None), a, b)
         self.check(not b.match_buffers and not b.alloc_buffers, a, b)
         self.expression(desc.predicate, target.predicate)
-        for one, other in zip(desc.iter_values, target.iter_values, strict=True):
-            self.expression(one, other)
+        for value, other in zip(desc.iter_values, target.iter_values, strict=True):
+            self.expression(value, other)
         for axis, own in zip(a.iter_vars, b.iter_vars, strict=True):
             self.check(axis.kind == own.kind, axis, own)
             assert axis.dom is not None
@@ -223,8 +223,8 @@ class _Matcher:
     def sequence(self, desc: SeqStmt, target: SeqStmt) -> None:
         """Compare two sequences."""
         self.check(len(desc.seq) == len(target.seq), desc, target)
-        for one, other in zip(desc.seq, target.seq, strict=True):
-            self.statement(one, other)
+        for statement, other in zip(desc.seq, target.seq, strict=True):
+            self.statement(statement, other)
 
     def store(self, desc: S.BufferStore, target: S.BufferStore) -> None:
         """Compare two stores."""
@@ -254,8 +254,8 @@ class _Matcher:
         """Compare two fields of expressions."""
         if isinstance(desc, tuple):
             self.check(len(desc) == len(target), desc, target)
-            for one, other in zip(desc, target, strict=True):
-                self.part(one, other)
+            for component, other in zip(desc, target, strict=True):
+                self.part(component, other)
         elif isinstance(desc, Expr):
             self.expression(desc, target)
         else:
@@ -269,14 +269,14 @@ class _Matcher:
         has_scope = self.any_scope or a.scope() == b.scope()
         self.check(a.dtype == b.dtype and has_scope and rank >= 0, desc, target)
         mapper = Indices(self.values)
-        begin = [self.analyzer.simplify(one) for one in target.indices[:rank]]
-        for one, other in zip(desc.indices, target.indices[rank:], strict=True):
-            own = mapper.visit(one)
+        begin = [self.analyzer.simplify(index) for index in target.indices[:rank]]
+        for desc_index, other in zip(desc.indices, target.indices[rank:], strict=True):
+            own = mapper.visit(desc_index)
             begin.append(self.analyzer.simplify(ops.subtract(other, ops.cast(other.dtype, own))))
         self.check(not variables_of(*begin) & self.inside, desc, target)
-        known = self.buffers.setdefault(a, Match(b, tuple(begin)))
-        same = known.buffer is b and all(
-            self.analyzer.can_prove_equal(x, y) for x, y in zip(known.begin, begin, strict=True)
+        match = self.buffers.setdefault(a, Match(b, tuple(begin)))
+        same = match.buffer is b and all(
+            self.analyzer.can_prove_equal(x, y) for x, y in zip(match.begin, begin, strict=True)
         )
         self.check(same, desc, target)
 

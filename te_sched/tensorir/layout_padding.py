@@ -50,7 +50,7 @@ class LayoutPadding(NamedTuple):
 
     def old_indices(self, own: Sequence[Expr]) -> tuple[Expr, ...]:
         """The old indices of new ones."""
-        return tuple([substitute(one, self._values(own)) for one in self.inverse.final_indices])
+        return tuple([substitute(index, self._values(own)) for index in self.inverse.final_indices])
 
     def is_padding(self, own: Sequence[Expr]) -> Expr:
         """Whether new indices are padding."""
@@ -58,15 +58,15 @@ class LayoutPadding(NamedTuple):
 
     def value_at(self, own: Sequence[Expr]) -> Expr:
         """The value of the padding at new indices."""
-        (found,) = maps.substituted(self.value, own)
-        return found
+        (value,) = maps.substituted(self.value, own)
+        return value
 
     def _values(self, own: Sequence[Expr]) -> dict[Var, Expr]:
         return dict(zip(self.inverse.initial_indices, own, strict=True))
 
     def variables(self, prefix: str = "axis") -> list[Var]:
         """New variables for the new indices."""
-        return [Var(f"{prefix}{place}", size.dtype) for place, size in enumerate(self.new.shape)]
+        return [Var(f"{prefix}{number}", size.dtype) for number, size in enumerate(self.new.shape)]
 
     def over_all(self, loops: Sequence[Var], body: Stmt) -> Stmt:
         """Loops over the new indices."""
@@ -115,12 +115,12 @@ def assumption_block(padding: LayoutPadding) -> Stmt:
 
 
 def _element(buffer: Buffer, own: Sequence[Expr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in own]))
+    return BufferRegion(buffer, tuple([Range(index, IntImm(1, index.dtype)) for index in own]))
 
 
 def has_stores(statement: Any, buffer: Buffer) -> bool:
     """Whether a statement stores to a buffer."""
-    return any(type(one) is BufferStore and one.buffer is buffer for one in walk(statement))
+    return any(type(node) is BufferStore and node.buffer is buffer for node in walk(statement))
 
 
 def padded_nest(padding: LayoutPadding, nest: For) -> tuple[Stmt, Mapping[Block, Block]] | None:
@@ -134,10 +134,10 @@ def padded_nest(padding: LayoutPadding, nest: For) -> tuple[Stmt, Mapping[Block,
             return None
         loops.append(body)
         body = body.body
-    found = _Writes(padding.old, [one.loop_var for one in loops])
-    if not loops or not found.check(body, {}) or not found.count:
+    writes = _Writes(padding.old, [loop.loop_var for loop in loops])
+    if not loops or not writes.check(body, {}) or not writes.count:
         return None
-    mapper = _PaddedNest(padding, found.loops)
+    mapper = _PaddedNest(padding, writes.loops)
     new = padding.over_all(mapper.loop_axes, mapper.visit(body))
     return new, mapper.continued
 
@@ -163,7 +163,7 @@ class _Writes:
         """Check a statement in blocks whose iterators have values."""
         kind = type(statement)
         if kind is SeqStmt:
-            return all([self.check(one, bindings) for one in statement.seq])
+            return all([self.check(part, bindings) for part in statement.seq])
         if kind is For:
             is_plain = statement.kind == "serial" and statement.thread_binding is None
             return (
@@ -178,12 +178,12 @@ class _Writes:
             return False
         self.count += 1
         loads = [
-            one
-            for one in walk(statement.value)
-            if type(one) is BufferLoad and one.buffer is self.buffer
+            node
+            for node in walk(statement.value)
+            if type(node) is BufferLoad and node.buffer is self.buffer
         ]
         return statement.predicate is None and all(
-            self._is_own(one.indices, bindings) for one in (statement, *loads)
+            self._is_own(access.indices, bindings) for access in (statement, *loads)
         )
 
     def _check_block(self, realize: BlockRealize, bindings: Mapping[Var, Expr]) -> bool:
@@ -201,7 +201,7 @@ class _Writes:
         if used and not is_bound:
             return False
         parts = [block.body] if block.init is None else [block.init, block.body]
-        return all([self.check(one, {**bindings, **own}) for one in parts])
+        return all([self.check(part, {**bindings, **own}) for part in parts])
 
     def _is_own(self, indices: Sequence[Expr], bindings: Mapping[Var, Expr]) -> bool:
         """Whether indices are the loops."""
@@ -228,26 +228,30 @@ class _PaddedNest(Swap):
         return self.values.get(node, super().visit_Var(node))
 
     def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
-        places = [place for place, value in enumerate(node.iter_values) if value in {*self.loops}]
+        places = [
+            position for position, value in enumerate(node.iter_values) if value in {*self.loops}
+        ]
         if not places:
             return self.generic(node)
-        around, known = self.own, self.values
+        around, outer_values = self.own, self.values
         axes = self.padding.axes()
         self.own = tuple([axis.var for axis in axes])
         inside = dict(zip(self.loops, self.padding.old_indices(self.own), strict=True))
-        bound = {node.block.iter_vars[place].var: node.iter_values[place] for place in places}
+        bound = {
+            node.block.iter_vars[position].var: node.iter_values[position] for position in places
+        }
         new_axes: list[IterVar] = []
         values: list[Expr] = []
-        for place, (axis, value) in enumerate(
+        for number, (axis, value) in enumerate(
             zip(node.block.iter_vars, node.iter_values, strict=True)
         ):
-            if place == places[0]:
+            if number == places[0]:
                 new_axes += axes
                 values += self.loop_axes
-            if place not in places:
+            if number not in places:
                 new_axes.append(axis)
                 values.append(self.visit(value))
-        self.values = {**known, **{var: inside[loop] for var, loop in bound.items()}}  # type: ignore[index]
+        self.values = {**outer_values, **{var: inside[loop] for var, loop in bound.items()}}  # type: ignore[index]
         rest = replace(
             node.block,
             iter_vars=tuple([a for p, a in enumerate(node.block.iter_vars) if p not in places]),
@@ -257,7 +261,7 @@ class _PaddedNest(Swap):
             mapped,
             iter_vars=tuple([*new_axes[: places[0]], *axes, *mapped.iter_vars[places[0] :]]),
         )
-        self.own, self.values = around, known
+        self.own, self.values = around, outer_values
         return replace(node, iter_values=tuple(values), block=self.note(block, node.block))
 
     def visit_BufferLoad(self, node: BufferLoad) -> Any:
@@ -287,9 +291,9 @@ def check_value(value: IndexMap, buffer: Buffer, shape: Sequence[Expr]) -> str:
         return f"pad_value takes {len(value.initial_indices)} indices, expected {len(shape)}"
     if len(value.final_indices) != 1:
         return f"pad_value gives {len(value.final_indices)} values, expected one"
-    (found,) = maps.substituted(value, [Var("index", size.dtype) for size in shape])
-    if found.dtype != buffer.dtype:
-        return f"pad_value is {found.dtype}, and {buffer.name} is {buffer.dtype}"
-    if reads_data(found):
-        return f"pad_value is {found}, which reads a buffer"
+    (pad_value,) = maps.substituted(value, [Var("index", size.dtype) for size in shape])
+    if pad_value.dtype != buffer.dtype:
+        return f"pad_value is {pad_value.dtype}, and {buffer.name} is {buffer.dtype}"
+    if reads_data(pad_value):
+        return f"pad_value is {pad_value}, which reads a buffer"
     return ""

@@ -55,7 +55,7 @@ class RandomNumbers:
         low, high = self.next() - 1, self.next() - 1
         size = MODULUS - 1
         total = sum(weights)
-        sums = list(accumulate([one / total for one in weights]))
+        sums = list(accumulate([weight / total for weight in weights]))
         return min(bisect_left(sums, (low + high * size) / (size * size)), len(weights) - 1)
 
     def places(self, count: int, wanted: int) -> list[int]:
@@ -64,20 +64,20 @@ class RandomNumbers:
             first, second = self.below(count), self.below(count - 1)
             return [first, second + (second >= first)]
         order = list(range(count))
-        for place in range(wanted):
-            other = place + self.below(count - place)
-            order[place], order[other] = order[other], order[place]
+        for position in range(wanted):
+            other = position + self.below(count - position)
+            order[position], order[other] = order[other], order[position]
         return order[:wanted]
 
     def factors(self, exponents: dict[int, int], count: int) -> list[int]:
         """Factors whose product has prime factors with some exponents; each choice as likely."""
-        found = [1] * count
+        factors = [1] * count
         for prime, exponent in exponents.items():
             if exponent == 1 and count > 2:
-                found[self.below(count)] *= prime
+                factors[self.below(count)] *= prime
                 continue
             dividers = sorted(self.places(exponent + count - 1, count - 1))
             ends = [-1, *dividers, exponent + count - 1]
-            for place, (before, after) in enumerate(pairwise(ends)):
-                found[place] *= prime ** (after - before - 1)
-        return found
+            for position, (before, after) in enumerate(pairwise(ends)):
+                factors[position] *= prime ** (after - before - 1)
+        return factors

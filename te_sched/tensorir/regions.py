@@ -10,12 +10,12 @@ from te_sched.ir.visitor import replace, walk
 
 def buffers_in(block: Block) -> dict[Var, Buffer]:
     """The buffers that a block accesses, by their data."""
-    found: dict[Var, Buffer] = {}
-    for one in walk(block):
-        buffer = getattr(one, "buffer", None)
+    buffers: dict[Var, Buffer] = {}
+    for node in walk(block):
+        buffer = getattr(node, "buffer", None)
         if type(buffer) is Buffer:
-            found.setdefault(buffer.data, buffer)
-    return found
+            buffers.setdefault(buffer.data, buffer)
+    return buffers
 
 
 def with_regions(block: Block) -> Block:

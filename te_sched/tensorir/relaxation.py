@@ -28,7 +28,7 @@ def relaxed(index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Itera
     """A region of a block over all iterations of loops, in terms of the other loops around it."""
     realize = index.realize(key)
     domains: dict[Var, IntervalSet] = {
-        one: from_range(Range(index.loop(one).min, index.loop(one).extent)) for one in loops
+        loop: from_range(Range(index.loop(loop).min, index.loop(loop).extent)) for loop in loops
     }
     for condition in conjuncts(predicate_of(index, key)):
         limit(condition, domains)
@@ -37,12 +37,12 @@ def relaxed(index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Itera
 
 def region_sets(region: BufferRegion, domains: Mapping[Var, IntervalSet]) -> Sets:
     """A region over all values of variables, by dimension."""
-    found = []
+    sets = []
     for bound in region.region:
         low = eval_set(bound.min, domains)
         high = eval_set(bound.min + bound.extent - 1, domains)
-        found.append(IntervalSet(low.min, high.max))
-    return found
+        sets.append(IntervalSet(low.min, high.max))
+    return sets
 
 
 def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
@@ -50,10 +50,10 @@ def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
     if type(condition) not in COMPARISONS:
         return
     for var in variables_of(condition) & domains.keys():
-        found = deduce_bound(var, condition, {})
-        is_constant = all(one is None or isinstance(one, IntImm) for one in found)
-        if is_constant and not is_nothing(found):
-            domains[var] = intersect([domains[var], found])
+        interval = deduce_bound(var, condition, {})
+        is_constant = all(end is None or isinstance(end, IntImm) for end in interval)
+        if is_constant and not is_nothing(interval):
+            domains[var] = intersect([domains[var], interval])
 
 
 def always_holds(condition: Expr, ranges: Mapping[Var, Range], are_positive: bool = False) -> bool:
@@ -67,9 +67,13 @@ def always_holds(condition: Expr, ranges: Mapping[Var, Range], are_positive: boo
     are_positive : use that extents are positive in an iteration. TVM does where it moves blocks.
     """
     analyzer = Analyzer()
-    for var, one in ranges.items():
-        analyzer.bind(var, one)
-    sizes = [one.extent for one in ranges.values() if not isinstance(one.extent, IntImm)]
+    for var, bounds in ranges.items():
+        analyzer.bind(var, bounds)
+    sizes = [
+        value_range.extent
+        for value_range in ranges.values()
+        if not isinstance(value_range.extent, IntImm)
+    ]
     with ExitStack() as facts:
         for size in sizes if are_positive else ():
             facts.enter_context(analyzer.constraint(Analyzer().simplify(size > 0)))
@@ -129,33 +133,33 @@ def binding_of(realize: BlockRealize) -> dict[Var, Expr]:
 
 def joined(sets: Iterable[Sets]) -> Sets:
     """The union of regions, by dimension."""
-    return [union(one) for one in zip(*sets, strict=True)]
+    return [union(intervals) for intervals in zip(*sets, strict=True)]
 
 
 def ranges_of(
     sets: Sets, shape: Iterable[Expr], analyzer: Analyzer, is_within: bool = True
 ) -> list[Range]:
     """Regions as ranges, by default within a shape; unbounded ones are of the whole shape."""
-    found = []
-    for one, size in zip(sets, shape, strict=True):
-        low, high = one.min, one.max
+    ranges = []
+    for interval, size in zip(sets, shape, strict=True):
+        low, high = interval.min, interval.max
         if low is None or high is None:
-            found.append(Range(size * 0, size))
+            ranges.append(Range(size * 0, size))
             continue
         if is_within and isinstance(low, IntImm) and low.value < 0:
             low = IntImm(0, low.dtype)
         if is_within and isinstance(high, IntImm) and analyzer.can_prove(high >= size):
             high = size - 1
         low = ops.cast(size.dtype, analyzer.simplify(low))
-        found.append(Range(low, ops.cast(size.dtype, analyzer.simplify(high - low + 1))))
-    return found
+        ranges.append(Range(low, ops.cast(size.dtype, analyzer.simplify(high - low + 1))))
+    return ranges
 
 
 def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> Analyzer:
     """An analyzer that knows the ranges of loops."""
-    for one in loops:
-        node = index.loop(one)
-        analyzer.bind(one, Range(node.min, node.extent))
+    for loop in loops:
+        node = index.loop(loop)
+        analyzer.bind(loop, Range(node.min, node.extent))
     return analyzer
 
 
@@ -175,7 +179,7 @@ def why_outside(index: BlockIndex, key: BlockKey) -> str:
         used = variables_of(value)
         if axis.dom is None or used & conditions or not used <= {*around}:
             continue
-        last = _largest(index, value, [one for one in around if one in used], analyzer)
+        last = _largest(index, value, [loop for loop in around if loop in used], analyzer)
         _, end = analyzer.const_bounds(ops.add(axis.dom.min, axis.dom.extent))
         if last is not None and end is not None and last >= end:
             name = axis.var.name

@@ -14,10 +14,10 @@ def without(
     """The scope of a block without the block and the loops that have nothing else; None if the
     scope has nothing else. `links` notes the old blocks of new ones.
     """
-    place: Key = key
+    node_key: Key = key
     new: Node | None = None
-    while place is not scope:
-        old, parent = index.nodes[place], index.parents[place]
+    while node_key is not scope:
+        old, parent = index.nodes[node_key], index.parents[node_key]
         assert parent is not None
         around = index.nodes[parent]
         if new is not None:
@@ -31,7 +31,7 @@ def without(
             if body is None:
                 return None
             new = with_block(around, links, body=body)
-        place = parent
+        node_key = parent
     assert type(new) is BlockRealize
     return new
 

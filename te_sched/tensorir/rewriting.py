@@ -66,20 +66,20 @@ class IndexMapper(BlockMapper):
         if node.op != "tir.if_then_else":
             return self.generic(node)
         condition, value, other = node.args
-        known, condition = self.conditions, self.visit(condition)
-        self.conditions = (*known, condition)
+        outer_conditions, condition = self.conditions, self.visit(condition)
+        self.conditions = (*outer_conditions, condition)
         value = self.visit(value)
-        self.conditions = known
-        found = (condition, value, self.visit(other))
-        is_same = all(a is b for a, b in zip(found, node.args, strict=True))
-        return node if is_same else replace(node, args=found)
+        self.conditions = outer_conditions
+        args = (condition, value, self.visit(other))
+        is_same = all(a is b for a, b in zip(args, node.args, strict=True))
+        return node if is_same else replace(node, args=args)
 
     def simplified_indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices that are sums of parts of variables, as such sums; others as they are."""
         ranges = {var: self.ranges[var] for var in variables_of(*indices) if var in self.ranges}
         predicate = reduce(ops.logical_and, self.conditions) if self.conditions else None
-        found = iter_map_simplify(indices, ranges, predicate, IterMapLevel.SURJECTIVE)
-        pairs = zip(indices, found, strict=True)
+        new_indices = iter_map_simplify(indices, ranges, predicate, IterMapLevel.SURJECTIVE)
+        pairs = zip(indices, new_indices, strict=True)
         return tuple(
             [old if type(old) is Var and type(new) is IntImm else new for old, new in pairs]
         )
@@ -108,9 +108,9 @@ class SimplifiedValues(Values, IndexMapper):
         new = self.generic(node)
         if new is node:
             return new
-        low = self.simplified_indices(tuple([one.min for one in new.region]))
+        low = self.simplified_indices(tuple([bound.min for bound in new.region]))
         pairs = zip(new.region, low, strict=True)
-        return replace(new, region=tuple([replace(one, min=first) for one, first in pairs]))
+        return replace(new, region=tuple([replace(bound, min=first) for bound, first in pairs]))
 
 
 class Rebind(Values):
@@ -209,8 +209,8 @@ class Swap(BufferMapper):
         return self.data.get(node, node)
 
     def renewed(self, node: Any) -> Any:
-        found = self.buffers.get(node) if type(node) is Buffer else None
-        return self.generic(node) if found is None else found
+        buffer = self.buffers.get(node) if type(node) is Buffer else None
+        return self.generic(node) if buffer is None else buffer
 
     def visit_Block(self, node: Block) -> Any:
         for match in node.match_buffers:

@@ -278,7 +278,7 @@ class BlockSchedule(
             self.removed = {*self.removed, rand_var}
         else:
             self.get(rand_var)
-            self.values = {one: n for one, n in self.values.items() if one is not rand_var}
+            self.values = {var: n for var, n in self.values.items() if var is not rand_var}
 
     # -- copies and random numbers -----------------------------------------------------------------
 
@@ -378,12 +378,12 @@ def _own_definitions(func: PrimFunc, seen: set[Any]) -> PrimFunc:
     stack: list[Any] = [func.body]
     is_repeated = False
     while stack:
-        one = stack.pop()
-        name = one.loop_var if type(one) is For else one if type(one) is Block else None
+        node = stack.pop()
+        name = node.loop_var if type(node) is For else node if type(node) is Block else None
         is_repeated |= name in seen
         if name is not None:
             seen.add(name)
-        stack += parts_of(one)
+        stack += parts_of(node)
     return func.with_body(renewed_body(func.body)) if is_repeated else func
 
 

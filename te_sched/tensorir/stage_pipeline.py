@@ -67,24 +67,24 @@ def why_not_pipeline(index: BlockIndex, key: Key) -> str:
     filled: dict[Buffer, Stmt] = {}  # by a block of this statement of the scope
     for statement in nests_of_scope(index.realize(scope)):
         for realize in outermost_blocks(statement):
-            one, accesses = index.keys[realize.block], accesses_of(realize)
+            block_key, accesses = index.keys[realize.block], accesses_of(realize)
             for buffer in accesses.written:
-                if readers.get(buffer, one) is not one:
+                if readers.get(buffer, block_key) is not block_key:
                     return (
-                        f"block {one.name} writes {buffer.name} after {readers[buffer].name} "
+                        f"block {block_key.name} writes {buffer.name} after {readers[buffer].name} "
                         "reads it"
                     )
             for buffer in accesses.read:
-                readers.setdefault(buffer, one)
+                readers.setdefault(buffer, block_key)
                 if buffer not in makers or filled.get(buffer, statement) is not statement:
                     continue
-                if not _is_covered(index, one, buffer, makers[buffer]):
+                if not _is_covered(index, block_key, buffer, makers[buffer]):
                     return (
-                        f"block {one.name} reads more of {buffer.name} than is written before in "
-                        "the loops around it"
+                        f"block {block_key.name} reads more of {buffer.name} than is written "
+                        "before in the loops around it"
                     )
             for buffer in accesses.written:
-                makers.setdefault(buffer, []).append(one)
+                makers.setdefault(buffer, []).append(block_key)
         for buffer in filled_buffers(statement):
             filled.setdefault(buffer, statement)
     return ""
@@ -101,13 +101,17 @@ def _is_covered(
     parent = common_parent(index, scope, [key, *makers])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
     writers = stated_blocks(index, makers)
-    known = (buffer, *above, *[part for one in (key, *writers) for part in _place(index, one)])
-    found = _COVERED.get(known)
-    if found is None:
+    cache_key = (
+        buffer,
+        *above,
+        *[part for block_key in (key, *writers) for part in _place(index, block_key)],
+    )
+    is_covered = _COVERED.get(cache_key)
+    if is_covered is None:
         if len(_COVERED) >= _MOST_KNOWN:
             _COVERED.clear()
-        found = _COVERED[known] = _is_written(index, key, buffer, writers, above)
-    return found
+        is_covered = _COVERED[cache_key] = _is_written(index, key, buffer, writers, above)
+    return is_covered
 
 
 _COVERED: dict[tuple[Any, ...], bool] = {}
@@ -123,14 +127,14 @@ class _Case(NamedTuple):
 
     def analyzer(self) -> Analyzer:
         """An analyzer that knows the ranges of the new variables."""
-        found = Analyzer()
+        analyzer = Analyzer()
         for var, bound in self.ranges.items():
-            found.bind(var, bound)
-        return found
+            analyzer.bind(var, bound)
+        return analyzer
 
-    def of(self, one: Expr) -> Expr:
+    def of(self, expr: Expr) -> Expr:
         """An expression in this case."""
-        return self.analyzer().simplify(substitute(one, self.values)) if self.values else one
+        return self.analyzer().simplify(substitute(expr, self.values)) if self.values else expr
 
 
 _GENERAL = _Case({}, {})
@@ -138,16 +142,16 @@ _GENERAL = _Case({}, {})
 
 def _place(index: BlockIndex, key: BlockKey) -> list[Any]:
     """What tells which elements a block accesses: its instance, its loops, and its groups."""
-    found: list[Any] = [index.realize(key)]
-    for one in index.around(key):
-        if isinstance(one, Var):
-            loop = index.loop(one)
-            found += [one, loop.min, loop.extent, loop.thread_binding]
-        elif is_group(index, one):
-            found.append(index.realize(one).predicate)
+    parts: list[Any] = [index.realize(key)]
+    for outer_key in index.around(key):
+        if isinstance(outer_key, Var):
+            loop = index.loop(outer_key)
+            parts += [outer_key, loop.min, loop.extent, loop.thread_binding]
+        elif is_group(index, outer_key):
+            parts.append(index.realize(outer_key).predicate)
         else:
             break
-    return found
+    return parts
 
 
 def _is_written(
@@ -158,10 +162,10 @@ def _is_written(
     above: Sequence[Var],
 ) -> bool:
     threads = {*sharing(index, above, buffer.scope())}
-    above = [one for one in above if one not in threads]
+    above = [loop for loop in above if loop not in threads]
     if _is_written_for(index, key, buffer, writers, above, _GENERAL):
         return True
-    regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
+    regions = [region for region in accessed(index, key, writes=False) if region.buffer is buffer]
     if len(regions) == 1 and any(
         _are_alike(index, (key, regions[0]), (maker, region), above)
         for maker in writers
@@ -186,14 +190,14 @@ def _are_alike(
     if len(loops) != len(others):
         return False
 
-    def key_of(one: tuple[BlockKey, BufferRegion], around: list[Var]) -> list[Any]:
-        key, region = one
+    def key_of(access: tuple[BlockKey, BufferRegion], around: list[Var]) -> list[Any]:
+        key, region = access
         nodes = [index.loop(loop) for loop in around]
         values = binding_of(index.realize(key))
-        found = [part for node in nodes for part in (node.min, node.extent)]
-        found += [substitute(end, values) for r in region.region for end in (r.min, r.extent)]
+        exprs = [part for node in nodes for part in (node.min, node.extent)]
+        exprs += [substitute(end, values) for r in region.region for end in (r.min, r.extent)]
         numbered: dict[Var, Expr] = dict(zip(around, loops, strict=True))
-        return [term_key(substitute(part, numbered)) for part in (*found, predicate_of(index, key))]
+        return [term_key(substitute(part, numbered)) for part in (*exprs, predicate_of(index, key))]
 
     return key_of(read, loops) == key_of(written, others)
 
@@ -217,15 +221,15 @@ def _is_written_for(
     ]
     if not written:
         return False
-    rest = [one for one in above if one not in case.values]
+    rest = [loop for loop in above if loop not in case.values]
     analyzer = bound_loops(index, rest, case.analyzer())
     box = joined(written)
     left = [*range(len(box))]
     for sets in _read(index, key, buffer, above, case):
         left = [
-            place
-            for place in left
-            if not _contains(analyzer, box[place], sets[place], buffer.shape[place])
+            dimension
+            for dimension in left
+            if not _contains(analyzer, box[dimension], sets[dimension], buffer.shape[dimension])
         ]
         if not left:
             return True
@@ -239,13 +243,13 @@ def _cases(index: BlockIndex, writers: Sequence[BlockKey], above: Sequence[Var])
     below = [loop for maker in writers for loop in _below(index, maker, above)]
     extents = [index.loop(loop).extent for loop in below]
     used = variables_of(*extents)
-    parts = [_parts(one, index.loop(one), extents) for one in above if one in used]
-    if not parts or not 0 < math.prod([len(one) for one in parts]) <= _MOST_CASES:
+    parts = [_parts(loop, index.loop(loop), extents) for loop in above if loop in used]
+    if not parts or not 0 < math.prod([len(cases) for cases in parts]) <= _MOST_CASES:
         return []
     return [
         _Case(
-            {var: value for one in chosen for var, value in one.values.items()},
-            {var: bound for one in chosen for var, bound in one.ranges.items()},
+            {var: value for case in chosen for var, value in case.values.items()},
+            {var: bound for case in chosen for var, bound in case.ranges.items()},
         )
         for chosen in itertools.product(*parts)
     ]
@@ -262,14 +266,14 @@ def _parts(loop: Var, node: For, extents: Sequence[Expr]) -> list[_Case]:
         for part in walk(extent)
         if type(part) is FloorDiv and loop in variables_of(part.a)
     ]
-    step = max([one for one in divisors if one > 0 and size % one == 0], default=1)
+    step = max([divisor for divisor in divisors if divisor > 0 and size % divisor == 0], default=1)
     rest = Var("rest", loop.dtype)
     ranges = {rest: Range(IntImm(0, loop.dtype), IntImm(step, loop.dtype))}
-    found = [
+    cases = [
         _Case({loop: node.min + number * step + rest}, ranges) for number in range(size // step)
     ]
-    if found and not any(rest in variables_of(found[0].of(one)) for one in extents):
-        return found
+    if cases and not any(rest in variables_of(cases[0].of(extent)) for extent in extents):
+        return cases
     return [_Case({loop: node.min + number}, {}) for number in range(size)]
 
 
@@ -278,7 +282,7 @@ def _number(extent: Expr) -> int:
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
-    return [one for one in loops_around(index, key) if one not in {*above}]
+    return [loop for loop in loops_around(index, key) if loop not in {*above}]
 
 
 def _read(
@@ -288,13 +292,13 @@ def _read(
     conditions, if that is known, and without conditions on several loops.
     """
     loops = _below(index, key, above)
-    regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
+    regions = [region for region in accessed(index, key, writes=False) if region.buffer is buffer]
     predicate = predicate_of(index, key)
-    boxes = [_box(index, key, one, loops, predicate, case) for one in regions]
+    boxes = [_box(index, key, region, loops, predicate, case) for region in regions]
     if None not in boxes:
-        yield joined([one for one in boxes if one])
-    sets = [relaxed(index, key, one, loops) for one in regions]
-    yield joined([[_given(bound, case) for bound in one] for one in sets])
+        yield joined([box for box in boxes if box])
+    sets = [relaxed(index, key, region, loops) for region in regions]
+    yield joined([[_given(bound, case) for bound in intervals] for intervals in sets])
 
 
 def _given(bound: IntervalSet, case: _Case) -> IntervalSet:
@@ -319,7 +323,7 @@ def written_box(
 def _begins(index: BlockIndex, key: BlockKey, region: BufferRegion) -> list[Expr]:
     """The first element of a region, by dimension, in terms of loops."""
     values = binding_of(index.realize(key))
-    return [substitute(one.min, values) for one in region.region]
+    return [substitute(bound.min, values) for bound in region.region]
 
 
 def _box(
@@ -336,16 +340,19 @@ def _box(
     ranges = loop_ranges(index, loops)
     mins = _begins(index, key, region)
     if case.values:
-        mins, predicate = [case.of(one) for one in mins], case.of(predicate)
-        ranges = {var: Range(case.of(one.min), case.of(one.extent)) for var, one in ranges.items()}
-    found = detect_iter_map(mins, ranges, predicate, IterMapLevel.SURJECTIVE)
-    if found.errors:
+        mins, predicate = [case.of(begin) for begin in mins], case.of(predicate)
+        ranges = {
+            var: Range(case.of(loop_range.min), case.of(loop_range.extent))
+            for var, loop_range in ranges.items()
+        }
+    iter_map = detect_iter_map(mins, ranges, predicate, IterMapLevel.SURJECTIVE)
+    if iter_map.errors:
         return None
     sets = []
-    for one, bound in zip(found.indices, region.region, strict=True):
-        low = high = ops.convert(one.base)
-        if one.args:
-            (part,) = one.args
+    for index_sum, bound in zip(iter_map.indices, region.region, strict=True):
+        low = high = ops.convert(index_sum.base)
+        if index_sum.args:
+            (part,) = index_sum.args
             if is_number(part.scale, -1):
                 low = low - (part.extent - 1)
             elif is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0):
@@ -367,25 +374,25 @@ def _selection(
     depends one iteration is enough; sizes of buffers are positive, as those of loops.
     """
     used = variables_of(*indices)
-    first = {one: index.loop(one).min for one in loops if one not in used}
-    given = conjuncts(predicate_of(index, key))
-    if not given:
+    first = {loop: index.loop(loop).min for loop in loops if loop not in used}
+    conditions = conjuncts(predicate_of(index, key))
+    if not conditions:
         return ops.const(True)
     analyzer = bound_loops(index, loops_around(index, key), Analyzer())
     func = index.functions[index.function_of(key)]
-    for size in {one for buffer in func.buffer_map.values() for one in buffer.shape}:
+    for size in {extent for buffer in func.buffer_map.values() for extent in buffer.shape}:
         if type(size) is Var:
             analyzer.bind(size, Range(IntImm(1, size.dtype), IntImm(2**31 - 2, size.dtype)))
-    found: Expr = ops.const(True)
-    for condition in given:
+    predicate: Expr = ops.const(True)
+    for condition in conditions:
         condition = substitute(condition, first)
         is_known = analyzer.can_prove(condition) or any(
-            _follows(analyzer, condition, one, size)
-            for one, size in zip(indices, shape, strict=True)
+            _follows(analyzer, condition, index_expr, size)
+            for index_expr, size in zip(indices, shape, strict=True)
         )
         if not is_known:
-            found = ops.logical_and(found, condition)
-    return found
+            predicate = ops.logical_and(predicate, condition)
+    return predicate
 
 
 def _follows(analyzer: Analyzer, condition: Expr, index: Expr, size: Expr) -> bool:

@@ -77,19 +77,19 @@ class BlockIndex:
 
     def loops_above(self, key: Key) -> list[Var]:
         """The loops around a loop or block up to the next block, outermost first."""
-        found: list[Var] = []
-        for one in self.around(key):
-            if type(one) is BlockKey:
+        loops: list[Var] = []
+        for outer_key in self.around(key):
+            if type(outer_key) is BlockKey:
                 break
-            assert isinstance(one, Var)
-            found.append(one)
-        return found[::-1]
+            assert isinstance(outer_key, Var)
+            loops.append(outer_key)
+        return loops[::-1]
 
     def scope(self, key: Key) -> BlockKey | None:
         """The block around a loop or block."""
-        for one in self.around(key):
-            if type(one) is BlockKey:
-                return one
+        for outer_key in self.around(key):
+            if type(outer_key) is BlockKey:
+                return outer_key
         return None
 
     def function_of(self, key: Key) -> str:
@@ -98,25 +98,25 @@ class BlockIndex:
 
     def blocks_in(self, statement: Stmt) -> list[BlockKey]:
         """The outermost blocks in a statement, in program order."""
-        return [self.keys[one.block] for one in outermost_blocks(statement)]
+        return [self.keys[realize.block] for realize in outermost_blocks(statement)]
 
     def blocks_below(self, key: Key) -> dict[Block, BlockKey]:
         """All blocks of a loop or block with their keys, its own too."""
-        found: dict[Block, BlockKey] = {}
+        blocks: dict[Block, BlockKey] = {}
         stack: list[Any] = [self.nodes[key]]
         while stack:
-            one = stack.pop()
-            if type(one) is Block:
-                found[one] = self.keys[one]
-            stack += parts_of(one)
-        return found
+            node = stack.pop()
+            if type(node) is Block:
+                blocks[node] = self.keys[node]
+            stack += parts_of(node)
+        return blocks
 
     def blocks_of(self, key: Key) -> list[BlockKey]:
         """The blocks directly in a loop or block, in program order."""
         node = self.nodes[key]
-        found = blocks_of_scope(node) if type(node) is BlockRealize else outermost_blocks(node)
+        realizes = blocks_of_scope(node) if type(node) is BlockRealize else outermost_blocks(node)
         keys = self.keys
-        return [keys[one.block] for one in found]
+        return [keys[realize.block] for realize in realizes]
 
 
 class BlockIndexDraft(Draft, BlockIndex):
@@ -144,8 +144,8 @@ class BlockIndexDraft(Draft, BlockIndex):
         links = dict(continued or {})
         old, parent = self.nodes[key], self.parents[key]
         name = self.function_of(key)
-        found = self._enter(name, new, parent, links)
-        self._leave(old, found, fate)
+        body_keys = self._enter(name, new, parent, links)
+        self._leave(old, body_keys, fate)
         while parent is not None:
             around = self.nodes[parent]
             new = exchanged(around, old, new, links)
@@ -169,8 +169,8 @@ class BlockIndexDraft(Draft, BlockIndex):
         func = self.functions[name]
         old = func.body
         self.functions[name] = func.with_body(body)
-        found = self._enter(name, body, None, continued or {})
-        self._leave(old, found, fate)
+        body_keys = self._enter(name, body, None, continued or {})
+        self._leave(old, body_keys, fate)
 
     def remember(self, blocks: Mapping[Block, BlockKey]) -> None:
         """Give removed blocks, which will be inserted again, the keys that they had."""
@@ -183,7 +183,7 @@ class BlockIndexDraft(Draft, BlockIndex):
     ) -> set[Key]:
         """Index what is new in a loop or block; returns the keys of the visited ones in it."""
         nodes, parents, keys = self.nodes, self.parents, self.keys
-        found: set[Key] = set()
+        body_keys: set[Key] = set()
         stack: list[tuple[Any, Key | None]] = [(body, around)]
         while stack:
             statement, parent = stack.pop()
@@ -195,8 +195,8 @@ class BlockIndexDraft(Draft, BlockIndex):
             else:
                 stack += [(part, parent) for part in parts_of(statement)]
                 continue
-            assert key not in found, "a loop or block occurs twice"
-            found.add(key)
+            assert key not in body_keys, "a loop or block occurs twice"
+            body_keys.add(key)
             parents[key] = parent
             if parent is None:
                 self.roots[key] = name
@@ -209,16 +209,16 @@ class BlockIndexDraft(Draft, BlockIndex):
                 keys[statement.block] = key
                 statement = statement.block
             stack += [(part, key) for part in parts_of(statement)]
-        return found
+        return body_keys
 
     def _key(self, block: Block, continued: Mapping[Block, Block]) -> BlockKey:
-        known = self.keys.get(block)
-        while known is None and block in continued:
+        block_key = self.keys.get(block)
+        while block_key is None and block in continued:
             block = continued[block]
-            known = self.keys.get(block)
-        return known or BlockKey(block.name_hint)
+            block_key = self.keys.get(block)
+        return block_key or BlockKey(block.name_hint)
 
-    def _leave(self, old: Stmt, found: set[Key], fate: str) -> None:
+    def _leave(self, old: Stmt, body_keys: set[Key], fate: str) -> None:
         """Forget the loops and blocks of an old body that the new one does not have."""
         stack: list[Any] = [old]
         while stack:
@@ -231,7 +231,7 @@ class BlockIndexDraft(Draft, BlockIndex):
             if key is None:
                 stack += parts_of(statement)
                 continue
-            is_kept = key in found
+            is_kept = key in body_keys
             now = self.nodes[key] if is_kept else None
             if now is statement:
                 continue
@@ -288,9 +288,9 @@ def with_block(realize: BlockRealize, links: dict[Block, Block], **changes: Any)
 def sequence(*statements: Stmt | None) -> Stmt:
     """Statements one after the other; None is left out."""
     parts: list[Stmt] = []
-    for one in statements:
-        if one is not None:
-            parts += one.seq if type(one) is SeqStmt else (one,)
+    for statement in statements:
+        if statement is not None:
+            parts += statement.seq if type(statement) is SeqStmt else (statement,)
     return parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
 
 

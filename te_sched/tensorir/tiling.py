@@ -60,8 +60,8 @@ def tile_with_tensor_intrin(
     tiles = {loop: sch.split(loops[loop], [None, size])[1] for loop, size in sizes.items()}
     inner = [tiles[loop] for loop in loops if loop in tiles]
     tail = sch.get_loops(block)
-    start = next(place for place, loop in enumerate(tail) if loop.key is inner[0].key)
-    kept = {one.key for one in inner}
+    start = next(number for number, loop in enumerate(tail) if loop.key is inner[0].key)
+    kept = {loop.key for loop in inner}
     others = [loop for loop in tail[start:] if loop.key not in kept]
     sch.reorder(*others, *inner)
     return inner[0]
@@ -98,7 +98,7 @@ def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Va
     realize = sch.realize(key)
     loops = sch.loops_above(key)
     rest = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
-    found = []
+    pairs = []
     for axis in reversed(_described(desc).iter_vars):
         while rest and rest[-1][0].kind != axis.kind:
             rest.pop()
@@ -108,13 +108,13 @@ def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Va
         loop, size = _loop_of(value, loops), extent_of(axis)
         if loop is None or size is None or extent_of(sch.loop(loop)) is None:
             return None
-        found.append((loop, own.var, size))
-    return found
+        pairs.append((loop, own.var, size))
+    return pairs
 
 
 def _described(desc: PrimFunc) -> Block:
     """The innermost block of a description."""
-    return [one.block for one in walk(desc.body) if type(one) is BlockRealize][-1]
+    return [node.block for node in walk(desc.body) if type(node) is BlockRealize][-1]
 
 
 def _loop_of(value: Expr, loops: Sequence[Var]) -> Var | None:

@@ -37,14 +37,14 @@ class InstructionKind(PublicObject):
         >>> tir.schedule.InstructionKind.get("Split").name
         'Split'
         """
-        found = PRIMITIVES.get(name) if isinstance(name, str) else None
-        if found is None:
+        primitive = PRIMITIVES.get(name) if isinstance(name, str) else None
+        if primitive is None:
             raise ScheduleError(
                 f"there is no kind of instruction {repr_of(name)}",
                 "",
                 f"use {', '.join(sorted(PRIMITIVES))}{did_you_mean(name, PRIMITIVES)}",
             )
-        return InstructionKind(found)
+        return InstructionKind(primitive)
 
     @property
     def name(self) -> str:
@@ -89,16 +89,16 @@ class Instruction(PublicObject):
                 "",
                 'InstructionKind.get("Split")',
             )
-        given = [_constant(one) for one in attrs]
-        arguments = kind.primitive.joined(inputs, given)
+        attributes = [_constant(attribute) for attribute in attrs]
+        arguments = kind.primitive.joined(inputs, attributes)
         self.entry = Entry(kind.primitive, None, arguments, tuple(outputs))
 
     @classmethod
     def of(cls, entry: Entry) -> Instruction:
         """The instruction of an entry."""
-        made = cls.__new__(cls)
-        made.entry = entry
-        return made
+        instruction = cls.__new__(cls)
+        instruction.entry = entry
+        return instruction
 
     @property
     def kind(self) -> InstructionKind:
@@ -166,9 +166,9 @@ class BlockTrace(Trace):
         self, insts: Iterable[Instruction] = (), decisions: Mapping[Instruction, Any] | None = None
     ) -> None:
         super().__init__(BlockHandles())
-        for one in insts:
-            entry = one.entry
-            decision = entry.decision if decisions is None else decisions.get(one)
+        for instruction in insts:
+            entry = instruction.entry
+            decision = entry.decision if decisions is None else decisions.get(instruction)
             self.extend((), entry if decision is entry.decision else _decided(entry, decision))
 
     def copy(self) -> BlockTrace:
@@ -183,7 +183,11 @@ class BlockTrace(Trace):
     @property
     def decisions(self) -> dict[Instruction, Any]:
         """What was sampled, by instruction."""
-        return {one: one.entry.decision for one in self.insts if one.entry.decision is not None}
+        return {
+            instruction: instruction.entry.decision
+            for instruction in self.insts
+            if instruction.entry.decision is not None
+        }
 
     @checked_as(ScheduleError)
     def get_decision(self, inst: Instruction) -> Any:
@@ -256,7 +260,7 @@ class BlockTrace(Trace):
             if inst.kind.is_pure and not used & {*entry.results}:
                 continue
             kept.append(entry)
-            used |= {one for one in _handles(inst.inputs)}
+            used |= {handle for handle in _handles(inst.inputs)}
         return self._of(kept[::-1])
 
     def _of(self, entries: Iterable[Entry]) -> BlockTrace:

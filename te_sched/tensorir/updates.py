@@ -37,10 +37,10 @@ class Update(NamedTuple):
             **dict(zip(self.reducer.lhs, results, strict=True)),
             **dict(zip(self.reducer.rhs, sources, strict=True)),
         }
-        values = [substitute(one, pairs) for one in self.reducer.result]
+        values = [substitute(result, pairs) for result in self.reducer.result]
         if len(values) == 1:
             return stores_to(results, values)
-        names = [Var(f"v_{one.buffer.name}", one.dtype) for one in results]
+        names = [Var(f"v_{load.buffer.name}", load.dtype) for load in results]
         body = stores_to(results, names)
         for name, value in zip(reversed(names), reversed(values), strict=True):
             body = LetStmt(name, value, body)
@@ -50,7 +50,7 @@ class Update(NamedTuple):
 def stores_to(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
     """Stores of values to the places of elements."""
     pairs = zip(places, values, strict=True)
-    return sequence(*[BufferStore(one.buffer, value, one.indices) for one, value in pairs])
+    return sequence(*[BufferStore(store.buffer, value, store.indices) for store, value in pairs])
 
 
 def update_of(block: Block, refused: Refusal) -> Update:
@@ -82,15 +82,15 @@ def known_update_of(block: Block) -> Update | None:
 def any_update_of(block: Block, refused: Refusal) -> Update:
     """The update of a block with `T.init()`, which may begin with any value."""
     stores, starts, values = _parts(block, refused)
-    results = [BufferLoad(one.buffer, one.indices) for one in stores]
-    found = find_reducer(results, starts, values)
-    if found is None:
+    results = [BufferLoad(store.buffer, store.indices) for store in stores]
+    reduction = find_reducer(results, starts, values)
+    if reduction is None:
         raise refused(
             "its update is not a known commutative reduction",
             "partial results are combined in any order",
             "use a sum, product, minimum or maximum, or a choice by a comparison",
         )
-    return Update(stores, *found)
+    return Update(stores, *reduction)
 
 
 def step_of(block: Block) -> CommReducer | None:
@@ -102,7 +102,7 @@ def step_of(block: Block) -> CommReducer | None:
         stores, starts, values = _parts(block, _UnknownStepError)
     except _UnknownStepError:
         return None
-    results = [BufferLoad(one.buffer, one.indices) for one in stores]
+    results = [BufferLoad(store.buffer, store.indices) for store in stores]
     reduced = {axis.var for axis in block.iter_vars if axis.kind == REDUCTION}
     step = _AccumulationStep(results, reduced)
     combined = tuple([step.visit(value) for value in values])
@@ -125,8 +125,8 @@ def may_be_repeated(block: Block) -> bool:
     if type(value) not in (Max, Min):
         return False
     first, second = (value.a, value.b) if same(value.a, own) else (value.b, value.a)  # type: ignore[attr-defined]
-    loads = [one for one in walk(second) if type(one) is BufferLoad]
-    return same(first, own) and all(one.buffer not in written for one in loads)
+    loads = [node for node in walk(second) if type(node) is BufferLoad]
+    return same(first, own) and all(load.buffer not in written for load in loads)
 
 
 class _UnknownStepError(Exception):
@@ -138,7 +138,7 @@ class _AccumulationStep(Mapper):
 
     def __init__(self, results: Sequence[BufferLoad], reduced: set[Var]) -> None:
         self.results, self.reduced = results, reduced
-        self.totals = [Var("total", one.dtype) for one in results]
+        self.totals = [Var("total", load.dtype) for load in results]
         self.sources: list[Expr] = []
         self.inputs: list[Var] = []
 
@@ -167,13 +167,13 @@ def _parts(block: Block, refused: Refusal) -> tuple[list[BufferStore], list[Expr
     updated ones.
     """
     assert block.init is not None
-    starts = {one.buffer: one for one in _stores(block.init, refused)}
+    starts = {assignment.buffer: assignment for assignment in _stores(block.init, refused)}
     lets: dict[Var, Expr] = {}
     body = block.body
     while type(body) is LetStmt:
         lets[body.var] = substitute(body.value, lets)
         body = body.body
-    updates = {one.buffer: one for one in _stores(body, refused)}
+    updates = {assignment.buffer: assignment for assignment in _stores(body, refused)}
     _check_bound(updates, lets, refused)
     order = [region.buffer for region in block.writes if region.buffer in updates]
     stores = [updates[buffer] for buffer in order]
@@ -183,16 +183,16 @@ def _parts(block: Block, refused: Refusal) -> tuple[list[BufferStore], list[Expr
             "store to the same buffers in `T.init()` and after it",
         )  # fmt: skip
     indices = stores[0].indices
-    for one in (*stores, *starts.values()):
-        if len(one.indices) != len(indices) or not all(
-            same(a, b) for a, b in zip(one.indices, indices, strict=True)
+    for store in (*stores, *starts.values()):
+        if len(store.indices) != len(indices) or not all(
+            same(a, b) for a, b in zip(store.indices, indices, strict=True)
         ):
             raise refused(
                 "it initializes and updates different elements", "",
                 "use the same indices in `T.init()` and after it",
             )  # fmt: skip
-    values = [substitute(one.value, lets) for one in stores]
-    return stores, [starts[one].value for one in order], values
+    values = [substitute(assignment.value, lets) for assignment in stores]
+    return stores, [starts[buffer].value for buffer in order], values
 
 
 def _check_bound(
@@ -203,10 +203,10 @@ def _check_bound(
     """
     if len(updates) < 2:
         return
-    for one in updates.values():
-        if type(one.value) is not Var or one.value not in lets:
+    for store in updates.values():
+        if type(store.value) is not Var or store.value not in lets:
             raise refused(
-                f"{one.buffer.name} is stored without a variable for its value",
+                f"{store.buffer.name} is stored without a variable for its value",
                 "the values of several results must be known before the first is stored",
                 "bind each to a variable: v: T.float32 = T.max(B[vi], A[vi, vk])",
             )
@@ -225,11 +225,15 @@ NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
 
 def _stores(statement: Stmt, refused: Refusal) -> Sequence[BufferStore]:
     parts = statement.seq if type(statement) is SeqStmt else (statement,)
-    found = [one for one in parts if type(one) is BufferStore and one.predicate is None]
-    if len(found) != len(parts) or len({one.buffer for one in found}) != len(found):
+    stores = [
+        statement
+        for statement in parts
+        if type(statement) is BufferStore and statement.predicate is None
+    ]
+    if len(stores) != len(parts) or len({store.buffer for store in stores}) != len(stores):
         raise refused(
             "its body is not a store for each result",
             "the values that are combined must be known",
             "store each result once, and use blocks of their own for other statements",
         )
-    return found
+    return stores

@@ -234,12 +234,12 @@ def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> in
     return constant_bytes(func.body, _alignment(constant_byte_alignment))
 
 
-def _alignment(given: int) -> int:
-    if given < 1:
+def _alignment(alignment: int) -> int:
+    if alignment < 1:
         raise DeclarationError(
-            f"alignment must be at least 1, got {given}", "", "give a number of bytes"
+            f"alignment must be at least 1, got {alignment}", "", "give a number of bytes"
         )
-    return given
+    return alignment
 
 
 @checked
@@ -313,9 +313,9 @@ def get_block_access_region(
     """
     views = {match.buffer.data: match.buffer for match in block.match_buffers}
     buffers = {**buffer_var_map, **views}
-    known = set(buffers.values())
+    own_buffers = set(buffers.values())
     return [
-        [one for one in regions if one.buffer in known]
+        [region for region in regions if region.buffer in own_buffers]
         for regions in access_regions(block, buffers)
     ]
 
@@ -343,8 +343,8 @@ def get_block_read_write_region(
 
 
 def _joined(some: list[BufferRegion], opaque: list[BufferRegion]) -> list[BufferRegion]:
-    whole = {one.buffer for one in opaque}
-    return [one for one in some if one.buffer not in whole] + opaque
+    whole = {region.buffer for region in opaque}
+    return [region for region in some if region.buffer not in whole] + opaque
 
 
 def OOBChecker() -> PrimFuncPass:

@@ -51,7 +51,7 @@ class Dependency:
         self.src, self.dst, self.kind = src, dst, kind
 
     def __repr__(self) -> str:
-        names = [one.stmt.name_hint for one in (self.src, self.dst)]
+        names = [block_ref.stmt.name_hint for block_ref in (self.src, self.dst)]
         return f"tir.Dependency({names[0]} -> {names[1]}, {self.kind.name})"
 
 
@@ -68,17 +68,17 @@ class BlockScope:
 
     def __init__(self, blocks: Sequence[BlockReference]) -> None:
         self._dependences: list[Dependency] = []
-        for place, dst in enumerate(blocks):
-            for src in blocks[:place]:
+        for number, dst in enumerate(blocks):
+            for src in blocks[:number]:
                 self._dependences += _dependences(src, dst)
 
     def get_deps_by_src(self, block: BlockReference) -> list[Dependency]:
         """The dependences on a block."""
-        return [one for one in self._dependences if one.src is block]
+        return [dependence for dependence in self._dependences if dependence.src is block]
 
     def get_deps_by_dst(self, block: BlockReference) -> list[Dependency]:
         """The dependences of a block on those before it."""
-        return [one for one in self._dependences if one.dst is block]
+        return [dependence for dependence in self._dependences if dependence.dst is block]
 
 
 def _dependences(src: BlockReference, dst: BlockReference) -> list[Dependency]:
@@ -96,7 +96,7 @@ def _dependences(src: BlockReference, dst: BlockReference) -> list[Dependency]:
 
 
 def _buffers(regions: Sequence[BufferRegion]) -> set[Buffer]:
-    return {one.buffer for one in regions}
+    return {region.buffer for region in regions}
 
 
 class BlockDependenceInfo:
@@ -132,7 +132,7 @@ class BlockDependenceInfo:
                 siblings.append(reference)
                 self._references[node], self._children[reference] = reference, []
                 parent = reference
-            waiting += [(one, parent) for one in reversed(list(children(node)))]
+            waiting += [(child, parent) for child in reversed(list(children(node)))]
 
     def get_sref(self, block: Block) -> BlockReference | None:
         """The reference to a block; None if it is not in the program."""

@@ -19,30 +19,32 @@ from te_sched.tir.constructors import Constructor, _as_statement
 from te_sched.tir.ranges import Range as _make_range
 
 
-def _ranges(given: Any) -> tuple[_Range, ...]:
-    if not is_sequence(given) or not all(isinstance(one, _Range | list | tuple) for one in given):
+def _ranges(ranges: Any) -> tuple[_Range, ...]:
+    if not is_sequence(ranges) or not all(
+        isinstance(bound, _Range | list | tuple) for bound in ranges
+    ):
         raise DeclarationError(
-            f"a region is {repr_of(given)}, expected a range for each dimension",
+            f"a region is {repr_of(ranges)}, expected a range for each dimension",
             "",
             "give a list of tir.Range(begin, end)",
         )
-    return tuple([one if isinstance(one, _Range) else _make_range(*one) for one in given])
+    return tuple([bound if isinstance(bound, _Range) else _make_range(*bound) for bound in ranges])
 
 
-def _regions(given: Sequence[Any] | None) -> tuple[BufferRegion, ...]:
-    return tuple([buffer_region(one) for one in given or ()])
+def _regions(regions: Sequence[Any] | None) -> tuple[BufferRegion, ...]:
+    return tuple([buffer_region(region) for region in regions or ()])
 
 
 def _buffer_region(buffer: Buffer, region: Sequence[Any]) -> BufferRegion:
-    found = _ranges(region)
-    if len(found) != len(buffer.shape):
+    ranges = _ranges(region)
+    if len(ranges) != len(buffer.shape):
         raise DeclarationError(
-            f"a region of buffer {buffer.name} has {len(found)} ranges, expected "
+            f"a region of buffer {buffer.name} has {len(ranges)} ranges, expected "
             f"{len(buffer.shape)}",
             "",
             "give a range for each dimension",
         )
-    return BufferRegion(buffer, found)
+    return BufferRegion(buffer, ranges)
 
 
 def _match_buffer_region(buffer: Buffer, source: BufferRegion) -> blocks.MatchBufferRegion:
@@ -77,7 +79,7 @@ def _block(
 def _block_realize(
     iter_values: Sequence[Any], predicate: Any, block: blocks.Block, span: object = None
 ) -> blocks.BlockRealize:
-    values = tuple([ops.convert(one) for one in iter_values])
+    values = tuple([ops.convert(value) for value in iter_values])
     if len(values) != len(block.iter_vars):
         raise DeclarationError(
             f"block {block.name_hint} has {len(block.iter_vars)} iterators, got {len(values)} "
@@ -103,8 +105,8 @@ def _allocate_const(
 ) -> blocks.AllocateConst:
     name = dtypes.spelled(dtype)
     data = data_or_idx.numpy() if hasattr(data_or_idx, "numpy") else data_or_idx
-    sizes = tuple([ops.convert(one) for one in extents])
-    array = np.asarray(data, name).reshape([int(one) for one in sizes])  # type: ignore[call-overload]
+    sizes = tuple([ops.convert(extent) for extent in extents])
+    array = np.asarray(data, name).reshape([int(size) for size in sizes])  # type: ignore[call-overload]
     return blocks.AllocateConst(
         buffer_var, name, sizes, array, _as_statement(body), dict(annotations or {})
     )
@@ -121,18 +123,18 @@ def _prim_func(
     if isinstance(ret_type, Mapping):  # the third field of the node
         ret_type, buffer_map, attrs = None, ret_type, buffer_map or attrs
     variables, buffers = [], dict(buffer_map or {})
-    for one in params:
-        if isinstance(one, Buffer):
-            var = Var(one.name, "handle")
-            buffers[var] = one
+    for parameter in params:
+        if isinstance(parameter, Buffer):
+            var = Var(parameter.name, "handle")
+            buffers[var] = parameter
             variables.append(var)
-        elif isinstance(one, Var):
-            variables.append(one)
-        elif isinstance(one, BufferVar):
-            variables.append(one.buffer.data)
+        elif isinstance(parameter, Var):
+            variables.append(parameter)
+        elif isinstance(parameter, BufferVar):
+            variables.append(parameter.buffer.data)
         else:
             raise DeclarationError(
-                f"a parameter of a function is {kind_of(one)}, expected a variable",
+                f"a parameter of a function is {kind_of(parameter)}, expected a variable",
                 "",
                 "give variables, or buffers",
             )
@@ -177,5 +179,7 @@ ProducerRealize = Constructor(stmt.ProducerRealize, _producer_realize)
 Prefetch = Constructor(stmt.Prefetch, _prefetch)
 
 __test__ = {
-    name: one.__doc__ for name, one in list(globals().items()) if isinstance(one, Constructor)
+    name: constructor.__doc__
+    for name, constructor in list(globals().items())
+    if isinstance(constructor, Constructor)
 }

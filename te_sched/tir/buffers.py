@@ -30,18 +30,19 @@ def offset_of(self: Buffer, indices: Any) -> list[Expr]:
     analyzer = Analyzer()
     if self.strides:
         return [analyzer.simplify(element_offset(self, indices))]
-    given, cuts = checked_indices(self, indices), (0, *self.axis_separators, len(self.shape))
+    index_list, cuts = checked_indices(self, indices), (0, *self.axis_separators, len(self.shape))
     parts = [
-        _row_major(given[low:high], self.shape[low:high], analyzer) for low, high in pairwise(cuts)
+        _row_major(index_list[low:high], self.shape[low:high], analyzer)
+        for low, high in pairwise(cuts)
     ]
     parts[-1] = ops.add(parts[-1], self.elem_offset)
-    return [analyzer.simplify(one) for one in parts]
+    return [analyzer.simplify(part) for part in parts]
 
 
 def _row_major(indices: Sequence[Expr], shape: Sequence[Expr], analyzer: Analyzer) -> Expr:
     offset: Expr | None = None
-    for one, extent in zip(indices, shape, strict=True):
-        offset = one if offset is None else _joined(offset, extent, one, analyzer)
+    for index, extent in zip(indices, shape, strict=True):
+        offset = index if offset is None else _joined(offset, extent, index, analyzer)
     return IntImm(0) if offset is None else offset
 
 

@@ -146,9 +146,9 @@ def _attribute() -> Constructor:
     plain = _by_fields(stmt.AttrStmt)
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        made = plain(*args, **kwargs)
-        stmt.check_attribute(made.node, made.key)
-        return made
+        attribute = plain(*args, **kwargs)
+        stmt.check_attribute(attribute.node, attribute.key)
+        return attribute
 
     return _with_parameters_of(plain, build)
 
@@ -175,10 +175,10 @@ def _access(kind: type[Any], access: str) -> Constructor:
     plain = _by_fields(kind)
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        made = plain(*[one.buffer if isinstance(one, BufferVar) else one for one in args], **kwargs)
-        dtype = made.dtype if access == "load" else made.value.dtype
-        check_predicate(made.predicate, dtype, made.buffer, access)
-        return made
+        node = plain(*[arg.buffer if isinstance(arg, BufferVar) else arg for arg in args], **kwargs)
+        dtype = node.dtype if access == "load" else node.value.dtype
+        check_predicate(node.predicate, dtype, node.buffer, access)
+        return node
 
     return _with_parameters_of(plain, build)
 
@@ -191,10 +191,13 @@ def _sequence() -> Constructor:
     plain = _by_fields(stmt.SeqStmt)
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        made = plain(*args, **kwargs)
-        if not any(type(one) is stmt.SeqStmt for one in made.seq):
-            return made
-        parts = [one.seq if type(one) is stmt.SeqStmt else (one,) for one in made.seq]
+        sequence = plain(*args, **kwargs)
+        if not any(type(statement) is stmt.SeqStmt for statement in sequence.seq):
+            return sequence
+        parts = [
+            statement.seq if type(statement) is stmt.SeqStmt else (statement,)
+            for statement in sequence.seq
+        ]
         return stmt.SeqStmt(tuple(without_evaluations_of_0(chain.from_iterable(parts))))
 
     return _with_parameters_of(plain, build)
@@ -232,16 +235,17 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
 
 
 def _let(var: expr.Var, value: Any, body: Any, span: object = None) -> Expr:
-    given = ops.convert(value)
+    value_expr = ops.convert(value)
     if isinstance(value, int | float):  # a number takes the dtype of the variable
-        given = ops.const(value, var.dtype)
-    if given.dtype != var.dtype:
+        value_expr = ops.const(value, var.dtype)
+    if value_expr.dtype != var.dtype:
         raise DeclarationError(
-            f"variable {var.name} of tir.Let has dtype {var.dtype}, and its value {given.dtype}",
+            f"variable {var.name} of tir.Let has dtype {var.dtype}, and its "
+            f"value {value_expr.dtype}",
             "",
             f"cast the value: value.astype({var.dtype!r})",
         )
-    return expr.Let(var, given, ops.convert(body))
+    return expr.Let(var, value_expr, ops.convert(body))
 
 
 def _var(name: str, dtype: Any = "int32", span: object = None) -> Expr:
@@ -268,17 +272,17 @@ def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
     return ops.const(value, dtype)
 
 
-def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
+def _one_of(names: tuple[str, ...], kind: Any, what: str) -> str:
     """The name of a kind that is given by its number or name."""
-    if is_index(given) and 0 <= operator.index(given) < len(names):
-        return names[operator.index(given)]
-    if not isinstance(given, str) or given not in names:
+    if is_index(kind) and 0 <= operator.index(kind) < len(names):
+        return names[operator.index(kind)]
+    if not isinstance(kind, str) or kind not in names:
         raise DeclarationError(
-            f"unknown {what}: {repr_of(given)}",
+            f"unknown {what}: {repr_of(kind)}",
             "",
-            f"use one of {', '.join(names)}{did_you_mean(given, names)}",
+            f"use one of {', '.join(names)}{did_you_mean(kind, names)}",
         )
-    return names[names.index(given)]
+    return names[names.index(kind)]
 
 
 def _for(
@@ -327,7 +331,7 @@ def _reduce(
     init: Sequence[Any] | None = None,
     span: object = None,
 ) -> Expr:
-    sources, starts = [tuple([ops.convert(v) for v in given or ()]) for given in (src, init)]
+    sources, starts = [tuple([ops.convert(v) for v in operands or ()]) for operands in (src, init)]
     held = ops.TRUE if condition is None else ops.cast("bool", ops.convert(condition))
     count = len(combiner.result)
     if len(sources) != count or len(starts) not in (0, count) or not 0 <= value_index < count:
@@ -362,5 +366,7 @@ class _AxisConstructor(Constructor):
 IterVar_ = _AxisConstructor(IterVar, _iter_var)
 
 __test__ = {
-    name: one.__doc__ for name, one in list(globals().items()) if isinstance(one, Constructor)
+    name: constructor.__doc__
+    for name, constructor in list(globals().items())
+    if isinstance(constructor, Constructor)
 }

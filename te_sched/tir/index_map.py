@@ -56,7 +56,7 @@ class IndexMapConstructor(Constructor):
         ndim : the number of indices, for a function with *args.
         inverse_index_map : a map or a function, which `inverse` then returns.
         """
-        made, separators = self.from_func_with_separators(
+        new_map, separators = self.from_func_with_separators(
             mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
         )
         if separators:
@@ -65,7 +65,7 @@ class IndexMapConstructor(Constructor):
                 "an index map has no separators",
                 "call IndexMap.from_func_with_separators",
             )
-        return made
+        return new_map
 
     @checked
     def from_func_with_separators(
@@ -90,7 +90,7 @@ class IndexMapConstructor(Constructor):
 def _index_map(
     initial_indices: Sequence[Var], final_indices: Sequence[Any], inverse_index_map: Any = None
 ) -> index_map.IndexMap:
-    finals = tuple([functions.index_of(one) for one in final_indices])
+    finals = tuple([functions.index_of(index) for index in final_indices])
     return index_map.IndexMap(
         tuple(initial_indices),
         finals,
@@ -112,7 +112,7 @@ def map_indices(self: _Map, indices: Sequence[Any]) -> list[Expr]:
     >>> tir.IndexMap.from_func(lambda i: [i // 4, i % 4], index_dtype="int32").map_indices([7])
     [1, 3]
     """
-    return list(maps.map_indices(self, [functions.index_of(one) for one in indices]))
+    return list(maps.map_indices(self, [functions.index_of(index) for index in indices]))
 
 
 @checked
@@ -124,7 +124,7 @@ def map_shape(self: _Map, shape: Sequence[Any]) -> list[Expr]:
     >>> tir.IndexMap.from_func(lambda i: [i // 4, i % 4]).map_shape([14])
     [4, 4]
     """
-    return list(maps.map_shape(self, [functions.index_of(one) for one in shape]))
+    return list(maps.map_shape(self, [functions.index_of(extent) for extent in shape]))
 
 
 @checked
@@ -179,13 +179,15 @@ def map_ndarray(self: _Map, arr_src: NDArray) -> NDArray:
     shape = self.map_shape(source.shape)
     places = np.indices(source.shape, dtype=np.int64)
     values: dict[Var, Any] = dict(zip(self.initial_indices, places, strict=True))
-    result = np.zeros([one.value for one in shape if isinstance(one, IntImm)], source.dtype)
-    result[tuple([evaluate(one, values, {}) for one in self.final_indices])] = source
+    result = np.zeros([size.value for size in shape if isinstance(size, IntImm)], source.dtype)
+    result[tuple([evaluate(index, values, {}) for index in self.final_indices])] = source
     return array(result, arr_src.device)
 
 
 def _domains(shape: Sequence[Any]) -> tuple[Range, ...]:
-    sizes = [one if isinstance(one, Range) else functions.index_of(one) for one in shape]
+    sizes = [
+        extent if isinstance(extent, Range) else functions.index_of(extent) for extent in shape
+    ]
     return tuple(
-        [one if isinstance(one, Range) else Range(IntImm(0, one.dtype), one) for one in sizes]
+        [size if isinstance(size, Range) else Range(IntImm(0, size.dtype), size) for size in sizes]
     )

@@ -179,15 +179,15 @@ _SAMPLES = {
 
 
 def _parameters(row: _Row) -> list[Parameter]:
-    found = []
+    parameters = []
     for text in filter(None, row.parameters.split(", ")):
         name, _, default = text.partition("=")
         if name[0] == "*":
-            found.append(Parameter(name[1:], Parameter.VAR_POSITIONAL, annotation=Any))
+            parameters.append(Parameter(name[1:], Parameter.VAR_POSITIONAL, annotation=Any))
         else:
             value = _DEFAULTS[default]
-            found.append(Parameter(name, _BY_PLACE, default=value, annotation=Any))
-    return found
+            parameters.append(Parameter(name, _BY_PLACE, default=value, annotation=Any))
+    return parameters
 
 
 def _function(name: str, row: _Row) -> Callable[..., Call]:
@@ -205,7 +205,7 @@ def _function(name: str, row: _Row) -> Callable[..., Call]:
         for parameter in parameters:
             value = bound.arguments[parameter.name]
             if parameter.kind is Parameter.VAR_POSITIONAL:
-                values.extend([_argument(one) for one in value])
+                values.extend([_argument(element) for element in value])
             elif parameter.name == "dtype":
                 result = dtypes.spelled(value)
             elif value is not None:
@@ -225,19 +225,25 @@ def _argument(value: Any) -> Any:
 
 
 def _docstring(name: str, row: _Row, parameters: list[Parameter]) -> str:
-    given = [_sample(one) for one in parameters if one.default is Parameter.empty]
+    samples = [
+        _sample(parameter) for parameter in parameters if parameter.default is Parameter.empty
+    ]
     shown = [
         *([f'"{row.result}"'] if name == "dp4a" else []),
-        *given,
-        *[_shown(one.default) for one in parameters if one.default not in (Parameter.empty, None)],
+        *samples,
+        *[
+            _shown(parameter.default)
+            for parameter in parameters
+            if parameter.default not in (Parameter.empty, None)
+        ],
     ]
-    call = f"{name}({', '.join(given)})"
+    call = f"{name}({', '.join(samples)})"
     needed = {
         "v": '>>> v = tir.Var("v", "int8x4")',
         "p": '>>> p = tir.Var("p", "handle")',
     }
-    made = [line for key, line in needed.items() if key in given]
-    return "\n".join((row.about, "", *made, f">>> tir.{call}", f"T.{name}({', '.join(shown)})"))
+    lines = [line for key, line in needed.items() if key in samples]
+    return "\n".join((row.about, "", *lines, f">>> tir.{call}", f"T.{name}({', '.join(shown)})"))
 
 
 def _sample(parameter: Parameter) -> str:

@@ -185,18 +185,18 @@ def _roots(stmt: Any) -> list[Any]:
 
 def _post_order(root: Any) -> list[Any]:
     """Nodes, children first; a shared object is visited once, as in TVM."""
-    found: dict[int, Any] = {}
+    nodes: dict[int, Any] = {}
     stack = [(root, False)]
     while stack:
         node, is_done = stack.pop()
-        if id(node) in found:
+        if id(node) in nodes:
             continue
         if is_done:
-            found[id(node)] = node
+            nodes[id(node)] = node
             continue
         stack.append((node, True))
         stack.extend((child, False) for child in reversed(list(visitor.children(node))))
-    return list(found.values())
+    return list(nodes.values())
 
 
 _tell_of_absent_names(__name__)

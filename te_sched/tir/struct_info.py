@@ -29,9 +29,9 @@ def struct_info_of(func: PrimFunc) -> FuncStructInfo:
     >>> func.struct_info
     R.Callable((R.Tensor((8,), dtype="float32"), R.Prim("int32")), R.Tuple, False)
     """
-    known = getattr(func, "_struct_info", None)
-    if isinstance(known, FuncStructInfo):
-        return known
+    struct_info = getattr(func, "_struct_info", None)
+    if isinstance(struct_info, FuncStructInfo):
+        return struct_info
     params = tuple([_of_parameter(func, param) for param in func.params])
     is_none = func.ret_type in ("void", "")
     result: StructInfo = TupleStructInfo(()) if is_none else PrimStructInfo(func.ret_type)

@@ -233,14 +233,14 @@ def VerifyMemory() -> PrimFuncPass:
 
 def access_of_host(func: PrimFunc) -> str | None:
     """The name of an argument that a function for a GPU accesses outside of kernels, or None."""
-    given = func.attrs.get("target")
-    if given is None:
+    attribute = func.attrs.get("target")
+    if attribute is None:
         raise DeclarationError(
             "verification of memory needs the target of the function",
             "",
             'state it: func.with_attr("target", te_sched.target.Target("cuda"))',
         )
-    target = given if isinstance(given, Target) else Target(given)
+    target = attribute if isinstance(attribute, Target) else Target(attribute)
     return host_access(func) if "gpu" in target.keys else None
 
 
@@ -1108,8 +1108,8 @@ def LowerTVMBuiltin() -> PrimFuncPass:
     """
 
     def lower(func: PrimFunc) -> PrimFunc:
-        given = func.attrs.get("target")
-        target = None if given is None else Target(given)
+        attribute = func.attrs.get("target")
+        target = None if attribute is None else Target(attribute)
         is_of_host = func.attrs.get("tir.is_host_func", False)
         if not is_of_host and (target is None or "cpu" not in target.keys):
             return func
@@ -1119,13 +1119,13 @@ def LowerTVMBuiltin() -> PrimFuncPass:
 
 
 def _target_of(func: PrimFunc, why: str) -> Target:
-    given = func.attrs.get("target")
-    if given is None:
+    attribute = func.attrs.get("target")
+    if attribute is None:
         name = str(func.attrs.get("global_symbol", "main"))
         raise DeclarationError(
             f"function {name} has no target, {why}", "", "apply BindTarget first"
         )
-    return given if isinstance(given, Target) else Target(given)
+    return attribute if isinstance(attribute, Target) else Target(attribute)
 
 
 def _device_type(target: Target) -> int:

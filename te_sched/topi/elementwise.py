@@ -24,9 +24,9 @@ def map_elements(
 
 
 def _sign(x: Any) -> Expr:
-    zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
+    zero, unit = te.const(0, x.dtype), te.const(1, x.dtype)
     minus = te.const(-1, x.dtype) if not x.dtype.startswith("uint") else zero
-    return te.select(x > zero, one, te.select(x < zero, minus, zero))
+    return te.select(x > zero, unit, te.select(x < zero, minus, zero))
 
 
 _OF_TE = (

@@ -51,7 +51,7 @@ def _made(shape: Any, inputs: list[Tensor], write: Any, name: str, dtype: str) -
 
     def statement(ins: Any, outs: Any) -> Any:
         ib = builder.create()
-        write(ib, [ib.buffer_ptr(one) for one in ins], ib.buffer_ptr(outs[0]))
+        write(ib, [ib.buffer_ptr(buffer) for buffer in ins], ib.buffer_ptr(outs[0]))
         return ib.get()
 
     return extern([tuple(shape)], inputs, statement, name=name, dtype=[dtype], tag=name)
@@ -163,11 +163,11 @@ def scatter_elements(
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)
         with ExitStack() as stack:
-            place = tuple(_loops(ib, where.shape, stack))
-            index = ins[1][place]
+            position = tuple(_loops(ib, where.shape, stack))
+            index = ins[1][position]
             inside = te.select(index < 0, index + source.shape[at], index)
-            target = (*place[:at], inside, *place[at + 1 :])
-            out[target] = combine(out[target], ins[2][place])
+            target = (*position[:at], inside, *position[at + 1 :])
+            out[target] = combine(out[target], ins[2][position])
 
     return _made(source.shape, [source, where, updates], write, "scatter_elements", source.dtype)
 
@@ -193,10 +193,10 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)
         with ExitStack() as stack:
-            place = _loops(ib, updates.shape, stack)
-            index = [ins[1][(part, *place[:points])] for part in range(depth)]
-            target = (*index, *place[points:])
-            out[target] = combine(out[target], ins[2][tuple(place)])
+            position = _loops(ib, updates.shape, stack)
+            index = [ins[1][(part, *position[:points])] for part in range(depth)]
+            target = (*index, *position[points:])
+            out[target] = combine(out[target], ins[2][tuple(position)])
 
     return _made(source.shape, [source, where, updates], write, "scatter_nd", source.dtype)
 
@@ -214,7 +214,7 @@ def sparse_to_dense(
     [4, 8]
     """
     where, values = (
-        check_tensor(one, "sparse_to_dense") for one in (sparse_indices, sparse_values)
+        check_tensor(tensor, "sparse_to_dense") for tensor in (sparse_indices, sparse_values)
     )
     shape = list(output_shape) if is_sequence(output_shape) else [output_shape]
     start: Any = ops.cast(
@@ -261,7 +261,7 @@ def searchsorted(
     >>> topi.searchsorted(S, V).shape
     [4, 8]
     """
-    source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
+    source, wanted = (check_tensor(tensor, "searchsorted") for tensor in (sorted_sequence, values))
     if source.ndim not in (1, wanted.ndim) or not source.ndim:
         raise DeclarationError(
             f"topi.searchsorted sequence has {source.ndim} dimensions, values have {wanted.ndim}",
@@ -278,9 +278,9 @@ def searchsorted(
             low[0], high[0] = 0, ops.cast("int32", count)
             with ib.while_loop(low[0] < high[0]):
                 middle = ib.let("middle", ops.floordiv(low[0] + high[0], 2))
-                one = ins[0][(*at[: source.ndim - 1], middle)]
+                element = ins[0][(*at[: source.ndim - 1], middle)]
                 value = ins[1][at]
-                is_before = one <= value if right else one < value
+                is_before = element <= value if right else element < value
                 if dtypes.is_float(wanted.dtype):  # NaN is after all numbers
                     is_before = te.any(is_before, te.isnan(value))
                 with ib.if_scope(is_before):
@@ -305,13 +305,13 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
 
     def element(part: Any, *i: Any) -> Any:
         rest: Any = where(*i)
-        found = []
+        parts = []
         for number in reversed(range(rank)):
-            found.append(ops.floormod(rest, extents(number)))
+            parts.append(ops.floormod(rest, extents(number)))
             rest = ops.floordiv(rest, extents(number))
-        value: Any = found[-1]
+        value: Any = parts[-1]
         for number in range(1, rank):
-            value = te.if_then_else(ops.equal(part, number), found[rank - 1 - number], value)
+            value = te.if_then_else(ops.equal(part, number), parts[rank - 1 - number], value)
         return value
 
     return tensor_of([rank, *where.shape], element, "T_unravel_index")

@@ -81,7 +81,7 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
                 "sum over fewer axes",
             )
         return list(range(left.ndim - count, left.ndim)), list(range(count))
-    pair = [list(one) if isinstance(one, list | tuple) else [one] for one in axes]
+    pair = [list(entry) if isinstance(entry, list | tuple) else [entry] for entry in axes]
     if len(pair) != 2 or len(pair[0]) != len(pair[1]):
         raise DeclarationError(
             f"topi.tensordot: invalid axes {repr_of(axes)}",
@@ -89,8 +89,8 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
             "give a number, or (axes of a, axes of b) of equal length",
         )
     return (
-        [normalized_axis(one, left.ndim, "tensordot") for one in pair[0]],
-        [normalized_axis(one, right.ndim, "tensordot") for one in pair[1]],
+        [normalized_axis(axis, left.ndim, "tensordot") for axis in pair[0]],
+        [normalized_axis(axis, right.ndim, "tensordot") for axis in pair[1]],
     )
 
 
@@ -101,17 +101,17 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
     >>> topi.einsum("ij,j->i", A, V).op.body[0].source[0]
     A[ax0, j] * V[j]
     """
-    given = operand[0] if len(operand) == 1 and isinstance(operand[0], list | tuple) else operand
-    tensors = [check_tensor(one, "einsum") for one in given]
+    operands = operand[0] if len(operand) == 1 and isinstance(operand[0], list | tuple) else operand
+    tensors = [check_tensor(operand_tensor, "einsum") for operand_tensor in operands]
     inputs, output = _subscripts(subscripts, tensors)
     extents: dict[str, Any] = {}
     for letters, tensor in zip(inputs, tensors, strict=True):
         for letter, extent in zip(letters, tensor.shape, strict=True):
-            known = extents.setdefault(letter, extent)
-            if ops.is_const(known, 1):
+            common = extents.setdefault(letter, extent)
+            if ops.is_const(common, 1):
                 extents[letter] = extent
             elif not ops.is_const(extent, 1):  # which is broadcast
-                check_same(extent, known, "einsum", f"extent of {letter}")
+                check_same(extent, common, "einsum", f"extent of {letter}")
                 if isinstance(extent, IntImm):  # a call makes the symbolic one equal
                     extents[letter] = extent
     over = {
@@ -147,7 +147,7 @@ def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
         problem = "subscripts must be letters"
     elif len(inputs) != len(tensors):
         problem = f"it has {len(inputs)} operands but {len(tensors)} are given"
-    elif any(len(one) != tensor.ndim for one, tensor in zip(inputs, tensors, strict=True)):
+    elif any(len(letters) != tensor.ndim for letters, tensor in zip(inputs, tensors, strict=True)):
         problem = "each operand must have one letter for each dimension"
     elif set(output) - set(letters) or len(set(output)) != len(output):
         problem = f"output {output!r} must use letters of the operands, each once"

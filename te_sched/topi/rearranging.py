@@ -83,7 +83,9 @@ def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tu
 
 def _block(layout: _Layout, letter: str) -> int:
     """The number of elements of a dimension that a layout puts into blocks."""
-    return int(np.prod([size for one, size in layout if size and one.upper() == letter] or [1]))
+    return int(
+        np.prod([size for axis_name, size in layout if size and axis_name.upper() == letter] or [1])
+    )
 
 
 def _outer(letter: str, extent: Any, block: int) -> Any:
@@ -191,8 +193,8 @@ def reverse_sequence(
 
     def element(*i: Any) -> Any:
         length = ops.cast("int32", lengths(i[batch]))
-        place = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
-        return source(*i[:along], place, *i[along + 1 :])
+        position = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
+        return source(*i[:along], position, *i[along + 1 :])
 
     return tensor_of(source.shape, element, "T_reverse_sequence")
 
@@ -277,16 +279,16 @@ def matrix_set_diag(
     def element(*i: Any) -> Any:
         row, column = i[-2], i[-1]
         number = column - row
-        place = row + ops.minimum(number, 0)
+        target_column = row + ops.minimum(number, 0)
         if first != last:
             shorter = longest - ops.minimum(
                 columns - ops.maximum(number, 0), rows + ops.minimum(number, 0)
             )
             ends = [shorter if side == "RIGHT" else 0 for side in (above, below)]
-            place = place + te.if_then_else(number >= 0, ends[0], ends[1])
-            value = new(*i[:-2], last - number, place)
+            target_column = target_column + te.if_then_else(number >= 0, ends[0], ends[1])
+            value = new(*i[:-2], last - number, target_column)
         else:
-            value = new(*i[:-2], place)
+            value = new(*i[:-2], target_column)
         return te.if_then_else(te.all(number >= first, number <= last), value, source(*i))
 
     return tensor_of(source.shape, element, "matrix_set_diag")
@@ -372,10 +374,10 @@ def space_to_batch_nd(
         value = source(ops.floormod(i[0], batch), *places, *i[count + 1 :])
         inside = [
             condition
-            for place, extent, low, high in zip(
+            for index, extent, low, high in zip(
                 places, source.shape[1:], pad_before, pad_after, strict=False
             )
-            for condition in ([place >= 0] if low else []) + ([place < extent] if high else [])
+            for condition in ([index >= 0] if low else []) + ([index < extent] if high else [])
         ]
         return te.if_then_else(te.all(*inside), value, fill) if inside else value
 
@@ -422,8 +424,8 @@ def batch_to_space_nd(
     def element(*i: Any) -> Any:
         places = [index + low for index, (low, _) in zip(i[1 : count + 1], crops, strict=True)]
         pairs = list(zip(places, block_shape, strict=True))
-        offset = ravel_index([ops.floormod(place, block) for place, block in pairs], block_shape)
-        outer = [ops.floordiv(place, block) for place, block in pairs]
+        offset = ravel_index([ops.floormod(index, block) for index, block in pairs], block_shape)
+        outer = [ops.floordiv(index, block) for index, block in pairs]
         return source(offset * batch + i[0], *outer, *i[count + 1 :])
 
     return tensor_of([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")

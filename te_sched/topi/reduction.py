@@ -26,8 +26,8 @@ _all = te.comm_reducer(lambda x, y: te.all(x, y), lambda dtype: te.const(1, dtyp
 
 def reduced_axes(data: Tensor, axis: Sizes | None, what: str) -> list[int]:
     """The axes to reduce, sorted; all axes when none is given."""
-    given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
-    axes = [normalized_axis(one, data.ndim, what) for one in given]
+    axis_list = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
+    axes = [normalized_axis(number, data.ndim, what) for number in axis_list]
     if len(set(axes)) != len(axes):
         raise DeclarationError(f"topi.{what} axes {axes} repeat an axis", "", "name each axis once")
     return sorted(axes) if axes else list(range(data.ndim))
@@ -184,17 +184,18 @@ def _arg_reduction(
     axes = reduced_axes(source, axis, what)
     extents = [source.shape[at] for at in axes]
     reducer = _arg_max(is_last) if what == "argmax" else _arg_min(is_last)
-    found = reduce_elements(
+    results = reduce_elements(
         source,
         axes,
         bool(keepdims),
         lambda indices, over: reducer(
-            (ravel_index([one.var for one in over], extents), source(*indices)), axis=over
+            (ravel_index([reduce_axis.var for reduce_axis in over], extents), source(*indices)),
+            axis=over,
         ),
         f"{source.op.name}_red_temp",
         COMM_REDUCE_IDX,
     )
-    return tensor_of(found[0].shape, found[0], f"{source.op.name}_red", COMM_REDUCE_IDX)
+    return tensor_of(results[0].shape, results[0], f"{source.op.name}_red", COMM_REDUCE_IDX)
 
 
 def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:

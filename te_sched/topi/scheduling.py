@@ -136,8 +136,8 @@ def is_reduction(op: Operation) -> bool:
 
 def is_contraction(op: Operation) -> bool:
     """Whether the operation is a product of matrices or a convolution."""
-    known = op.tag in _PRODUCTS or op.tag.startswith(_CONVOLUTIONS)
-    return known and is_reduction(op) and len(op.axis) >= 2
+    is_product = op.tag in _PRODUCTS or op.tag.startswith(_CONVOLUTIONS)
+    return is_product and is_reduction(op) and len(op.axis) >= 2
 
 
 def tile_axes(op: Operation) -> tuple[int, int]:
@@ -187,11 +187,11 @@ def direct_readers(s: Schedule, op: Operation) -> list[Operation]:
 
 def readers(s: Schedule, op: Operation) -> list[Operation]:
     """The operations that are not inlined and read `op`, directly or through inlined ones."""
-    found: dict[Operation, None] = {}
+    operations: dict[Operation, None] = {}
     for reader in direct_readers(s, op):
         is_inlined = s[reader].attach_type is AttachType.INLINE
-        found |= dict.fromkeys(readers(s, reader) if is_inlined else [reader])
-    return list(found)
+        operations |= dict.fromkeys(readers(s, reader) if is_inlined else [reader])
+    return list(operations)
 
 
 def roots(s: Schedule) -> list[Operation]:
@@ -205,10 +205,10 @@ def roots(s: Schedule) -> list[Operation]:
 
 def epilogue(s: Schedule, op: Operation) -> Operation | None:
     """The only consumer of `op`, if it is elementwise and of the same shape."""
-    found = readers(s, op)
-    if len(found) != 1 or op in s.outputs or is_reduction(found[0]):
+    users = readers(s, op)
+    if len(users) != 1 or op in s.outputs or is_reduction(users[0]):
         return None
-    reader = found[0]
+    reader = users[0]
     is_alike = len(reader.axis) == len(op.axis) and all(
         a.dom is not None and b.dom is not None and is_same(a.dom.extent, b.dom.extent)
         for a, b in zip(reader.axis, op.axis, strict=True)
@@ -218,11 +218,11 @@ def epilogue(s: Schedule, op: Operation) -> Operation | None:
 
 def _reads_in_place(s: Schedule, op: Operation, reader: Operation) -> bool:
     """Whether every operation from `op` to `reader` reads the element at its own index."""
-    step = [one for one in direct_readers(s, op)]
+    step = [consumer for consumer in direct_readers(s, op)]
     return all(
-        (is_broadcast(one.tag) or one.tag.endswith("_idx"))
-        and (one is reader or _reads_in_place(s, one, reader))
-        for one in step
+        (is_broadcast(consumer.tag) or consumer.tag.endswith("_idx"))
+        and (consumer is reader or _reads_in_place(s, consumer, reader))
+        for consumer in step
     )
 
 
@@ -280,11 +280,11 @@ def _is_softmax(op: Operation) -> bool:
 
 def _softmax_members(op: Operation) -> tuple[Operation, ...]:
     """The stages of the same softmax that `op` reads, consumers first."""
-    found: dict[Operation, None] = {}
+    members: dict[Operation, None] = {}
     stack = [op]
     while stack:
         for tensor in stack.pop().input_tensors:
             if tensor.op.tag == op.tag and "axis" not in tensor.op.attrs:
-                found[tensor.op] = None
+                members[tensor.op] = None
                 stack.append(tensor.op)
-    return tuple(found)
+    return tuple(members)

@@ -38,7 +38,7 @@ def cut(
         raise DeclarationError(
             "a slice has stride 0", "it would have infinitely many elements", "use another stride"
         )
-    if all(as_constant(one) is not None for one in (begin, end, stride, extent)):
+    if all(as_constant(bound) is not None for bound in (begin, end, stride, extent)):
         whole = range(as_constant(extent))[as_constant(begin) : as_constant(end) : step]  # type: ignore[arg-type]
         if not assume_inbound:
             return whole.start, len(whole)
@@ -48,7 +48,7 @@ def cut(
     if step is not None:
         return _cut(begin, end, stride, extent, step < 0, analyzer)
     if analyzer.can_prove(ops.convert(stride) >= 0):  # it is not 0
-        first, last = (_moved(one, extent, False, analyzer) for one in (begin, end))
+        first, last = (_moved(bound, extent, False, analyzer) for bound in (begin, end))
         count = ops.floordiv(ops.convert(last - first - 1), stride) + 1
         return first, analyzer.simplify(ops.maximum(count, 0))
     up = _cut(begin, end, stride, extent, False, analyzer, is_clamped=False)
@@ -95,8 +95,10 @@ def _moved(bound: Any, extent: Any, is_down: bool, analyzer: Analyzer) -> Any:
     if number is not None or analyzer.can_prove(ops.convert(bound) >= 0):
         moved = bound
     else:
-        given = ops.convert(bound)
-        moved = ops.maximum(intrinsics.if_then_else(given < 0, given + extent, given), low)
+        bound_expr = ops.convert(bound)
+        moved = ops.maximum(
+            intrinsics.if_then_else(bound_expr < 0, bound_expr + extent, bound_expr), low
+        )
     return ops.minimum(moved, high)
 
 
@@ -104,7 +106,7 @@ _LARGE = (1 << 31) - 1  # "to the end", of which the distance to other numbers m
 
 
 def _count(first: Any, last: Any, stride: Any, is_down: bool) -> Expr:
-    first, last, stride = (ops.convert(one) for one in (first, last, stride))
+    first, last, stride = (ops.convert(value) for value in (first, last, stride))
     if not is_down:
         return ops.floordiv(last - first + stride - 1, stride)
     back = ops.subtract(ops.const(0, stride.dtype), stride)

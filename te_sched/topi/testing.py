@@ -63,14 +63,14 @@ def convolution(
     result = np.zeros((*extents, data.shape[0], out_channels), "float64")
     for channel in range(out_channels):
         first = channel // (out_channels // groups) * per_group
-        for place in itertools.product(*map(range, extents)):
+        for position in itertools.product(*map(range, extents)):
             at = tuple(
                 slice(p * step, p * step + (k - 1) * gap + 1, gap)
-                for p, step, k, gap in zip(place, stride, window, dilation, strict=True)
+                for p, step, k, gap in zip(position, stride, window, dilation, strict=True)
             )
             read = padded[:, first : first + per_group][(slice(None), slice(None), *at)]
             axes = tuple(range(1, read.ndim))
-            result[place][:, channel] = (read * kernel[channel]).sum(axis=axes)
+            result[position][:, channel] = (read * kernel[channel]).sum(axis=axes)
     return np.moveaxis(result, (-2, -1), (0, 1))
 
 
@@ -84,26 +84,26 @@ def conv2d_nchw_python(
     """
     steps = (stride, stride) if isinstance(stride, int) else tuple(stride)
     top, left, bottom, right = get_pad_tuple(padding, w_np.shape[2:])
-    made = convolution(a_np, w_np, steps, (top, left), (bottom, right), (1, 1), groups)
-    return made.astype(a_np.dtype)
+    result = convolution(a_np, w_np, steps, (top, left), (bottom, right), (1, 1), groups)
+    return result.astype(a_np.dtype)
 
 
 def conv2d_nhwc_python(
     a_np: Array, w_np: Array, stride: Any, padding: Any, groups: int = 1
 ) -> Array:
     """A convolution of (N, H, W, C) with (H, W, in, out)."""
-    made = conv2d_nchw_python(
+    result = conv2d_nchw_python(
         a_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1), stride, padding, groups
     )
-    return made.transpose(0, 2, 3, 1)
+    return result.transpose(0, 2, 3, 1)
 
 
 def conv2d_hwcn_python(a_np: Array, w_np: Array, stride: Any, padding: Any) -> Array:
     """A convolution of (H, W, C, N) with (H, W, in, out)."""
-    made = conv2d_nchw_python(
+    result = conv2d_nchw_python(
         a_np.transpose(3, 2, 0, 1), w_np.transpose(3, 2, 0, 1), stride, padding
     )
-    return made.transpose(2, 3, 1, 0)
+    return result.transpose(2, 3, 1, 0)
 
 
 def depthwise_conv2d_python_nchw(
@@ -178,8 +178,8 @@ def one_hot(
 ) -> Array:
     """on_value where the index along a new dimension equals indices, else off_value."""
     marks = np.arange(depth) == np.asarray(indices)[..., None]
-    made = np.where(marks, on_value, off_value).astype(dtype)
-    return np.moveaxis(made, -1, axis)
+    result = np.where(marks, on_value, off_value).astype(dtype)
+    return np.moveaxis(result, -1, axis)
 
 
 def strided_slice_python(
@@ -195,12 +195,12 @@ def strided_slice_python(
     With slice_mode "size", `end` has numbers of elements; -1 means all remaining.
     """
     at = [slice(None)] * data.ndim
-    for place, axis in enumerate(range(len(begin)) if axes is None else axes):
-        step = strides[place] if place < len(strides) else 1
-        stop: int | None = end[place] if place < len(end) else None
+    for number, axis in enumerate(range(len(begin)) if axes is None else axes):
+        step = strides[number] if number < len(strides) else 1
+        stop: int | None = end[number] if number < len(end) else None
         if slice_mode == "size" and stop is not None:
-            step, stop = 1, None if stop < 0 else begin[place] + stop
-        at[axis] = slice(begin[place], stop, step)
+            step, stop = 1, None if stop < 0 else begin[number] + stop
+        at[axis] = slice(begin[number], stop, step)
     return data[tuple(at)]
 
 

@@ -52,11 +52,12 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     A[ax1, ax0]
     """
     data = check_tensor(a, "transpose")
-    given = range(data.ndim)[::-1] if axes is None or len(axes) == 0 else axes
-    order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
+    axis_list = range(data.ndim)[::-1] if axes is None or len(axes) == 0 else axes
+    order = [normalized_axis(axis, data.ndim, "transpose") for axis in axis_list]
     if sorted(order) != list(range(data.ndim)):
         raise DeclarationError(
-            f"topi.transpose axes {tuple(given)} are not a permutation of the axes of {data.name}",
+            f"topi.transpose axes {tuple(axis_list)} are not a permutation of the "
+            f"axes of {data.name}",
             f"it has {data.ndim} dimensions",
             f"give a permutation of 0 to {data.ndim - 1}",
             tensor_label(data),
@@ -99,8 +100,8 @@ def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
             "give the other extents",
         )
     if unknown:
-        known = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
-        shape[unknown[0]] = simplify(ops.floordiv(prod(data.shape), known))
+        product = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
+        shape[unknown[0]] = simplify(ops.floordiv(prod(data.shape), product))
     return shape
 
 
@@ -130,8 +131,8 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
     if axis is None:
         lost = {at for at, extent in enumerate(data.shape) if as_constant(extent) == 1}
     else:
-        given = axis if isinstance(axis, list | tuple) else [axis]
-        lost = {normalized_axis(one, data.ndim, "squeeze") for one in given}
+        axis_list = axis if isinstance(axis, list | tuple) else [axis]
+        lost = {normalized_axis(number, data.ndim, "squeeze") for number in axis_list}
     for at in lost:
         check_same(data.shape[at], 1, "squeeze", f"extent of axis {at} of {data.name}")
     kept = [at for at in range(data.ndim) if at not in lost]
@@ -170,8 +171,8 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     return tensor_of(shape, element, "T_concat")
 
 
-def _tensors(given: Any, what: str) -> list[Tensor]:
-    tensors = [check_tensor(one, what) for one in given]
+def _tensors(tensor_list: Any, what: str) -> list[Tensor]:
+    tensors = [check_tensor(tensor, what) for tensor in tensor_list]
     if not tensors:
         raise DeclarationError(
             f"topi.{what} needs at least one tensor, got none", "", "give at least one tensor"
@@ -280,9 +281,9 @@ def strided_slice(
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
     numbers = (*begin, *end, *steps, *data.shape)
-    if slice_mode == "end" and any(as_constant(one) is None for one in numbers):
+    if slice_mode == "end" and any(as_constant(number) is None for number in numbers):
         bounds = zip(begin, end, steps, [data.shape[at] for at in chosen], strict=True)
-        cuts = [(*cut(*one, assume_inbound), one[2]) for one in bounds]
+        cuts = [(*cut(*bound, assume_inbound), bound[2]) for bound in bounds]
         return _dynamic_slice(data, dict(zip(chosen, cuts, strict=True)), axes)
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
     slices = {
@@ -294,8 +295,8 @@ def strided_slice(
     def element(*i: Any) -> Any:
         return data(
             *[
-                one * slices[at].step + slices[at].start if at in slices else one
-                for at, one in enumerate(i)
+                index * slices[at].step + slices[at].start if at in slices else index
+                for at, index in enumerate(i)
             ]
         )
 
@@ -305,7 +306,7 @@ def strided_slice(
 
 def _dynamic_slice(data: Tensor, cuts: dict[int, Any], axes: Sequence[int] | None) -> Tensor:
     """The slice of given first indices, numbers and strides by dimension."""
-    shape = [cuts[at][1] if at in cuts else one for at, one in enumerate(data.shape)]
+    shape = [cuts[at][1] if at in cuts else size for at, size in enumerate(data.shape)]
 
     def element(*i: Any) -> Any:
         places = list(i)
@@ -551,7 +552,7 @@ def arange(
     [4]
     """
     first, last = (0, start) if stop is None else (start, stop)
-    if not any(ops.convert(one).dtype.startswith("float") for one in (first, last, step)):
+    if not any(ops.convert(bound).dtype.startswith("float") for bound in (first, last, step)):
         extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
         if as_constant(step) is not None and get_const_int(step) < 0:
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
@@ -563,8 +564,10 @@ def arange(
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
-    begin, end, width = (ops.convert(one) for one in (first, last, step))
-    numbers = [one.value for one in (begin, end, width) if isinstance(one, IntImm | FloatImm)]
+    begin, end, width = (ops.convert(bound) for bound in (first, last, step))
+    numbers = [
+        number.value for number in (begin, end, width) if isinstance(number, IntImm | FloatImm)
+    ]
     if len(numbers) < 3 or not all(map(math.isfinite, numbers)) or not numbers[2]:
         raise DeclarationError(
             f"topi.arange from {begin} to {end} in steps of {width} has unknown length",
@@ -594,9 +597,9 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
     shape = [vectors[at].shape[0] if vectors[at].ndim else 1 for at in order]
 
     def grid(number: int, vector: Tensor) -> Tensor:
-        place = order.index(number)
+        dim = order.index(number)
         return tensor_of(
-            shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid"
+            shape, lambda *i: vector(i[dim]) if vector.ndim else vector(), "T_meshgrid"
         )
 
     return [grid(number, vector) for number, vector in enumerate(vectors)]
@@ -630,10 +633,10 @@ def eye(n: Size, m: Size | None = None, k: Size = 0, dtype: str = "float32") -> 
     >>> topi.eye(3).op.body[0]
     T.if_then_else(i == j, T.float32(1), T.float32(0))
     """
-    one, zero = te.const(1, dtype), te.const(0, dtype)
+    unit, zero = te.const(1, dtype), te.const(0, dtype)
     return compute(
         (n, n if m is None else m),
-        lambda i, j: te.if_then_else(ops.equal(i, j - k), one, zero),
+        lambda i, j: te.if_then_else(ops.equal(i, j - k), unit, zero),
         name="eye",
     )
 
@@ -722,7 +725,7 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
     V[i1]
     """
     data, target = check_tensor(a, "expand_like"), check_tensor(shape_like, "expand_like")
-    new = {normalized_axis(one, target.ndim, "expand_like") for one in axis}
+    new = {normalized_axis(number, target.ndim, "expand_like") for number in axis}
     kept = [at for at in range(target.ndim) if at not in new]
     check_same(data.ndim, len(kept), "expand_like", f"rank of {data.name}")
     for at, extent in zip(kept, data.shape, strict=True):

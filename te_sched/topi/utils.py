@@ -255,12 +255,12 @@ def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
     return _constants(vector, 1, name, None)
 
 
-def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None) -> Tensor:
+def _constants(array: Any, rank: int, name: str, attrs: Mapping[str, Any] | None) -> Tensor:
     try:
-        values = np.asarray(given)
+        values = np.asarray(array)
     except (ValueError, TypeError, OverflowError, TeSchedError, RecursionError) as error:
         raise DeclarationError(
-            f"topi.utils.{name} cannot convert {repr_of(given)} to an array",
+            f"topi.utils.{name} cannot convert {repr_of(array)} to an array",
             str(error),
             "give numbers",
         ) from None
@@ -273,9 +273,9 @@ def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None
 
     def element(*i: Any) -> Any:
         value: Any = ops.const(0, str(values.dtype))
-        for place in np.ndindex(values.shape):
-            here = te.all(*[ops.equal(one, at) for one, at in zip(i, place, strict=True)])
-            value = te.select(here, ops.const(values[place].item(), str(values.dtype)), value)
+        for position in np.ndindex(values.shape):
+            here = te.all(*[ops.equal(index, at) for index, at in zip(i, position, strict=True)])
+            value = te.select(here, ops.const(values[position].item(), str(values.dtype)), value)
         return value
 
     return compute(values.shape, lambda *i: element(*i), name=name, attrs=attrs)
@@ -314,8 +314,8 @@ def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
     """
     index: Any = 0
     check_lengths("utils.ravel_index", indices=indices, shape=shape)
-    for position, (one, extent) in enumerate(zip(indices, shape, strict=True)):
-        index = index * extent + one if position else one
+    for position, (part, extent) in enumerate(zip(indices, shape, strict=True)):
+        index = index * extent + part if position else part
     return index
 
 
@@ -366,7 +366,7 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
             if op not in s.outputs:
                 s[op].compute_inline()
             producers = [tensor.op for tensor in op.input_tensors]
-            waiting += [(one, False) for one in reversed(producers) if one.input_tensors]
+            waiting += [(tensor, False) for tensor in reversed(producers) if tensor.input_tensors]
 
 
 # Internal to topi.
@@ -396,7 +396,7 @@ def tensor_of(
 
 def check_lengths(what: str, **sequences: Sequence[Any]) -> None:
     """Refuse sequences of different lengths."""
-    lengths = [len(one) for one in sequences.values()]
+    lengths = [len(sequence) for sequence in sequences.values()]
     if len(set(lengths)) > 1:
         raise DeclarationError(
             f"topi.{what}: {' and '.join(sequences)} differ in length:"
@@ -432,13 +432,13 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
 
 
 def spatial_dimensions(
-    given: Tensor, layout: str, count: int, what: str
+    tensor: Tensor, layout: str, count: int, what: str
 ) -> tuple[Tensor, list[int]]:
     """The data, and the positions of its `count` dimensions W, or H and W, or D, H and W in a
     layout such as NCHW, or NCHW4c: C in parts of 4.
     """
-    names = [one for one in layout if not one.isdigit()]
-    data = check_rank(given, len(names), what)
+    names = [letter for letter in layout if not letter.isdigit()]
+    data = check_rank(tensor, len(names), what)
     space = "DHW"[3 - count :]
     if any(letter not in names or letter.lower() in names for letter in space):
         raise DeclarationError(
@@ -449,11 +449,11 @@ def spatial_dimensions(
     return data, [names.index(letter) for letter in space]
 
 
-def check_same(found: Any, expected: Any, what: str, of: str) -> None:
+def check_same(extent: Any, expected: Any, what: str, of: str) -> None:
     """Refuse an extent that provably differs from the expected one."""
-    if is_different(found, expected):
+    if is_different(extent, expected):
         raise DeclarationError(
-            f"topi.{what}: {of} is {found}, expected {expected}",
+            f"topi.{what}: {of} is {extent}, expected {expected}",
             "",
             "pass arguments whose shapes match",
         )
@@ -471,12 +471,12 @@ def check_divides(divisor: Any, extent: Any, what: str, name: str, of: str) -> N
 
 def check_choice(value: str, choices: Iterable[str], what: str, name: str) -> None:
     """Refuse a value that is none of the choices."""
-    known = list(choices)
-    if value not in known:
+    names = list(choices)
+    if value not in names:
         raise DeclarationError(
             f"topi.{what}: unknown {name} {value!r}",
             "",
-            f"use {' or '.join([repr(one) for one in known])}",
+            f"use {' or '.join([repr(name) for name in names])}",
         )
 
 

@@ -62,8 +62,8 @@ class Changes:
 
     __slots__ = ("_around", "_drafts", "_schedule", "decision", "place")
 
-    def __init__(self, schedule: Drafting, place: SourceLocation) -> None:
-        self._schedule, self.place = schedule, place
+    def __init__(self, schedule: Drafting, location: SourceLocation) -> None:
+        self._schedule, self.place = schedule, location
         self._drafts: dict[object, Any] = {}
         self.decision: object = None
 

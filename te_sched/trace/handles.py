@@ -74,7 +74,9 @@ class Handles(Protocol):
     def reference(self, target: Any) -> object:
         """The value that represents the object of a primitive's call in the trace."""
 
-    def introduced(self, schedule: Any, entry: Entry, known: set[object]) -> Iterable[Entry]:
+    def introduced(
+        self, schedule: Any, entry: Entry, known_handles: set[object]
+    ) -> Iterable[Entry]:
         """Entries that define the unknown handles of an entry."""
 
     def primitive(self, schedule: object, name: str) -> Primitive | None:

@@ -111,8 +111,8 @@ class Listing:
 
     def renamed(self, node: _N) -> _N:
         """A node whose variables have the names of the program."""
-        known = {var for var in variables_of(node) if var in self._labels}
-        return substitute(node, {var: Var(self._labels[var], var.dtype) for var in known})
+        variables = {var for var in variables_of(node) if var in self._labels}
+        return substitute(node, {var: Var(self._labels[var], var.dtype) for var in variables})
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)

@@ -16,7 +16,7 @@ from te_sched.ir.stmt import IRModule
 class Observer:
     """Notified of each call with its arguments before its effect; does nothing by default."""
 
-    def created(self, schedule: object, place: SourceLocation) -> None:
+    def created(self, schedule: object, location: SourceLocation) -> None:
         """A schedule was made, by a call on a line of the user."""
 
     def lowering(self, inputs: object, **options: object) -> None:
@@ -25,9 +25,9 @@ class Observer:
     def lowered(self, inputs: object, module: IRModule) -> None:
         """A program was lowered to a module."""
 
-    def building(self, inputs: object, place: SourceLocation, **options: object) -> None:
+    def building(self, inputs: object, location: SourceLocation, **options: object) -> None:
         """A program is about to be built, with these options of `build`, called in the line
-        `place` of the user.
+        `location` of the user.
         """
 
 

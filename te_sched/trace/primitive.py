@@ -96,11 +96,18 @@ class Primitive:
         self.origin = origin
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
         self.heading, self.returns_list, self.is_naming = heading, returns_list, is_naming
-        names = [one.name for one in parameters]
-        self._rest = next((one.name for one in parameters if one.is_variadic), "")
+        names = [parameter.name for parameter in parameters]
+        self._rest = next((parameter.name for parameter in parameters if parameter.is_variadic), "")
         self._by_place = names[: names.index(self._rest)] if self._rest else names
-        self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
-        self._recorded = [(one.name, one.kind.record) for one in parameters if one.kind.record]
+        self._defaults = {
+            parameter.name: () if parameter.is_variadic else parameter.default
+            for parameter in parameters
+        }
+        self._recorded = [
+            (parameter.name, parameter.kind.record)
+            for parameter in parameters
+            if parameter.kind.record
+        ]
 
     def __reduce__(self) -> tuple[Callable[..., Primitive], tuple[str, ...]]:
         """Pickle writes where it is declared."""
@@ -120,16 +127,16 @@ class Primitive:
         self, schedule: object, args: Sequence[object], options: Mapping[str, object]
     ) -> dict[str, object]:
         """The arguments of a call by name, as the trace stores them."""
-        given = self._defaults.copy()
-        given.update(zip(self._by_place, args, strict=False))
+        arguments = self._defaults.copy()
+        arguments.update(zip(self._by_place, args, strict=False))
         if options:
-            given.update(options)
-            given.pop(DECISION, None)
+            arguments.update(options)
+            arguments.pop(DECISION, None)
         if self._rest:
-            given[self._rest] = tuple(args[len(self._by_place) :])
+            arguments[self._rest] = tuple(args[len(self._by_place) :])
         for name, record in self._recorded:
-            given[name] = record(schedule, given[name])
-        return given
+            arguments[name] = record(schedule, arguments[name])
+        return arguments
 
     def divided(self, arguments: Mapping[str, Any]) -> tuple[list[object], list[object]]:
         """The inputs and the attributes of a call, as instructions in JSON have them."""
@@ -167,13 +174,13 @@ class Primitive:
         """The positional and keyword arguments in a program."""
         by_place: list[object] = []
         by_name: dict[str, object] = {}
-        for one in self.parameters:
-            value = entry.arguments[one.name]
-            if one.is_variadic:
+        for parameter in self.parameters:
+            value = entry.arguments[parameter.name]
+            if parameter.is_variadic:
                 by_place += value
-            elif one.is_shown(value):
-                if one.kind.by_name:
-                    by_name[one.name] = value
+            elif parameter.is_shown(value):
+                if parameter.kind.by_name:
+                    by_name[parameter.name] = value
                 else:
                     by_place.append(value)
         if entry.decision is not None:
@@ -183,9 +190,9 @@ class Primitive:
     def call_text(self, owner: str, entry: Entry, text_of: Callable[[object], str]) -> str:
         """A call in a program."""
         by_place, by_name = self.shown(entry)
-        given = [text_of(value) for value in by_place]
-        given += [f"{name}={text_of(value)}" for name, value in by_name.items()]
-        return f"{owner}.{self.name}({', '.join(given)})"
+        arguments = [text_of(value) for value in by_place]
+        arguments += [f"{name}={text_of(value)}" for name, value in by_name.items()]
+        return f"{owner}.{self.name}({', '.join(arguments)})"
 
     def call(self, owner: object, entry: Entry) -> object:
         """Apply an entry."""
@@ -226,7 +233,7 @@ def primitive(
             handles = schedule.trace.handles
             with Changes(schedule, user_place()) as changes:
                 try:
-                    made = body(self, *args, **options)
+                    result = body(self, *args, **options)
                 except TypeError:
                     raise_unbound(body, declared.name, (self, *args), options)
                     raise
@@ -234,13 +241,13 @@ def primitive(
                     declared,
                     handles.reference(self) if has_target else None,
                     declared.recorded(schedule, args, options),
-                    as_results(made),
+                    as_results(result),
                     changes.place,
                     changes.decision,
                 )
                 introduced = handles.introduced(schedule, entry, schedule.trace.known)
             schedule.trace.extend(introduced, entry)
-            return made
+            return result
 
         call.declared = declared  # type: ignore[attr-defined]
         return cast(_F, call)
@@ -257,20 +264,23 @@ def _declared_at(module: str, path: str) -> Primitive:
 def _parameters(
     body: Callable[..., object], kinds: Mapping[str, ArgumentKind]
 ) -> tuple[PrimitiveParameter, ...]:
-    given = list(signature(body).parameters.values())[1:]
+    parameters = list(signature(body).parameters.values())[1:]
     return tuple(
         [
             PrimitiveParameter(
-                one.name, kinds.get(one.name, _PLAIN), one.default, one.kind is one.VAR_POSITIONAL
+                parameter.name,
+                kinds.get(parameter.name, _PLAIN),
+                parameter.default,
+                parameter.kind is parameter.VAR_POSITIONAL,
             )
-            for one in given
-            if one.name != DECISION
+            for parameter in parameters
+            if parameter.name != DECISION
         ]
     )
 
 
-def as_results(made: object) -> tuple[object, ...]:
+def as_results(result: object) -> tuple[object, ...]:
     """The handles among the results of a primitive."""
-    if made is None:
+    if result is None:
         return ()
-    return tuple(made) if isinstance(made, (tuple, list)) else (made,)
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)

@@ -41,8 +41,8 @@ class Replay:
         if self._decide is not None and decision is not None:
             decision = self._decide(entry, arguments, decision)
         here = Entry(entry.primitive, None, arguments, (), decision=decision)
-        made = entry.primitive.call(owner, here)
-        for old, new in zip(entry.results, as_results(made), strict=False):
+        result = entry.primitive.call(owner, here)
+        for old, new in zip(entry.results, as_results(result), strict=False):
             self._pair(old, new)
 
     def find(self, value: object) -> object:

@@ -78,10 +78,12 @@ class _HandleNames:
         return label
 
     def _instruction(self, entry: Entry) -> list[object]:
-        given, attributes = entry.primitive.divided(entry.arguments)
+        arguments, attributes = entry.primitive.divided(entry.arguments)
         target = [entry.target] if entry.primitive.has_target else []
-        inputs = [self._value(one) for one in (*target, *given)]
-        attributes = [int(one) if isinstance(one, bool) else one for one in attributes]
+        inputs = [self._value(handle) for handle in (*target, *arguments)]
+        attributes = [
+            int(attribute) if isinstance(attribute, bool) else attribute for attribute in attributes
+        ]
         name = self._handles.instruction_name(entry.method)
         return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 
@@ -119,8 +121,8 @@ def apply_json(data: list[Any], schedule: Traced, names: Mapping[str, object]) -
     for number, instruction in enumerate(instructions[first:], first):
         with _malformed():
             owner, entry, labels = reader.read(instruction, values.get(number))
-        made = as_results(entry.primitive.call(owner, entry))
-        reader.known.update(zip(labels, made, strict=False))
+        results = as_results(entry.primitive.call(owner, entry))
+        reader.known.update(zip(labels, results, strict=False))
 
 
 @contextmanager
@@ -159,7 +161,7 @@ class _ResolvedHandles:
     def read(self, instruction: Any, decision: object) -> tuple[object, Entry, list[str]]:
         """The target of an instruction's primitive, the call, and the names of its results."""
         name, inputs, attributes, labels = instruction
-        if not all(isinstance(one, str) for one in labels):
+        if not all(isinstance(label, str) for label in labels):
             raise ValueError(f"the results are not names: {labels}")
         primitive: Primitive | None = self._handles.primitive(self._schedule, name)
         if primitive is None:
@@ -184,25 +186,27 @@ class _ResolvedHandles:
             return data
         if len(data) != 1 or not isinstance(next(iter(data.values())), list | str):
             return {key: self._value(item) for key, item in data.items()}
-        ((kind, given),) = data.items()
+        ((kind, content),) = data.items()
         if kind in self._handles.references:
-            handle = self._find(given)
+            handle = self._find(content)
             return self._handles.references[kind](handle).resolve(self._schedule, handle)
         if kind == "Var":
-            found = self._find(given)
-            variable = self._handles.variable_of(found)
-            return found if variable is None else variable
+            live_handle = self._find(content)
+            variable = self._handles.variable_of(live_handle)
+            return live_handle if variable is None else variable
         if kind not in _NODES:
-            return {kind: self._value(given)}
-        made = _NODES[kind](*map(self._value, given))
-        check_fields(made)
-        return made
+            return {kind: self._value(content)}
+        node = _NODES[kind](*map(self._value, content))
+        check_fields(node)
+        return node
 
     def _named(self, node: IndexMap) -> IndexMap:
         """An index map with the variables that have names of the trace."""
         names = {var: var.name for var in variables_of(node)}
-        known = {var: self.known[name] for var, name in names.items() if name in self.known}
-        return substitute(node, {var: one for var, one in known.items() if isinstance(one, Expr)})
+        handles = {var: self.known[name] for var, name in names.items() if name in self.known}
+        return substitute(
+            node, {var: handle for var, handle in handles.items() if isinstance(handle, Expr)}
+        )
 
     def _find(self, name: str) -> object:
         if name not in self.known:

@@ -47,9 +47,9 @@ class Trace(Shown):
 
     def extend(self, introduced: Iterable[Entry], entry: Entry) -> None:
         """Append an entry, after the entries that define its handles."""
-        for one in introduced:
-            self.entries.append(one)
-            self.known.update(one.results)
+        for definition in introduced:
+            self.entries.append(definition)
+            self.known.update(definition.results)
         self.entries.append(entry)
         self.known.update(entry.results)
 

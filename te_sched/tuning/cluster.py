@@ -69,7 +69,7 @@ class Calls:
         future = self._client.submit(
             _called, self._part, function, args, pure=False, retries=_RETRIES
         )
-        self._futures = [one for one in self._futures if not one.done()] + [future]
+        self._futures = [future for future in self._futures if not future.done()] + [future]
         return future
 
     def result(self, future: Any) -> Any:
@@ -93,7 +93,7 @@ class Calls:
 
     def close(self) -> None:
         """Cancel the calls that are going on, and leave the cluster until the next call."""
-        futures = [one for one in self._futures if not one.done()]
+        futures = [future for future in self._futures if not future.done()]
         self._futures = []
         if futures:
             self._client.cancel(futures, force=True)

@@ -127,24 +127,24 @@ def _of_block(
 ) -> tuple[float, float]:
     """Requests of a block to a memory, and the sectors or passes that they take."""
     requests = taken = 0.0
-    for one in counters:
-        if one.scope == scope and one.requests:
-            made = one.executions * warps / blocks
-            requests += made
-            taken += made * one.taken / one.requests
+    for counter in counters:
+        if counter.scope == scope and counter.requests:
+            block_requests = counter.executions * warps / blocks
+            requests += block_requests
+            taken += block_requests * counter.taken / counter.requests
     return requests, taken
 
 
 def _check(report: Report) -> None:
     """Refuse kernels that are wrong, and those that were not executed to their end."""
-    wrong = [one for one in report.findings if one.kind in _WRONG]
+    wrong = [finding for finding in report.findings if finding.kind in _WRONG]
     if wrong:
         raise CallError(
             f"the checked mode finds a fault in kernel {wrong[0].kernel!r}",
             str(wrong[0]),
             "module.check(...) of the candidate shows all faults",
         )
-    if any(one.kind is ViolationKind.STEP_LIMIT for one in report.findings):
+    if any(finding.kind is ViolationKind.STEP_LIMIT for finding in report.findings):
         raise CallError(
             "the kernels are too long for the model of the emulated device",
             f"a block has more than {_STEPS} iterations of loops",

@@ -149,11 +149,14 @@ def _functions(device: str, entry: str, heads: Sequence[str]) -> str:
 def _signature(signature: Any) -> str:
     """The text of a function that takes these arguments."""
     names = [symbol.name for symbol in signature.symbols]
-    given = []
-    for one in signature.parameters:
-        shape = ", ".join([_dimension(size, names) for size in one.shape])
-        given.append(f"{one.name}: {one.dtype}" + (f"[{shape}]" if one.kind == "buffer" else ""))
-    return f"{signature.name}({', '.join(given)})"
+    texts = []
+    for parameter in signature.parameters:
+        shape = ", ".join([_dimension(size, names) for size in parameter.shape])
+        texts.append(
+            f"{parameter.name}: {parameter.dtype}"
+            + (f"[{shape}]" if parameter.kind == "buffer" else "")
+        )
+    return f"{signature.name}({', '.join(texts)})"
 
 
 def _dimension(size: Any, names: Sequence[str]) -> str:
@@ -186,8 +189,8 @@ def _pre(text: str) -> str:
     return f'<pre class="te-code">{escape(text)}</pre>'
 
 
-def _note(what: str, place: SourceLocation) -> str:
-    return f"<p>{what} {escape(str(place))}</p>" if place.file else ""
+def _note(what: str, location: SourceLocation) -> str:
+    return f"<p>{what} {escape(str(location))}</p>" if location.file else ""
 
 
 def _code(text: Any, language: str = "python", most: int = _MOST_LINES) -> str:
@@ -206,5 +209,5 @@ def _more(count: int) -> str:
     return f"<p>{_count(count, 'line', 'lines')} more; print it to see all.</p>"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _count(number: int, singular: str, many: str) -> str:
+    return f"{number:,} {singular if number == 1 else many}"

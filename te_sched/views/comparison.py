@@ -19,10 +19,10 @@ _CONTEXT = 2
 
 def compare(schedule: Schedule | BlockSchedule, other: Schedule | BlockSchedule) -> Comparison:
     """Compare two schedules; printed, the result is a diff of lines."""
-    for one in (schedule, other):
-        if not isinstance(one, Schedule | BlockSchedule):
+    for side in (schedule, other):
+        if not isinstance(side, Schedule | BlockSchedule):
             raise DeclarationError(
-                f"cannot compare a schedule with {kind_of(one)}",
+                f"cannot compare a schedule with {kind_of(side)}",
                 "it is not a schedule",
                 "pass what te.create_schedule or tir.Schedule returned",
             )
@@ -43,6 +43,6 @@ def comparison_html(comparison: Comparison) -> str:
     return f"<style>{own_style()}</style>{to_html(str(comparison), 'diff')}"
 
 
-def _difference(one: str, other: str) -> tuple[str, ...]:
-    lines = unified_diff(one.split("\n"), other.split("\n"), lineterm="", n=_CONTEXT)
+def _difference(text: str, other: str) -> tuple[str, ...]:
+    lines = unified_diff(text.split("\n"), other.split("\n"), lineterm="", n=_CONTEXT)
     return tuple("  ..." if line.startswith("@@") else line for line in list(lines)[2:])[1:]

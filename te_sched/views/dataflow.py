@@ -49,8 +49,10 @@ def dataflow_svg(what: Schedule | BlockSchedule | PrimFunc | GraphFunction | IRM
     graph = _graph_of(what)
     placed = place([_size(box) for box in graph.boxes], graph.reads)
     parts = [
-        _arrow(one, one.reader is not None and (one.box, one.reader) in graph.attached)
-        for one in placed.segments
+        _arrow(
+            segment, segment.reader is not None and (segment.box, segment.reader) in graph.attached
+        )
+        for segment in placed.segments
     ]
     parts += [_drawn(box, *corner) for box, corner in zip(graph.boxes, placed.corners, strict=True)]
     return _svg(graph, parts, placed.width, placed.height)
@@ -64,7 +66,7 @@ def _graph_of(what: Any) -> Graph:
     if isinstance(what, GraphFunction):
         return graph_of_functions([what])
     if isinstance(what, IRModule):
-        graphs = [one for one in what.functions.values() if isinstance(one, GraphFunction)]
+        graphs = [func for func in what.functions.values() if isinstance(func, GraphFunction)]
         if graphs:
             return graph_of_functions(graphs)
     if isinstance(what, PrimFunc | IRModule):
@@ -78,7 +80,7 @@ def _graph_of(what: Any) -> Graph:
 
 
 def _labels(box: GraphBox) -> list[str]:
-    return [shortened(one, _LONGEST) for one in box.labels]
+    return [shortened(label, _LONGEST) for label in box.labels]
 
 
 def _size(box: GraphBox) -> tuple[float, float]:
@@ -122,10 +124,10 @@ def _arrow(part: Segment, is_attached: bool) -> str:
 
 def _svg(graph: Graph, parts: list[str], width: float, height: float) -> str:
     names = ", ".join(graph.outputs)
-    known = [box.name for box in graph.boxes]
+    box_names = [box.name for box in graph.boxes]
     said = "; ".join(
-        f"{name} reads {', '.join(known[one] for one in read)}"
-        for name, read in zip(known, graph.reads, strict=True)
+        f"{name} reads {', '.join(box_names[number] for number in read)}"
+        for name, read in zip(box_names, graph.reads, strict=True)
         if read
     )
     view = f"{-_MARGIN} {-_MARGIN} {_n(width + 2 * _MARGIN)} {_n(height + 2 * _MARGIN)}"

@@ -42,7 +42,9 @@ def declaration(tensor: Tensor) -> tuple[str, ...]:
         )
     if isinstance(op, TensorComputeOp):
         return _called(tensor, op)
-    return (f"{tensor.name} = {_reader(op)}({', '.join(one.name for one in op.input_tensors)})",)
+    return (
+        f"{tensor.name} = {_reader(op)}({', '.join(tensor.name for tensor in op.input_tensors)})",
+    )
 
 
 def _computed(tensor: Tensor, op: ComputeOp) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ def _computed(tensor: Tensor, op: ComputeOp) -> tuple[str, ...]:
 
 def _called(tensor: Tensor, op: TensorComputeOp) -> tuple[str, ...]:
     regions = zip(op.inputs, op.input_regions, strict=True)
-    inputs = [f"{one.name}[{', '.join(map(_range_text, region))}]" for one, region in regions]
+    inputs = [f"{tensor.name}[{', '.join(map(_range_text, region))}]" for tensor, region in regions]
     arguments = [*inputs, *map(_NOTATION.text, op.scalar_inputs)]
     if op.reduce_axis:
         arguments.append(f"reduce_axis={', '.join([axis.var.name for axis in op.reduce_axis])}")

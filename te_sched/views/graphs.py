@@ -74,7 +74,7 @@ def graph_of_stages(schedule: Schedule) -> Graph:
     graph = Graph([op.name for op in schedule.outputs])
     for index in order:
         stage = stages[index]
-        graph.add(_of_stage(stage, stage.op in states), [position[one] for one in reads[index]])
+        graph.add(_of_stage(stage, stage.op in states), [position[stage] for stage in reads[index]])
     attached = [stages[index].attach_spec.attach_stage for index in order]
     graph.attached = {
         (box, reader)
@@ -166,14 +166,14 @@ class _Bindings:
         for block in body.blocks:
             for binding in block.bindings:
                 self._binding(binding, results)
-        self.graph.outputs += [one.name_hint for one in results]
+        self.graph.outputs += [variable.name_hint for variable in results]
 
     def _binding(self, binding: Any, results: list[Any]) -> None:
         value, var = binding.value, binding.var
         if isinstance(value, GraphVar | TupleGetItem | Tuple):
             self.boxes[var] = self._sources(value)
             return
-        kind = "output" if any(one is var for one in results) else "stage"
+        kind = "output" if any(variable is var for variable in results) else "stage"
         labels = (called(value), value_type(var.struct_info_), var.name_hint)
         self._box(var, kind, labels, self._sources(value))
 
@@ -182,11 +182,11 @@ class _Bindings:
 
     def _names(self, result: Any) -> list[Any]:
         parts = result.fields if isinstance(result, Tuple) else [result]
-        return [one for one in parts if isinstance(one, GraphVar)]
+        return [part for part in parts if isinstance(part, GraphVar)]
 
     def _sources(self, value: Any) -> list[int]:
-        found = [one for part in walk(value) for one in self.boxes.get(part, ())]
-        return list(dict.fromkeys(found))
+        boxes = [box for part in walk(value) for box in self.boxes.get(part, ())]
+        return list(dict.fromkeys(boxes))
 
 
 def called(value: Any) -> str:
@@ -211,17 +211,21 @@ class _Blocks:
 
     def add(self) -> None:
         """Add the blocks in the order of the program."""
-        given = {*self.func.buffer_map.values()}
+        param_buffers = {*self.func.buffer_map.values()}
         blocks = list(_outermost_blocks(self.func.body))
         written = [buffer for realize, _ in blocks for buffer in _buffers(realize.block.writes)]
-        self.graph.outputs += [one.name for one in dict.fromkeys(written) if one in given]
+        self.graph.outputs += [
+            buffer.name for buffer in dict.fromkeys(written) if buffer in param_buffers
+        ]
         readers = self._readers([realize for realize, _ in blocks])
-        for place, (realize, loops) in enumerate(blocks):
+        for block_number, (realize, loops) in enumerate(blocks):
             reads = [
-                box for one in _buffers(realize.block.reads) for box in self._sources(one, given)
+                box
+                for buffer in _buffers(realize.block.reads)
+                for box in self._sources(buffer, param_buffers)
             ]
-            near = next((blocks[one][1] for one in readers[place]), [])
-            number = self.graph.add(_of_block(realize, loops, near, given), reads)
+            near = next((blocks[reader][1] for reader in readers[block_number]), [])
+            number = self.graph.add(_of_block(realize, loops, near, param_buffers), reads)
             self.loops[number] = loops
             for box in self.graph.reads[number]:
                 if _common(self.loops.get(box, []), loops):
@@ -233,31 +237,31 @@ class _Blocks:
 
     def _readers(self, blocks: list[BlockRealize]) -> list[list[int]]:
         """The places of the later blocks that read what each block writes."""
-        reads = [{*_buffers(one.block.reads)} for one in blocks]
+        reads = [{*_buffers(block.block.reads)} for block in blocks]
         return [
             [
                 later
-                for later in range(place + 1, len(blocks))
-                if not reads[later].isdisjoint(_buffers(one.block.writes))
+                for later in range(number + 1, len(blocks))
+                if not reads[later].isdisjoint(_buffers(block.block.writes))
             ]
-            for place, one in enumerate(blocks)
+            for number, block in enumerate(blocks)
         ]
 
-    def _sources(self, buffer: Buffer, given: set[Buffer]) -> list[int]:
+    def _sources(self, buffer: Buffer, param_buffers: set[Buffer]) -> list[int]:
         """The boxes of what a block finds in a buffer that it reads."""
-        if buffer not in self.writers and buffer in given:
+        if buffer not in self.writers and buffer in param_buffers:
             box = GraphBox(buffer.name, "input", (buffer.name, _type(buffer), "input"))
             self.writers[buffer] = [self.graph.add(box)]
         return self.writers.get(buffer, [])
 
 
 def _of_block(
-    realize: BlockRealize, loops: list[For], near: list[For], given: set[Buffer]
+    realize: BlockRealize, loops: list[For], near: list[For], param_buffers: set[Buffer]
 ) -> GraphBox:
     """A block; `near` are the loops around the first block that reads its results."""
     block, written = realize.block, _buffers(realize.block.writes)
     name = written[0].name if written else ""
-    is_output = any(buffer in given for buffer in written)
+    is_output = any(buffer in param_buffers for buffer in written)
     common = _common(loops, near)
     notes = [f"in loop {common[-1].loop_var.name}"] if common else []
     notes += ["output"] if is_output else []
@@ -269,13 +273,13 @@ def _of_block(
     )
 
 
-def _common(one: list[For], other: list[For]) -> list[For]:
+def _common(loops: list[For], other: list[For]) -> list[For]:
     """The loops that are around both of two blocks."""
-    return [a for a, b in zip(one, other, strict=False) if a is b]
+    return [a for a, b in zip(loops, other, strict=False) if a is b]
 
 
 def _buffers(regions: Iterable[Any]) -> list[Buffer]:
-    return list(dict.fromkeys([one.buffer for one in regions]))
+    return list(dict.fromkeys([region.buffer for region in regions]))
 
 
 def _outermost_blocks(body: Any) -> Iterator[tuple[BlockRealize, list[For]]]:

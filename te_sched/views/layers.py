@@ -77,8 +77,8 @@ class _Layout:
         for reader, read in enumerate(self.reads):
             for box in read:
                 between = range(self.layer[box] + 1, self.layer[reader])
-                known = [(box, layer) for layer in between if (box, layer) in self.points]
-                for pair in pairwise([box, *(self.points[key] for key in known), reader]):
+                points = [(box, layer) for layer in between if (box, layer) in self.points]
+                for pair in pairwise([box, *(self.points[key] for key in points), reader]):
                     if pair not in self.parts:
                         self.parts[pair] = box
                         self.after[pair[0]].append(pair[1])

@@ -81,24 +81,24 @@ def serial_loops(func: PrimFunc, text: Text) -> dict[S.Stmt, LoopOutcome]:
     """The vectorized and parallel loops of a function that are serial when it runs; `text` shows an
     expression.
     """
-    found = dict(_inside_parallel(func, text))
+    outcomes = dict(_inside_parallel(func, text))
     loops = [
-        one for one in statements(func.body) if type(one) is S.For and one.kind == "vectorized"
+        node for node in statements(func.body) if type(node) is S.For and node.kind == "vectorized"
     ]
     if not any(map(_may_be_serial, loops)):
-        return found
+        return outcomes
     switches = config.current()
     if not switches.lowering.vectorize:
-        return found | {loop: LoopOutcome(False, *_SWITCHED_OFF) for loop in loops}
+        return outcomes | {loop: LoopOutcome(False, *_SWITCHED_OFF) for loop in loops}
     try:
         results = _vectorized(func)
     except TeSchedError:  # which lowering or building reports
-        return found
+        return outcomes
     for loop in loops:
-        outcome = _outcome(loop, [one for one in results if _is_copy(one.loop, loop)], text)
+        outcome = _outcome(loop, [copy for copy in results if _is_copy(copy.loop, loop)], text)
         if outcome is not None:
-            found[loop] = outcome
-    return found
+            outcomes[loop] = outcome
+    return outcomes
 
 
 def _inside_parallel(func: PrimFunc, text: Text) -> Iterator[tuple[S.Stmt, LoopOutcome]]:
@@ -106,21 +106,21 @@ def _inside_parallel(func: PrimFunc, text: Text) -> Iterator[tuple[S.Stmt, LoopO
     for node, scope in scoped(func.body):
         if type(node) is not S.For or node.kind != "parallel":
             continue
-        outer = next((one for one in scope.loops if one.kind == "parallel"), None)
+        outer = next((loop for loop in scope.loops if loop.kind == "parallel"), None)
         if outer is not None:
             why, remedy = _INSIDE_PARALLEL
             yield node, LoopOutcome(False, why.format(part=text(outer.var)), remedy)
-        elif any(one.is_launched for one in scope.loops):
+        elif any(loop.is_launched for loop in scope.loops):
             yield node, LoopOutcome(False, *_INSIDE_THREADS)
 
 
 def _may_be_serial(loop: S.For) -> bool:
     """Whether the body has something that may have no vector form."""
-    for one in statements(loop.body):
-        if type(one) is BlockRealize:
-            if not ops.is_const(one.predicate, 1):
+    for node in statements(loop.body):
+        if type(node) is BlockRealize:
+            if not ops.is_const(node.predicate, 1):
                 return True
-        elif type(one) not in _PLAIN:
+        elif type(node) not in _PLAIN:
             return True
     return any(call.op not in VECTOR_CALLS for call in nodes_of(loop.body, _CALLS))
 
@@ -144,11 +144,11 @@ def _is_copy(copy: S.For, loop: S.For) -> bool:
 
 
 def _stored(loop: S.For) -> set[str]:
-    return {one.buffer.data.name for one in statements(loop.body) if type(one) is S.BufferStore}
+    return {node.buffer.data.name for node in statements(loop.body) if type(node) is S.BufferStore}
 
 
 def _outcome(loop: S.For, copies: list[VectorizedLoop], text: Text) -> LoopOutcome | None:
-    obstacles = [one for copy in copies for one in copy.obstacles]
+    obstacles = [obstacle for copy in copies for obstacle in copy.obstacles]
     if not obstacles:
         return None
     first = obstacles[0]
@@ -162,7 +162,7 @@ def _outcome(loop: S.For, copies: list[VectorizedLoop], text: Text) -> LoopOutco
 def _original(obstacle: Obstacle, loop: S.For) -> Expr | None:
     """The expression of an obstacle as scheduled, if it is a condition that passes rewrote."""
     if obstacle.kind == "condition":
-        for one in statements(loop.body):
-            if type(one) is S.IfThenElse and loop.loop_var in variables_of(one.condition):
-                return one.condition
+        for node in statements(loop.body):
+            if type(node) is S.IfThenElse and loop.loop_var in variables_of(node.condition):
+                return node.condition
     return obstacle.part

@@ -73,8 +73,8 @@ def loop_tree(
             "give a schedule, or what lower returned",
         )
     try:
-        given = default_args(what) if args is None else args
-        func = scheduled_loops(what, given, name)
+        parameters = default_args(what) if args is None else args
+        func = scheduled_loops(what, parameters, name)
     except TeSchedError as error:
         return stage_tree(what, error)
     return tuple(_Walk(func, {stage.origin_op.name for stage in what.stages}).lines())
@@ -119,7 +119,9 @@ class _Walk:
         name = _COMPONENT.sub("", data.name)
         if self.stages is None:
             return "" if _TEMPORARY.fullmatch(name) else name
-        return next((known for known in (data.name, name) if known in self.stages), "")
+        return next(
+            (stage_name for stage_name in (data.name, name) if stage_name in self.stages), ""
+        )
 
     def lines(self) -> Iterator[TreeLine]:
         func = self.func
@@ -271,8 +273,8 @@ class _Walk:
     ) -> TreeLine:
         width = dtypes.storage_bytes(dtypes.element(dtype)) * dtypes.lanes(dtype)
         counts = [_constant(extent) for extent in extents]
-        known = [count for count in counts if count is not None]
-        nbytes = math.prod(known) * width if len(known) == len(counts) else None
+        sizes = [count for count in counts if count is not None]
+        nbytes = math.prod(sizes) * width if len(sizes) == len(counts) else None
         scope = data.scope or "global"
         size = f"{nbytes:,} bytes" if nbytes is not None else self._symbolic(extents, width)
         text = f"{name}: {self._type(dtype, extents)} {scope}, {size}"
@@ -318,18 +320,18 @@ class _Walk:
             f"{_kind_of(axis)}{self._name(axis.var)} = {value}"
             for axis, value in zip(block.iter_vars, values, strict=True)
         ]
-        given = [f"{key}={_plain(value)}" for key, value in block.annotations.items()]
+        attributes = [f"{key}={_plain(value)}" for key, value in block.annotations.items()]
         text = "  ".join(
-            [f"block {block.name_hint}", *([", ".join(bound)] if bound else []), *given]
+            [f"block {block.name_hint}", *([", ".join(bound)] if bound else []), *attributes]
         )
         return TreeLine(depth, "block", text, _tuple(owner), node=node)
 
     def _region(self, region: BufferRegion) -> str:
         parts = [
-            self.text(one.min)
-            if _constant(one.extent) == 1
-            else self.notation.span(one.min, one.extent)
-            for one in region.region
+            self.text(bound.min)
+            if _constant(bound.extent) == 1
+            else self.notation.span(bound.min, bound.extent)
+            for bound in region.region
         ]
         return f"{self.notation.name(region.buffer)}[{', '.join(parts)}]"
 

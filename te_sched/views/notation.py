@@ -81,13 +81,13 @@ class Notation:
     def store(self, node: BufferStore) -> str:
         """ "C[i, j] += A[i, k] * B[k, j]"."""
         value, kind = node.value, type(node.value)
-        place = self.element(node.buffer, node.indices)
+        element = self.element(node.buffer, node.indices)
         if kind in _UPDATES:
             if _reads(value.a, node):  # type: ignore[attr-defined]
-                return f"{place} {_UPDATES[kind]} {self.text(value.b)}"  # type: ignore[attr-defined]
+                return f"{element} {_UPDATES[kind]} {self.text(value.b)}"  # type: ignore[attr-defined]
             if _reads(value.b, node):  # type: ignore[attr-defined]
-                return f"{place} {_UPDATES[kind]} {self.text(value.a)}"  # type: ignore[attr-defined]
-        return f"{place} = {self.text(value)}"
+                return f"{element} {_UPDATES[kind]} {self.text(value.a)}"  # type: ignore[attr-defined]
+        return f"{element} = {self.text(value)}"
 
     def span(self, start: Expr, extent: Expr) -> str:
         """ "0:32": the numbers from start to before start + extent."""
@@ -135,8 +135,8 @@ class Notation:
     def _function(self, node: Any) -> tuple[str, int]:
         return f"{_NAMED[type(node)]}({self._commas((node.a, node.b))})", _ATOM
 
-    def _choice(self, condition: Expr, one: Expr, other: Expr) -> tuple[str, int]:
-        parts = (self._at(one, _OR), self._at(condition, _OR), self._at(other, _TERNARY))
+    def _choice(self, condition: Expr, value: Expr, other: Expr) -> tuple[str, int]:
+        parts = (self._at(value, _OR), self._at(condition, _OR), self._at(other, _TERNARY))
         return "{} if {} else {}".format(*parts), _TERNARY
 
     def _cast(self, node: E.Cast) -> tuple[str, int]:

@@ -52,7 +52,7 @@ def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
             inside = attached.get((state, axes[position]))
             if inside:
                 stack.append((state, position + 1, depth))
-                stack += [(one, 0, depth + 2 + position) for one in reversed(inside)]
+                stack += [(stage, 0, depth + 2 + position) for stage in reversed(inside)]
                 break
     lines += [
         _stage_line(
@@ -101,9 +101,9 @@ def _axis_line(stage: StageState, axis: IterVar, ranges: Ranges, depth: int) -> 
     kind, name = "loop", axis.var.name
     if attr is not None and attr.bind_thread is not None:
         kind, how = "thread", attr.bind_thread.thread_tag
-    known = ranges.get(axis, axis.dom)
-    extent = known.extent if known is not None else None
-    span = "" if known is None else f"  {_NOTATION.text(known)}"
+    domain = ranges.get(axis, axis.dom)
+    extent = domain.extent if domain is not None else None
+    span = "" if domain is None else f"  {_NOTATION.text(domain)}"
     text = f"{how or 'for'} {name}{span}"
     count = extent.value if isinstance(extent, IntImm) else None
     return TreeLine(depth, kind, text, (stage.origin_op.name,), count, how, node=axis)

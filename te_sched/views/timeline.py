@@ -51,9 +51,9 @@ def timeline_svg(calls: Sequence[TimedCall], whole: float | None = None, width: 
     >>> picture.count("<rect")
     2
     """
-    ends = max((one.start + one.duration for one in calls), default=0.0)
+    ends = max((call.start + call.duration for call in calls), default=0.0)
     drawing = _Drawing(width, whole or ends or 1.0, len(calls))
-    parts = [*drawing.axis(), *(drawing.row(one, at) for at, one in enumerate(calls))]
+    parts = [*drawing.axis(), *(drawing.row(call, at) for at, call in enumerate(calls))]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="te-timeline" role="img" '
         f'aria-label="Timeline of a call" viewBox="0 0 {width:g} {drawing.height}" '
@@ -115,14 +115,14 @@ class _Drawing:
         """A call: its name, and a bar with its time."""
         y = _EDGE + _ROW * self.lines * at
         name = escape(shortened(call.name, self.longest))
-        place = f'x="{self.left - 10}" y="{y + 15}" text-anchor="end"'
+        attributes = f'x="{self.left - 10}" y="{y + 15}" text-anchor="end"'
         if self.is_narrow:
-            place = f'x="{self.left}" y="{y + 15}"'
+            attributes = f'x="{self.left}" y="{y + 15}"'
             y += _ROW - 3
         left, width = self.x(call.start), max(1.0, self.span * call.duration / self.whole)
         time = f"{call.duration:.1f} \N{MICRO SIGN}s"
         return (
-            f"<text {place}>{name}</text>"
+            f"<text {attributes}>{name}</text>"
             f'<rect x="{left:.1f}" y="{y + 4}" width="{width:.1f}" height="{_BAR}">'
             f"<title>{escape(call.name)}: {time} ({escape(call.shapes)})</title></rect>"
             f'<text x="{left + width + 5:.1f}" y="{y + 15}" class="te-note">{time}</text>'

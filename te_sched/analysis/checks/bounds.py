@@ -122,29 +122,33 @@ class Bounds(AccessContext):
             return all([self._is_settled(occurrence, end) for end in ends])
         conditions = [
             *self.scope.conditions,
-            *[one for one in occurrence.guards if isinstance(one, Expr) and one.dtype == "bool"],
+            *[
+                guard
+                for guard in occurrence.guards
+                if isinstance(guard, Expr) and guard.dtype == "bool"
+            ],
         ]
         if reads_data(need.at):
             return False
-        known = [one for one in conditions if not reads_data(one)]
+        static_conditions = [condition for condition in conditions if not reads_data(condition)]
         # lets and vectors are unknown
         guards = len(self.scope.conditions) + len(occurrence.guards)
-        is_sure = self.scope.is_sure and len(known) == guards
+        is_sure = self.scope.is_sure and len(static_conditions) == guards
         try:
-            found = self._outside(need, known)
+            violation = self._outside(need, static_conditions)
         except Unevaluable as reason:
-            if isinstance(reason, TooMany) and self._is_inside_at_ends(need, known):
+            if isinstance(reason, TooMany) and self._is_inside_at_ends(need, static_conditions):
                 return True
             if not is_sure:
                 return False
-            with self._joined(need, known) as whole:
-                found = whole and self._always_outside(whole, need.at)
-                if found is None:
+            with self._joined(need, static_conditions) as whole:
+                violation = whole and self._always_outside(whole, need.at)
+                if violation is None:
                     return whole is not None and self._require(occurrence, whole, need.at)
-        if found is None:
+        if violation is None:
             return True
         if is_sure:
-            self.findings.append(self._finding(occurrence, need, *found))
+            self.findings.append(self._finding(occurrence, need, *violation))
         return is_sure
 
     def _outside(self, need: Need, conditions: Sequence[Expr]) -> tuple[str, str] | None:
@@ -212,23 +216,23 @@ class Bounds(AccessContext):
 
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
         """The iterations that reach an access, with one iteration of irrelevant loops."""
-        known = variables_in(self.values, need.at, *conditions)
+        variables = variables_in(self.values, need.at, *conditions)
         for loop in reversed(self.scope.loops):
-            if loop.var in known:
-                known |= variables_in(self.values, loop.min, loop.extent)
-        most = {loop: 1 for loop in self.scope.loops if loop.var not in known}
+            if loop.var in variables:
+                variables |= variables_in(self.values, loop.min, loop.extent)
+        most = {loop: 1 for loop in self.scope.loops if loop.var not in variables}
         run = Execution(self.values, {}, _LIMIT)
         return run.points(self.scope.loops, most).held(conditions)
 
     def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
         """An index that is out of bounds for all symbolic sizes, and its description."""
-        known = self._span(need)
-        if known is None or not self._are_loops_known():
+        extremes = self._span(need)
+        if extremes is None or not self._are_loops_known():
             return None
-        below, above = map(_is_negative, known[1])
+        below, above = map(_is_negative, extremes[1])
         if not below and not above:
             return None
-        low, high = (_shown(expr_of(end, need.at.dtype)) for end in known[0])
+        low, high = (_shown(expr_of(end, need.at.dtype)) for end in extremes[0])
         text = f"the index {spelled(shown)} runs from {low} to {high}"
         return low if below else high, text
 
@@ -238,15 +242,15 @@ class Bounds(AccessContext):
         if not conditions:
             yield need
             return
-        found = joined(need.at, self.scope.loops, conditions, self.symbols)
-        if found is None:
+        fusion = joined(need.at, self.scope.loops, conditions, self.symbols)
+        if fusion is None:
             yield None
             return
         scope, analyzer = self.scope, self.analyzer
-        self.scope, self.analyzer = scope._replace(loops=tuple(found.loops)), Analyzer(TO_RUN)
-        for loop in found.loops:
+        self.scope, self.analyzer = scope._replace(loops=tuple(fusion.loops)), Analyzer(TO_RUN)
+        for loop in fusion.loops:
             self.enter(loop)
-        yield need._replace(at=found.total)
+        yield need._replace(at=fusion.total)
         self.scope, self.analyzer = scope, analyzer
 
     def _are_loops_known(self) -> bool:
@@ -271,10 +275,10 @@ class Bounds(AccessContext):
 
     def _require(self, occurrence: Occurrence, need: Need, shown: Expr) -> bool:
         """Record the condition on a call for an access that depends on its sizes only."""
-        known = self._span(need)
-        if known is None or not self._are_loops_known():
+        extremes = self._span(need)
+        if extremes is None or not self._are_loops_known():
             return False
-        (low, high), gaps = known
+        (low, high), gaps = extremes
         if any(map(_is_negative, gaps)):
             return False
         extents = tuple(loop.extent for loop in self.scope.loops if type(loop.extent) is not IntImm)
@@ -291,8 +295,8 @@ class Bounds(AccessContext):
             end = ops.add(need.low, need.extent)
             why = f"the program {does} it at {shown}"
             if need.repeats:  # no check if the extent differs from 1 by 0
-                one = IntImm(1, need.extent.dtype)
-                more, fewer = ops.sub(need.extent, one), ops.sub(one, need.extent)
+                unit = IntImm(1, need.extent.dtype)
+                more, fewer = ops.sub(need.extent, unit), ops.sub(unit, need.extent)
                 extents = (*extents, ops.maximum(more, fewer))
             self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
         return True

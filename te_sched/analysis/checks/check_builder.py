@@ -63,7 +63,7 @@ class Check:
         """The check inside of another statement that contains some expressions."""
         return Check(
             lambda loops: wrap(self.make(loops)),
-            lambda flags, place: wrap(self.note(flags, place)),
+            lambda flags, slot: wrap(self.note(flags, slot)),
             self.reads.union(*map(data_read_by, parts)),
             self.variables | variables_of(*parts),
             self.of,
@@ -79,18 +79,18 @@ def check_of(site: dict[str, Any], occurrence: Occurrence, need: Need) -> Check:
         return _scalar_check(site, need, index, guards, occurrence.data)
     lane = Var("lane")
     try:
-        one = lane_of(index, lane)
+        lane_index = lane_of(index, lane)
         own = tuple(_lane_of_guard(guard, lane) for guard in guards)
     except ValueError:
         return _scalar_check(site, need, IntImm(-1), (), occurrence.data)
-    inner = _scalar_check(site, need, one, own, occurrence.data)
+    inner = _scalar_check(site, need, lane_index, own, occurrence.data)
 
     def make(loops: tuple[Var, ...]) -> Stmt:
         body = inner.make((*loops, lane))
         return For(lane, IntImm(0), IntImm(lanes), "serial", body)
 
-    def note(flags: Buffer, place: Expr) -> Stmt:
-        return For(lane, IntImm(0), IntImm(lanes), "serial", inner.note(flags, place))
+    def note(flags: Buffer, slot: Expr) -> Stmt:
+        return For(lane, IntImm(0), IntImm(lanes), "serial", inner.note(flags, slot))
 
     return Check(make, note, inner.reads, inner.variables - {lane}, inner.of)
 
@@ -107,10 +107,10 @@ def _scalar_check(
         fail = report(site, (wide, low, end), loops)
         return under(guards, IfThenElse(wrong, fail))
 
-    def note(flags: Buffer, place: Expr) -> Stmt:
-        found = Cast("int32", wrong)
-        noted = ops.bitwise_or(BufferLoad(flags, (place,)), found)
-        return under(guards, BufferStore(flags, noted, (place,)))
+    def note(flags: Buffer, slot: Expr) -> Stmt:
+        flag = Cast("int32", wrong)
+        noted = ops.bitwise_or(BufferLoad(flags, (slot,)), flag)
+        return under(guards, BufferStore(flags, noted, (slot,)))
 
     values = [guard[1] if isinstance(guard, tuple) else guard for guard in guards]
     parts = (index, need.low, need.extent, *values)
@@ -168,10 +168,10 @@ def check_over(loop: For, check: Check, notes: bool = True) -> Check:
         var = Var(old.name, old.dtype)
         return For(var, loop.min, loop.extent, kind, substitute(body, {old: var}))
 
-    def note(flags: Buffer, place: Expr) -> Stmt:
+    def note(flags: Buffer, slot: Expr) -> Stmt:
         if is_vector:
             return over(check.note(flags, ops.sub(old, loop.min)), "vectorized")
-        return over(check.note(flags, place))
+        return over(check.note(flags, slot))
 
     def make(loops: tuple[Var, ...]) -> Stmt:
         search = over(check.make((*loops, old)))

@@ -118,19 +118,19 @@ class _Walker(StatementMapper):
 
     def made(self, checks: Sequence[Check]) -> list[Stmt]:
         """The statements of some checks at this place."""
-        loops = tuple([one.var for one in self.bounds.scope.loops if one.kind != "virtual"])
+        loops = tuple([loop.var for loop in self.bounds.scope.loops if loop.kind != "virtual"])
         return [check.make(loops) for check in checks]
 
     def checks_of(self, node: Stmt) -> list[Check]:
         """The checks of the accesses of a statement itself."""
-        found: list[Check] = []
+        checks: list[Check] = []
         for occurrence in occurrences_of(node):
             needs = self.bounds.judge(occurrence)
             for need in needs if self.insert else ():
-                told = {"index": spelled(need.at), "dimension": need.number}
-                site = self.bounds.site("bounds", occurrence, self.named, **told)
-                found.append(check_of(site, occurrence, need))
-        return found
+                details = {"index": spelled(need.at), "dimension": need.number}
+                site = self.bounds.site("bounds", occurrence, self.named, **details)
+                checks.append(check_of(site, occurrence, need))
+        return checks
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -281,4 +281,9 @@ def _is_innermost(loop: For) -> bool:
 
 def _written(body: Stmt) -> set[Var]:
     """The memory that a statement may write."""
-    return {one.data for node in statements(body) for one in occurrences_of(node) if one.writes}
+    return {
+        occurrence.data
+        for node in statements(body)
+        for occurrence in occurrences_of(node)
+        if occurrence.writes
+    }

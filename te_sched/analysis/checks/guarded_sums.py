@@ -40,10 +40,10 @@ def joined(
     symbols : the variables that are constant during a call.
     """
     iters = {loop.var: Range(loop.min, loop.extent) for loop in loops}
-    found = join_constrained(index, iters, reduce(And, conditions))
-    if found is None:
+    fusion = join_constrained(index, iters, reduce(And, conditions))
+    if fusion is None:
         return None
-    sum_, marks = found
+    sum_, marks = fusion
     guarded = set[Var]().union(*map(_iterators, marks))
     own = [loop for loop in loops if loop.var in guarded]
     left = [loop for loop in loops if loop.var not in guarded]
@@ -54,8 +54,8 @@ def joined(
         return None
     variables = {mark: Var("guarded", index.dtype) for mark in marks}
     total: Any = sum_.base
-    for one in sum_.args:
-        total = total + variables.get(one.source, one.source.source) * one.scale
+    for part in sum_.args:
+        total = total + variables.get(part.source, part.source.source) * part.scale
     zero = ops.const(0, index.dtype)
     left += [
         Loop(var, zero, extent, "serial")
@@ -67,7 +67,7 @@ def joined(
 def _iterators(mark: IterMark) -> set[Var]:
     """The variables of a mark."""
     if isinstance(mark.source, IterSumExpr):
-        return set[Var]().union(*(_iterators(one.source) for one in mark.source.args))
+        return set[Var]().union(*(_iterators(part.source) for part in mark.source.args))
     return set(variables_of(mark.source))
 
 

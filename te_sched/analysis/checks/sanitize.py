@@ -92,12 +92,12 @@ class _Sanitizer(StatementMapper):
     def function(self) -> PrimFunc:
         """The instrumented function."""
         func = self.func
-        made: list[ShadowMemory] = []
+        shadows: list[ShadowMemory] = []
         for buffer in func.buffer_map.values():
             is_output = func.origin == "schedule" and buffer.data in self.survey.written
-            made.append(self.add_shadow(buffer.data, is_output))
+            shadows.append(self.add_shadow(buffer.data, is_output))
         body = self.visit(func.body)
-        body = allocated([one for shadow in made for one in shadow.buffers()], body)
+        body = allocated([buffer for shadow in shadows for buffer in shadow.buffers()], body)
         if self.survey.deepest:
             body = allocated([self.clock], body, 1)
         return replace(func, body=body)
@@ -175,8 +175,8 @@ class _Sanitizer(StatementMapper):
     def temporary(self, node: BufferRealize | Allocate, data: Var) -> Stmt:
         """The instrumented body of an allocation."""
         with self.here.inside(node):
-            made = [] if data in self.shadows else list(self.add_shadow(data, True).buffers())
-            body = allocated(made, self.visit(node.body))  # arguments have theirs
+            buffers = [] if data in self.shadows else list(self.add_shadow(data, True).buffers())
+            body = allocated(buffers, self.visit(node.body))  # arguments have theirs
         return self.before(node, replace(node, body=body))
 
     # -- checks ------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class _Sanitizer(StatementMapper):
         """The checks of the accesses of a statement itself."""
         if type(node) in (BufferStore, Prefetch):
             self.here.stage = node.buffer.name
-        return [check for one in occurrences_of(node) for check in self.checks(one)]
+        return [check for occurrence in occurrences_of(node) for check in self.checks(occurrence)]
 
     def checks(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """The checks of an access, for each of its lanes."""
@@ -213,13 +213,13 @@ class _Sanitizer(StatementMapper):
         if shadow is not None and any(True for _ in shadow.buffers()):
             if own.buffer is None:
                 done += self.given(own, shadow)
-            elif (place := self.place(own, data)) is not None:
+            elif (position := self.place(own, data)) is not None:
                 named = Var("element", "int64")
                 notes = [*self.unwritten(own, shadow, named), *self.raced(own, shadow, named)]
                 if own.writes and shadow.written is not None:
                     notes.append(store(shadow.written, named, IntImm(1, "uint8")))
                 if notes:
-                    done.append(LetStmt(named, place, sequence(notes)))
+                    done.append(LetStmt(named, position, sequence(notes)))
         return sequence(done)
 
     def fail(self, occurrence: Occurrence, kind: str, numbers: Iterable[Expr], **more: Any) -> Stmt:
@@ -255,13 +255,13 @@ class _Sanitizer(StatementMapper):
             return
         if any(part.dtype != "int32" for part in (*occurrence.indices, *extents)):
             return
-        place = self.place(occurrence, data)
-        if place is not None:
-            wraps = ops.less(IntImm(_INT32[1], "int64"), place)
+        position = self.place(occurrence, data)
+        if position is not None:
+            wraps = ops.less(IntImm(_INT32[1], "int64"), position)
             text = ", ".join(map(str, occurrence.indices))
             part = f"the place of {self.here.name_of(occurrence)}[{text}] in memory"
             yield IfThenElse(
-                wraps, self.fail(occurrence, "overflow", (place,), index="", part=part)
+                wraps, self.fail(occurrence, "overflow", (position,), index="", part=part)
             )
 
     def place(self, occurrence: Occurrence, data: Var) -> Expr | None:
@@ -285,38 +285,38 @@ class _Sanitizer(StatementMapper):
                 indices[number] = ops.mul(indices[number], Cast("int64", is_more))
         if len(indices) == 1:
             return ops.sub(indices[0], widen(memory.region[0][0]))
-        place: Expr = _ZERO
+        position: Expr = _ZERO
         for index, (low, extent) in zip(indices, memory.region, strict=True):
-            place = ops.add(ops.mul(place, widen(extent)), ops.sub(index, widen(low)))
-        return place
+            position = ops.add(ops.mul(position, widen(extent)), ops.sub(index, widen(low)))
+        return position
 
     def given(self, occurrence: Occurrence, shadow: ShadowMemory) -> Iterator[Stmt]:
         """An external function may write all elements of a pointer argument."""
         if shadow.written is not None and occurrence.writes:
-            place = Var("place", "int64")
-            note = store(shadow.written, place, IntImm(1, "uint8"))
-            yield For(place, _ZERO, shadow.written.shape[0], "serial", note)
+            position = Var("place", "int64")
+            note = store(shadow.written, position, IntImm(1, "uint8"))
+            yield For(position, _ZERO, shadow.written.shape[0], "serial", note)
 
     def unwritten(
-        self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr
+        self, occurrence: Occurrence, shadow: ShadowMemory, position: Expr
     ) -> Iterator[Stmt]:
         """A check that an element is written before it is read."""
         if occurrence.reads and shadow.written is not None:
-            is_new = ops.equal(load(shadow.written, place), IntImm(0, "uint8"))
+            is_new = ops.equal(load(shadow.written, position), IntImm(0, "uint8"))
             numbers = [widen(index) for index in occurrence.indices]
             yield IfThenElse(is_new, self.fail(occurrence, "uninitialized", numbers))
 
-    def raced(self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr) -> Iterator[Stmt]:
+    def raced(self, occurrence: Occurrence, shadow: ShadowMemory, position: Expr) -> Iterator[Stmt]:
         """Checks of races with other iterations, and the update of the shadow memory."""
         if occurrence.is_atomic:
             return  # atomic accesses do not race with each other
         for depth, level in enumerate(self.levels):
             traces = shadow.traces.get(depth)
             if traces is not None:
-                yield from self.met(occurrence, level, traces, place)
+                yield from self.met(occurrence, level, traces, position)
 
     def met(
-        self, occurrence: Occurrence, level: _Level, traces: Traces, place: Expr
+        self, occurrence: Occurrence, level: _Level, traces: Traces, position: Expr
     ) -> Iterator[Stmt]:
         loop, first = level.loop, level.first
         number = Var("number", "int64")
@@ -326,18 +326,18 @@ class _Sanitizer(StatementMapper):
             wanted += [(traces.reader, "read"), (traces.other, "read")]
         numbers = [widen(index) for index in occurrence.indices]
         for buffer, did in wanted:
-            seen = load(buffer, place)
+            seen = load(buffer, position)
             meets = ops.logical_and(ops.less_equal(first, seen), ops.not_equal(seen, number))
-            one = ops.add(ops.sub(seen, first), widen(loop.min))
+            iteration = ops.add(ops.sub(seen, first), widen(loop.min))
             how = {"axis": loop.loop_var.name, "how": loop.kind, "did": did}
-            fail = self.fail(occurrence, "race", (widen(loop.loop_var), one, *numbers), **how)
+            fail = self.fail(occurrence, "race", (widen(loop.loop_var), iteration, *numbers), **how)
             notes.append(IfThenElse(meets, fail))
         if occurrence.writes:
-            notes.append(store(traces.writer, place, number))
+            notes.append(store(traces.writer, position, number))
         else:
-            reader = load(traces.reader, place)
+            reader = load(traces.reader, position)
             moves = sequence(
-                [store(traces.other, place, reader), store(traces.reader, place, number)]
+                [store(traces.other, position, reader), store(traces.reader, position, number)]
             )
             notes.append(IfThenElse(ops.not_equal(reader, number), moves))
         yield LetStmt(number, level.number, sequence(notes))

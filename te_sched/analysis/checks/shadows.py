@@ -43,8 +43,8 @@ class ShadowMemory:
         """All its buffers."""
         if self.written is not None:
             yield self.written
-        for one in self.traces.values():
-            yield from (one.writer, one.reader, one.other)
+        for trace in self.traces.values():
+            yield from (trace.writer, trace.reader, trace.other)
 
 
 class Survey:
@@ -77,8 +77,8 @@ class Survey:
         for depth in range(self.deepest):
             if (data, depth) in self.shared:
                 kinds = ("writer", "reader", "other")
-                made = [_flat(f"{name}.{kind}", "int64", size) for kind in kinds]
-                shadow.traces[depth] = Traces(*made)
+                buffers = [_flat(f"{name}.{kind}", "int64", size) for kind in kinds]
+                shadow.traces[depth] = Traces(*buffers)
         return shadow
 
 
@@ -101,23 +101,23 @@ def allocated(buffers: Sequence[Buffer], body: Stmt, initial: int = 0) -> Stmt:
     """A statement during which buffers exist, filled with a number."""
     fills: list[Stmt] = []
     for buffer in buffers:
-        place = Var("place", "int64")
-        store = BufferStore(buffer, IntImm(initial, buffer.dtype), (place,))
-        fills.append(For(place, _ZERO, buffer.shape[0], "serial", store))
+        position = Var("place", "int64")
+        store = BufferStore(buffer, IntImm(initial, buffer.dtype), (position,))
+        fills.append(For(position, _ZERO, buffer.shape[0], "serial", store))
     body = sequence([*fills, body])
     for buffer in buffers:
         body = Allocate(buffer.data, buffer.dtype, buffer.shape, IntImm(1, "bool"), body)
     return body
 
 
-def load(buffer: Buffer, place: Expr) -> Expr:
+def load(buffer: Buffer, position: Expr) -> Expr:
     """An element of shadow memory."""
-    return BufferLoad(buffer, (place,))
+    return BufferLoad(buffer, (position,))
 
 
-def store(buffer: Buffer, place: Expr, value: Expr) -> Stmt:
+def store(buffer: Buffer, position: Expr, value: Expr) -> Stmt:
     """Store a value in an element of shadow memory."""
-    return BufferStore(buffer, value, (place,))
+    return BufferStore(buffer, value, (position,))
 
 
 def at_least_zero(e: Expr) -> Expr:

@@ -123,11 +123,11 @@ class _Kernels:
         parts = parts_of(node)
         for child in children(node):
             if not any(child is part for part in parts):
-                for one in walk(child):
-                    if isinstance(one, BufferLoad):
-                        self.access(one)
-                    elif isinstance(one, Cast | Call):
-                        self.vector(one.dtype)
+                for expr in walk(child):
+                    if isinstance(expr, BufferLoad):
+                        self.access(expr)
+                    elif isinstance(expr, Cast | Call):
+                        self.vector(expr.dtype)
 
     def access(self, node: BufferLoad | BufferStore) -> None:
         """Note the vector that an access moves, if its elements are not apart."""

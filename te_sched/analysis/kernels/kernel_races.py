@@ -57,12 +57,12 @@ class _Checker:
 
     def selected_by(self, condition: Expr) -> frozenset[Var]:
         """The thread axes along which a condition selects single threads, as tx == 0 or tx < 1."""
-        found: frozenset[Var] = frozenset()
+        variables: frozenset[Var] = frozenset()
         for part in walk(condition):
             only_first = isinstance(part, LT) and isinstance(part.b, IntImm) and part.b.value == 1
             if isinstance(part, EQ) or only_first:
-                found |= self.threads_in([part.a, part.b])
-        return found
+                variables |= self.threads_in([part.a, part.b])
+        return variables
 
     def visit_store(self, node: BufferStore) -> None:
         if memory_scope(node.buffer.data) == "global":
@@ -121,17 +121,17 @@ class _Checker:
         Without `through_memory`, those in the indices of loads from registers and shared memory do
         not count, since the loaded values are unknown.
         """
-        found: frozenset[Var] = frozenset()
+        variables: frozenset[Var] = frozenset()
         stack: list[Expr] = list(expressions)
         while stack:
             node = stack.pop()
             if isinstance(node, Var):
-                found |= self.depends.get(node, frozenset())
+                variables |= self.depends.get(node, frozenset())
             own = isinstance(node, BufferLoad) and memory_scope(node.buffer.data) != "global"
             if own and not through_memory:
                 continue
             stack.extend(below for below in children(node) if isinstance(below, Expr))
-        return found
+        return variables
 
     def error(self, stage: str, fault: str, why: str, help: str) -> BuildError:
         return BuildError(

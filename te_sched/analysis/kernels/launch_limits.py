@@ -52,12 +52,12 @@ class _Guard(StatementMapper):
         name = call.args[0].value
         kernel = self.kernels[name]
         axes = thread_axes(kernel)[0]
-        given = call.args[1 + len(kernel.params) :]
+        launch_args = call.args[1 + len(kernel.params) :]
         empty: Expr = const(False)
-        for extent in given[: len(axes)]:
+        for extent in launch_args[: len(axes)]:
             if not isinstance(extent, IntImm):
                 empty = ops.logical_or(empty, ops.less_equal(extent, 0))
-        for axis, extent in zip(axes, given, strict=False):
+        for axis, extent in zip(axes, launch_args, strict=False):
             if not isinstance(extent, IntImm):
                 yield (
                     ops.less_equal(IntImm(0, extent.dtype), extent),
@@ -73,11 +73,11 @@ class _Guard(StatementMapper):
                         f"kernel {name} allocates {node.buffer_var.name} with {extent} elements, "
                         "which is negative; pass sizes that make it 0 or more",
                     )
-        for size, most, message in self.sizes(name, kernel, given):
+        for size, most, message in self.sizes(name, kernel, launch_args):
             if not isinstance(size, IntImm):
                 within = ops.less_equal(widen(size), IntImm(most, "int64"))
                 yield ops.logical_or(empty, within), message
-        for axis, extent in zip(axes, given, strict=False):
+        for axis, extent in zip(axes, launch_args, strict=False):
             if (countable := is_countable(extent)) is not None:
                 yield (
                     countable,
@@ -86,23 +86,29 @@ class _Guard(StatementMapper):
                 )
 
     def sizes(
-        self, name: str, kernel: PrimFunc, given: Sequence[Expr]
+        self, name: str, kernel: PrimFunc, launch_args: Sequence[Expr]
     ) -> Iterator[tuple[Expr, int, str]]:
         """The sizes of a launch, with their limits and the messages if exceeded."""
         axes = thread_axes(kernel)[0]
         threads: Expr = IntImm(1, "int64")
-        for axis, extent in zip(axes, given, strict=False):
+        for axis, extent in zip(axes, launch_args, strict=False):
             most = self.limits.longest(axis.tag)
             yield extent, most, _too_many(name, f"{axis.tag} = {extent}", most)
             if not axis.is_block:
                 threads = ops.mul(threads, ops.cast("int64", extent))
         most = self.limits.threads
         block = " x ".join(
-            str(extent) for axis, extent in zip(axes, given, strict=False) if not axis.is_block
+            str(extent)
+            for axis, extent in zip(axes, launch_args, strict=False)
+            if not axis.is_block
         )
         yield threads, most, _too_many(name, f"{block} threads in a block", most)
         most = self.limits.all_shared_bytes - (static_shared_bytes(kernel) or 0)
-        yield given[-1], most, _too_many(name, f"{given[-1]} bytes of dynamic shared memory", most)
+        yield (
+            launch_args[-1],
+            most,
+            _too_many(name, f"{launch_args[-1]} bytes of dynamic shared memory", most),
+        )
 
 
 def _too_many(kernel: str, what: str, most: int) -> str:

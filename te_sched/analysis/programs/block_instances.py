@@ -63,24 +63,24 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
     """Findings about the instances of the blocks of a function, and about the extents of its
     threads: those that are not proved.
     """
-    threads = [_of_threads(*one) for one in differing_threads(func.body)]
+    threads = [_of_threads(*mismatch) for mismatch in differing_threads(func.body)]
     if type(func.body) is not BlockRealize:
         return threads
     with unobserved():
         index = BlockSchedule(func)
-    found = [_Instances(index, key).finding() for key in index.keys.values()]
-    found += [_of_nested_threads(index, key) for key in index.keys.values()]
-    found += [_initialized_inside(index, key) for key in index.keys.values()]
-    own = [one for one in found if one is not None]
+    results = [_Instances(index, key).finding() for key in index.keys.values()]
+    results += [_of_nested_threads(index, key) for key in index.keys.values()]
+    results += [_initialized_inside(index, key) for key in index.keys.values()]
+    own = [result for result in results if result is not None]
     return [*threads, *own, *_overwritten(index), *judge_first_instances(func)]
 
 
 def _of_threads(tag: str, extents: tuple[Expr, Expr]) -> Finding:
-    one, other = extents
+    extent, other = extents
     return Finding(
         RULE,
         REFUTED,
-        f"thread axis {tag} has extents {one} and {other} in one kernel",
+        f"thread axis {tag} has extents {extent} and {other} in one kernel",
         axis=tag,
         why=ONE_LAUNCH,
         help=EQUAL_EXTENTS,
@@ -92,7 +92,11 @@ def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
     of the other: both have the number of the thread, so that only equal iterations meet.
     """
     around = [key, *index.around(key)]
-    values = [index.realize(one).iter_values for one in around if isinstance(one, BlockKey)]
+    values = [
+        index.realize(block_key).iter_values
+        for block_key in around
+        if isinstance(block_key, BlockKey)
+    ]
     used = variables_of(*[value for some in values for value in some])
     outer: dict[str, Var] = {}
     for var in reversed(around):
@@ -122,9 +126,9 @@ def _initialized_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
     if block.init is None or not ops.is_const(predicate_of(index, key), 1):
         return None
     stores = _stores(block.init)
-    used = variables_of(*[one for store in stores for one in store.indices])
+    used = variables_of(*[subscript for store in stores for subscript in store.indices])
     inner = key
-    for outer in [one for one in index.around(key) if isinstance(one, BlockKey)]:
+    for outer in [block_key for block_key in index.around(key) if isinstance(block_key, BlockKey)]:
         realize, around = index.realize(inner), index.block(outer)
         values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
         used = variables_of(*[value for axis, value in values if axis.var in used])
@@ -147,7 +151,7 @@ def _initialized_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
 
 def _stores(statement: Stmt | None) -> list[BufferStore]:
     """The stores in a statement."""
-    return [one for one in walk(statement) if type(one) is BufferStore] if statement else []
+    return [node for node in walk(statement) if type(node) is BufferStore] if statement else []
 
 
 class _Part(NamedTuple):
@@ -175,14 +179,14 @@ class _Instances:
         """The fault, or None."""
         for part in self._parts():
             if not self._is_plain(part):
-                found = self._of_part(part)
-                if found is not None:
-                    return found
+                finding = self._of_part(part)
+                if finding is not None:
+                    return finding
         return self._repeated_inside() if self.realize.block.init is not None else None
 
     def _parts(self) -> list[_Part]:
         pairs: list[tuple[IterVar | None, Expr]] = [*self._bindings()]
-        pairs += [(None, one) for one in conjuncts(predicate_of(self.index, self.key))]
+        pairs += [(None, condition) for condition in conjuncts(predicate_of(self.index, self.key))]
         own = frozenset(self.loops)
         return [
             _Part(
@@ -190,7 +194,9 @@ class _Instances:
                 [(axis, value) for axis, value in together if axis is not None],
                 [value for axis, value in together if axis is None],
             )
-            for loops, together in connected([(one, own & variables_of(one[1])) for one in pairs])
+            for loops, together in connected(
+                [(pair, own & variables_of(pair[1])) for pair in pairs]
+            )
         ]
 
     def _is_plain(self, part: _Part) -> bool:
@@ -202,16 +208,16 @@ class _Instances:
             return False
         loop, dom = self.index.loop(value), axis.dom
         return all(
-            one is other or _number(one) == _number(other) is not None
-            for one, other in ((loop.min, dom.min), (loop.extent, dom.extent))
+            bound is other or _number(bound) == _number(other) is not None
+            for bound, other in ((loop.min, dom.min), (loop.extent, dom.extent))
         )
 
     def _are_inside(self, part: _Part) -> bool:
         """Whether the bounds of loops prove that iterators do not leave their domains."""
         analyzer = Analyzer()
-        for one in part.loops:
-            loop = self.index.loop(one)
-            analyzer.bind(one, Range(loop.min, loop.extent))
+        for var in part.loops:
+            loop = self.index.loop(var)
+            analyzer.bind(var, Range(loop.min, loop.extent))
         for axis, value in part.bindings:
             assert axis.dom is not None
             low, extent = _number(axis.dom.min), _number(axis.dom.extent)
@@ -249,10 +255,10 @@ class _Instances:
     def reduced(self) -> set[Var]:
         """The loops of reduction iterators."""
         return {
-            one
+            var
             for axis, value in self._bindings()
             if axis.kind == "CommReduce"
-            for one in variables_of(value)
+            for var in variables_of(value)
         }
 
     @cached_property
@@ -260,16 +266,16 @@ class _Instances:
         """The loops whose iterations compute a reduction from its begin: those outside of its
         loops, and around what initializes it.
         """
-        outside = {*takewhile(lambda one: one not in self.reduced, self.loops)}
+        outside = {*takewhile(lambda var: var not in self.reduced, self.loops)}
         block = self.realize.block
         if block.init is not None:
             return outside
         written = {*buffers_of(block.writes)}
         around = [
-            one
+            outer_key
             for key in self.index.keys.values()
             if key is not self.key and written & {*buffers_of(self.index.block(key).writes)}
-            for one in self.index.around(key)
+            for outer_key in self.index.around(key)
         ]
         return outside & {*around}
 
@@ -277,19 +283,19 @@ class _Instances:
         """The values of iterators in all iterations of loops in which the conditions hold, and
         the numbers of the begins of a reduction, from loops around these.
         """
-        loops = [loop for one in part.loops if (loop := loop_of(self.index.loop(one)))]
+        loops = [loop for var in part.loops if (loop := loop_of(self.index.loop(var)))]
         points = Execution({}, {}, _LIMIT).points(loops).held(part.conditions)
         begun = [digit for loop, digit in points.digits.items() if loop.var in self.beginning]
         values = [points.of(value) for _, value in part.bindings]
         return (
-            [np.broadcast_to(one, (points.count,)) for one in values],
+            [np.broadcast_to(value, (points.count,)) for value in values],
             [np.zeros(points.count, np.int64), *begun],
         )
 
     def _crowded(self, part: _Part) -> Finding | None:
         """The fault of a reduction with more iterations than instances."""
-        repeated = [one for one in part.loops if one not in self.beginning]
-        loops = [_number(self.index.loop(one).extent) for one in repeated]
+        repeated = [var for var in part.loops if var not in self.beginning]
+        loops = [_number(self.index.loop(var).extent) for var in repeated]
         domains = [_number(axis.dom.extent) for axis, _ in part.bindings if axis.dom is not None]
         if part.conditions or not self.counts or None in loops or None in domains:
             return None
@@ -312,7 +318,7 @@ class _Instances:
         return broken_rule_of_block(
             self.key.name,
             f"block {self.key.name} adds some values of its reduction several times",
-            f"{count} iterations of the loops {', '.join([one.name for one in part.loops])} give "
+            f"{count} iterations of the loops {', '.join([var.name for var in part.loops])} give "
             + (f"{instances} values of {names}" if names else "the same values of its iterators"),
             "use split factors whose product is the extent of the loop, or exclude iterations with "
             "T.where",
@@ -320,21 +326,21 @@ class _Instances:
 
     def _repeated_inside(self) -> Finding | None:
         """The fault of a loop inside of those of a reduction that repeats the same instances."""
-        used = {one for _, value in self._bindings() for one in variables_of(value)}
+        used = {variable for _, value in self._bindings() for variable in variables_of(value)}
         outer = ""
-        for one in self.loops:
-            loop = self.index.loop(one)
+        for var in self.loops:
+            loop = self.index.loop(var)
             if _number(loop.extent) == 1 or loop.thread_binding is not None:
                 continue
-            if one in self.reduced:
-                outer = outer or one.name
-            elif one not in used and one not in self.counted and outer:
+            if var in self.reduced:
+                outer = outer or var.name
+            elif var not in used and var not in self.counted and outer:
                 return broken_rule_of_block(
                     self.key.name,
                     f"block {self.key.name} adds some values of its reduction several times",
-                    f"loop {one.name} repeats it in loop {outer}, and no iterator depends on "
-                    f"{one.name}",
-                    f"reorder the loops: {one.name} outside of {outer}",
+                    f"loop {var.name} repeats it in loop {outer}, and no iterator depends on "
+                    f"{var.name}",
+                    f"reorder the loops: {var.name} outside of {outer}",
                 )
         return None
 
@@ -353,7 +359,7 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
     for number, key in enumerate(leaves, 1):
         block = index.block(key)
         # what T.init() reads is not among the reads
-        copied = [last.pop(one) for one in buffers_of(block.reads) if one in last]
+        copied = [last.pop(buffer) for buffer in buffers_of(block.reads) if buffer in last]
         reduces = _reduces(block)
         for buffer in buffers_of(block.writes):
             before = last.pop(buffer, None)
@@ -386,7 +392,7 @@ def _is_reduced(buffer: Buffer, blocks: Iterable[Block]) -> bool:
 def _starts(index: BlockIndex, key: BlockKey) -> bool:
     """Whether a block sets elements: it is not a reduction, or has the first values of one."""
     realize = index.realize(key)
-    loops = {one: from_range(range_of(index.loop(one))) for one in loops_around(index, key)}
+    loops = {var: from_range(range_of(index.loop(var))) for var in loops_around(index, key)}
     analyzer = Analyzer()
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         low = eval_set(value, loops).min
@@ -403,18 +409,18 @@ def _leaves(index: BlockSchedule, keys: Sequence[BlockKey]) -> Iterator[BlockKey
         yield from _leaves(index, inner) if inner else (key,)
 
 
-def _meet(index: BlockSchedule, one: BlockKey, other: BlockKey, buffer: Buffer) -> bool:
+def _meet(index: BlockSchedule, block: BlockKey, other: BlockKey, buffer: Buffer) -> bool:
     """Whether two blocks write a common element in the same iteration of the loops around both."""
-    scope = index.scope(one)
+    scope = index.scope(block)
     if scope is None:
         return False
     while scope is not None and scope not in {*index.around(other)}:
         scope = index.scope(scope)
     assert scope is not None
-    parent = common_parent(index, scope, [one, other])
+    parent = common_parent(index, scope, [block, other])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
     boxes = []
-    for key in (one, other):
+    for key in (block, other):
         region = next(each for each in accessed(index, key, True) if each.buffer is buffer)
         loops = [each for each in loops_around(index, key) if each not in {*above}]
         box = written_box(index, key, region, loops)

@@ -50,14 +50,14 @@ class Cover:
         access: Access,
         region: Sequence[FormInterval],
         fixed: Iterable[Var],
-        given: Sequence[Expr] = (),
+        conditions: Sequence[Expr] = (),
         also: Iterable[Access] = (),
     ) -> None:
         self.access, self.region = access, region
         self.forms: Forms = program.forms(access, *also)
         own = {loop.var for loop in access.loops}
         self.own = own.difference(fixed)
-        self.given = given
+        self.given = conditions
         self.users: dict[Any, Any] = {}  # the index or sum that uses a loop as a digit
         self.wholes: list[tuple[Form, Form]] = []  # sums and their divisors
         self.indices: list[Form] = []
@@ -69,29 +69,29 @@ class Cover:
             return None
         try:
             self._check_loops()
-            found: list[Span] = []
+            spans: list[Span] = []
             for number, index in enumerate(self.access.index):
                 size = self.forms.of(self.access.sizes[number])
                 form = self.forms.of(index)
                 self.indices.append(form)
                 beyond = plus(size, constant(-1))
-                found.append(self._values(form, beyond, ("index", number), self.region[number]))
+                spans.append(self._values(form, beyond, ("index", number), self.region[number]))
             if self.maybe_empty - self.users.keys():
                 return None
             if not all(map(self._holds, self._conditions())):
                 return None
-            return found
+            return spans
         except _Unknown:
             return None
 
-    def covers(self, place: int, values: Span) -> bool:
+    def covers(self, dim: int, values: Span) -> bool:
         """Whether the written values contain a dimension of the region."""
-        begins = any(self._is_most(values.min, low) for low in self.region[place].min)
-        return begins and self.ends_after(place, values.max)
+        begins = any(self._is_most(values.min, low) for low in self.region[dim].min)
+        return begins and self.ends_after(dim, values.max)
 
-    def ends_after(self, place: int, last: Form) -> bool:
+    def ends_after(self, dim: int, last: Form) -> bool:
         """Whether a dimension of the region ends at `last` or before."""
-        return any(self._is_most(high, last) for high in self.region[place].max)
+        return any(self._is_most(high, last) for high in self.region[dim].max)
 
     def _is_most(self, a: Form, b: Form) -> bool:
         return self.forms.is_nonnegative(plus(b, a, -1))
@@ -127,7 +127,7 @@ class Cover:
                 scale = plus({}, scale, -1)
                 low = plus(low, times(scale, most), -1)
             digits.append((scale, most))
-        for scale, most in sorted(digits, key=lambda one: rank(one[0])):
+        for scale, most in sorted(digits, key=lambda digit: rank(digit[0])):
             if not forms.is_nonnegative(plus(plus(reach, constant(1)), scale, -1)):
                 if forms.is_nonnegative(plus({}, most, -1)):
                     continue  # a digit of one value
@@ -204,7 +204,7 @@ class Cover:
         is_nonnegative = self.forms.is_nonnegative
         if is_nonnegative(gap):
             return True
-        if any(is_nonnegative(plus(gap, known, -1)) for known in self._known_gaps()):
+        if any(is_nonnegative(plus(gap, other_gap, -1)) for other_gap in self._known_gaps()):
             return True
         return any(
             is_nonnegative(other)
@@ -240,13 +240,15 @@ class Cover:
 
     def _within_region(self, gap: Form) -> list[Form]:
         """Lower bounds of a sum for indices in the region."""
-        found = [gap]
+        candidates = [gap]
         for whole, divisor in self.wholes:
-            found.extend(self._by_parts(one, whole, divisor) for one in list(found))
+            candidates.extend(
+                self._by_parts(gap_form, whole, divisor) for gap_form in list(candidates)
+            )
         for index, span in zip(self.indices, self.region, strict=True):
-            for one in list(found):
-                found.extend(self._by_index(one, index, span))
-        return found[1:]
+            for candidate in list(candidates):
+                candidates.extend(self._by_index(candidate, index, span))
+        return candidates[1:]
 
     def _by_parts(self, gap: Form, whole: Form, divisor: Form) -> Form:
         """The sum with `whole` replaced by divisor * quotient + remainder."""
@@ -284,20 +286,20 @@ def covers_region(
     writes: Sequence[Access],
     region: Sequence[FormInterval],
     fixed: Iterable[Var] = (),
-    given: Sequence[Expr] = (),
+    conditions: Sequence[Expr] = (),
     also: Iterable[Access] = (),
 ) -> bool:
     """Whether one access, or several adjacent ones, write all of a region."""
-    held_loops, known, others = list(fixed), list(given), list(also)
+    held_loops, held_conditions, others = list(fixed), list(conditions), list(also)
     parts: list[tuple[Cover, list[Span], list[int]]] = []
     for access in writes:
         if not (access.is_sure or access.by_call):
             continue
-        cover = Cover(program, access, region, held_loops, known, others)
+        cover = Cover(program, access, region, held_loops, held_conditions, others)
         spans = cover.spans()
         if spans is None:
             continue
-        missing = [place for place, one in enumerate(spans) if not cover.covers(place, one)]
+        missing = [dim for dim, span in enumerate(spans) if not cover.covers(dim, span)]
         if not missing:
             return True
         parts.append((cover, spans, missing))
@@ -306,24 +308,24 @@ def covers_region(
 
 def _side_by_side(parts: list[tuple[Cover, list[Span], list[int]]], count: int) -> bool:
     """Whether parts of a region that differ in one dimension are contiguous in it."""
-    for place in range(count):
-        chain = [(cover, spans[place]) for cover, spans, missing in parts if missing == [place]]
+    for dim in range(count):
+        chain = [(cover, spans[dim]) for cover, spans, missing in parts if missing == [dim]]
         if len(chain) < 2:
             continue
         cover = chain[0][0]
-        reached = plus(cover.region[place].min[0], constant(-1))
+        reached = plus(cover.region[dim].min[0], constant(-1))
         while chain:
             following = [
-                one
-                for one in chain
-                if one[0].forms.is_nonnegative(plus(plus(reached, constant(1)), one[1].min, -1))
+                pair
+                for pair in chain
+                if pair[0].forms.is_nonnegative(plus(plus(reached, constant(1)), pair[1].min, -1))
             ]
             if not following:
                 break
-            chain = [one for one in chain if one not in following]
+            chain = [pair for pair in chain if pair not in following]
             for cover, values in following:
                 if cover.forms.is_nonnegative(plus(values.max, reached, -1)):
                     reached = values.max
-                if cover.ends_after(place, values.max):
+                if cover.ends_after(dim, values.max):
                     return True
     return False

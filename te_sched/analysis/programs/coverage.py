@@ -24,18 +24,18 @@ _LIMIT = 1 << 16  # number of iterations and elements to evaluate
 
 def judge_coverage(program: ProgramAccesses) -> list[Finding]:
     """Findings on whether a program writes every element of its output arguments."""
-    found = []
-    for data, writes in by_memory(one for one in program.accesses if one.writes).items():
+    findings = []
+    for data, writes in by_memory(access for access in program.accesses if access.writes).items():
         memory = program.memory.get(data)
         if memory is not None and memory.is_argument:
-            found.append(_finding(program, memory, writes))
-    return found
+            findings.append(_finding(program, memory, writes))
+    return findings
 
 
 def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> Finding:
     name = memory.name
     forms = program.forms()
-    flat = all(one.index is not None and len(one.index) == 1 for one in writes)
+    flat = all(write.index is not None and len(write.index) == 1 for write in writes)
     shape = [forms.of(extent) for extent in memory.shape]
     if flat and len(shape) > 1:
         total = constant(1)
@@ -71,7 +71,7 @@ def _missing(
     text: str | None = None
     try:
         for run in executions_of(program, _LIMIT):
-            shape = [int(run.value(one)) for one in memory.shape]
+            shape = [int(run.value(extent)) for extent in memory.shape]
             if prod(shape) > _LIMIT or min(shape, default=0) < 0:  # refused by a call
                 return None
             written = np.zeros(shape if rank_ == len(shape) else prod(shape), bool)

@@ -48,15 +48,15 @@ class Conflict:
 
     def text(self, name: str) -> str:
         """The description of the race."""
-        one, other = (
+        iteration, other = (
             ", ".join(f"{axis} = {value}" for axis, value in zip(self.names, values, strict=True))
             for values in self.iterations
         )
         element = f"{name}[{', '.join(map(str, self.place))}]"
         if self.second.writes:
-            text = f"iterations {one} and {other} both write {element}"
+            text = f"iterations {iteration} and {other} both write {element}"
         else:
-            text = f"iteration {one} writes {element}, and iteration {other} reads it"
+            text = f"iteration {iteration} writes {element}, and iteration {other} reads it"
         if (index := _written(self.first)) != (index_of_other := _written(self.second)):
             text += f" (at [{index}] and [{index_of_other}])"
         elif index:
@@ -72,15 +72,15 @@ def find_conflict(
     program: ProgramAccesses, loops: tuple[Loop, ...], accesses: Sequence[Access]
 ) -> Conflict | bool:
     """An element that two iterations access for all sizes; or whether there certainly is none."""
-    found: Conflict | bool = False
+    conflict: Conflict | bool = False
     try:
         for run in executions_of(program, _LIMIT):
-            found = _Iterations(loops, accesses, run).conflict()
-            if isinstance(found, bool):
-                return found and not run.sizes
+            conflict = _Iterations(loops, accesses, run).conflict()
+            if isinstance(conflict, bool):
+                return conflict and not run.sizes
     except Unevaluable:
         return False
-    return found
+    return conflict
 
 
 @dataclass
@@ -94,9 +94,11 @@ class _Iterations:
 
     def conflict(self) -> Conflict | bool:
         """Two iterations that access the same element, or whether all iterations were run."""
-        known = [one for one in self.accesses if one.index is not None and one.is_sure]
-        self.is_complete = len(known) == len(self.accesses)
-        rows = [row for access in known if (row := self._row(access)) is not None]
+        sure_accesses = [
+            access for access in self.accesses if access.index is not None and access.is_sure
+        ]
+        self.is_complete = len(sure_accesses) == len(self.accesses)
+        rows = [row for access in sure_accesses if (row := self._row(access)) is not None]
         if not any(row.access.writes for row in rows):
             return self.is_complete
         width = {row.elements.shape[1] for row in rows}
@@ -115,23 +117,25 @@ class _Iterations:
             clash = (others >= 0) & (others != turn)
             if self.loops[0].kind == "vectorized" and not row.access.writes:
                 # a vector statement reads all lanes before it writes
-                is_same = np.array([one.access.store is row.access.store for one in rows])
+                is_same = np.array(
+                    [other_row.access.store is row.access.store for other_row in rows]
+                )
                 clash &= ~(is_same[wrote[key]] & (others > turn))
             if clash.any():
-                place = int(np.argmax(clash))
-                number = int(wrote[key[place]])
+                position = int(np.argmax(clash))
+                number = int(wrote[key[position]])
                 first = rows[number]
                 if not self._is_harmless(first.access, row.access):
-                    is_other = (keys[number] == key[place]) & (turns[number] == others[place])
-                    return self._found(first, int(np.argmax(is_other)), row, place)
+                    is_other = (keys[number] == key[position]) & (turns[number] == others[position])
+                    return self._found(first, int(np.argmax(is_other)), row, position)
                 self.is_complete = False
         return self.is_complete
 
-    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Conflict:
-        element = tuple(map(int, second.elements[place][len(self._outside(second.access)) :]))
+    def _found(self, first: _Row, other: int, second: _Row, position: int) -> Conflict:
+        element = tuple(map(int, second.elements[position][len(self._outside(second.access)) :]))
         iterations = (
             tuple(map(int, first.iterations[other])),
-            tuple(map(int, second.iterations[place])),
+            tuple(map(int, second.iterations[position])),
         )
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])

@@ -95,9 +95,13 @@ def _written_with(block: Block, stores: Sequence[BufferStore]) -> set[Var]:
 
 
 def _reset(block: Block, axis: IterVar, buffer: str) -> Finding:
-    name, reduced = axis.var.name, any(one.kind == "CommReduce" for one in block.iter_vars)
+    name, reduced = (
+        axis.var.name,
+        any(iter_var.kind == "CommReduce" for iter_var in block.iter_vars),
+    )
     kinds = "".join(
-        "R" if one is axis or one.kind == "CommReduce" else "S" for one in block.iter_vars
+        "R" if iter_var is axis or iter_var.kind == "CommReduce" else "S"
+        for iter_var in block.iter_vars
     )
     return broken_rule_of_block(
         block.name_hint,
@@ -153,14 +157,14 @@ class _Reduction:
             substitute(axis.dom.min, values) if axis.kind == "CommReduce" and axis.dom else None
             for axis in block.iter_vars
         ]
-        conditions = [part for one in scope.conditions for part in conjuncts(one)]
+        conditions = [part for condition in scope.conditions for part in conjuncts(condition)]
         return cls(
             func,
             block,
             scope.loops,
             tuple([values[axis.var] for axis in block.iter_vars]),
             tuple(lows),
-            tuple([substitute(one, values) for one in conditions]),
+            tuple([substitute(condition, values) for condition in conditions]),
         )
 
     def finding(self) -> Finding | None:
@@ -177,11 +181,11 @@ class _Reduction:
                 return self._late(axes, trace.late)
             if trace.missing is not None and self._is_only_writer():
                 return self._missing(axes, trace.missing)
-        known = [
+        outcomes = [
             trace.is_whole or self._has_own_digits(*part)
             for part, trace in zip(parts, traces, strict=True)
         ]
-        return None if all(known) else self._unknown()
+        return None if all(outcomes) else self._unknown()
 
     @cached_property
     def reduced(self) -> set[Var]:
@@ -218,11 +222,15 @@ class _Reduction:
             for value, low in zip(self.values, self.lows, strict=True)
             if low is not None
         ]
-        wanted += [substitute(one, first) for one in self.conditions if variables_of(one) & reduced]
+        wanted += [
+            substitute(condition, first)
+            for condition in self.conditions
+            if variables_of(condition) & reduced
+        ]
         analyzer = Analyzer()
         for loop in self.loops:
             analyzer.bind(loop.var, loop.range)
-        return all(ops.is_const(one, 1) or analyzer.can_prove(one) for one in wanted)
+        return all(ops.is_const(goal, 1) or analyzer.can_prove(goal) for goal in wanted)
 
     def _parts(self) -> list[tuple[list[int], list[Expr]]]:
         """The numbers of iterators with the conditions on the same loops, in groups that have no
@@ -231,9 +239,9 @@ class _Reduction:
         """
         within = {loop.var: variables_of(loop.min, loop.extent) for loop in self.loops}
         items = []
-        for number, one in enumerate((*self.values, *self.conditions)):
+        for number, expr in enumerate((*self.values, *self.conditions)):
             used: set[Var] = set()
-            pending = variables_of(one)
+            pending = variables_of(expr)
             while pending:
                 used |= pending
                 pending = set().union(*[within.get(var, set()) for var in pending]) - used
@@ -241,7 +249,7 @@ class _Reduction:
         parts, count = [], len(self.values)
         for _, numbers in connected(items):
             axes = sorted(number for number in numbers if number < count)
-            conditions = [self.conditions[one - count] for one in numbers if one >= count]
+            conditions = [self.conditions[number - count] for number in numbers if number >= count]
             if any(self.lows[axis] is not None for axis in axes):
                 parts.append((axes, conditions))
         return parts
@@ -266,11 +274,15 @@ class _Reduction:
         source = part.source.source
         parts = source.args if type(source) is IterSumExpr else ()
         order = [loop.var for loop in self.loops]
-        places = [order.index(one.source.source) for one in parts if one.source.source in order]
-        scales = [one.scale for one in (part, *parts)]
+        places = [
+            order.index(split.source.source) for split in parts if split.source.source in order
+        ]
+        scales = [split.scale for split in (part, *parts)]
         return (
             all(type(scale) is int and scale > 0 for scale in scales)
-            and all(one.lower_factor == 1 and one.extent == one.source.extent for one in parts)
+            and all(
+                split.lower_factor == 1 and split.extent == split.source.extent for split in parts
+            )
             and len(places) == len(parts)
             and places == sorted({*places})
             and scales[1:] == sorted(scales[1:], reverse=True)
@@ -362,7 +374,7 @@ class _Reduction:
     def _late(self, axes: Sequence[int], element: _Element) -> Finding:
         assert element.later is not None
         name = self.block.name_hint
-        first, later = (self._instance(axes, one) for one in (element.first, element.later))
+        first, later = (self._instance(axes, numbers) for numbers in (element.first, element.later))
         return broken_rule_of_block(
             name,
             f"block {name} resets {_stores(self.block.init)[0].buffer.name} during its reduction",

@@ -36,8 +36,8 @@ def hints_of_blocks(func: PrimFunc) -> Iterator[Finding]:
                     node.name_hint,
                     f"block {node.name_hint} stores in buffer {buffer.name}, which T.writes does "
                     "not list",
-                    f"it lists {', '.join(one.buffer.name for one in node.writes)}; schedules rely "
-                    "on it",
+                    f"it lists {', '.join(region.buffer.name for region in node.writes)}; "
+                    "schedules rely on it",
                     f"write T.writes({buffer.name}[...], ...), or leave T.writes out: what is "
                     "written is then found",
                     verdict=HINT,
@@ -48,13 +48,13 @@ def _unlisted(block: Block) -> list[Buffer]:
     """The buffers that a block stores in, besides its own ones, and does not declare to write."""
     inside = [node for node in statements(block) if type(node) is Block]
     matches = [match for node in inside for match in node.match_buffers]
-    known = {one.buffer.data for one in block.writes}
-    known |= {buffer.data for node in inside for buffer in node.alloc_buffers}
-    known |= {match.buffer.data for match in matches}
+    listed_data = {region.buffer.data for region in block.writes}
+    listed_data |= {buffer.data for node in inside for buffer in node.alloc_buffers}
+    listed_data |= {match.buffer.data for match in matches}
     stores = (node for node in statements(block) if type(node) is BufferStore)
     stored = {node.buffer.data: node.buffer for node in stores}
     local = {node.buffer_var for node in statements(block) if type(node) is Allocate}
-    return [buffer for data, buffer in stored.items() if data not in known | local]
+    return [buffer for data, buffer in stored.items() if data not in listed_data | local]
 
 
 def _reductions(func: PrimFunc) -> Iterator[Finding]:
@@ -65,7 +65,9 @@ def _reductions(func: PrimFunc) -> Iterator[Finding]:
         if type(node) is Block:
             for match in node.match_buffers:
                 _follow(match, arguments)
-            if node.init is None and any(one.kind == "CommReduce" for one in node.iter_vars):
+            if node.init is None and any(
+                iter_var.kind == "CommReduce" for iter_var in node.iter_vars
+            ):
                 for store in _accumulating(node):
                     buffer = arguments.get(store.buffer.data)
                     if buffer is not None and buffer.data not in written:
@@ -73,9 +75,9 @@ def _reductions(func: PrimFunc) -> Iterator[Finding]:
                         yield _without_init(node, store, buffer)
         else:
             written |= {
-                arguments[one.data].data
-                for one in occurrences_of(node)
-                if one.writes and one.data in arguments
+                arguments[occurrence.data].data
+                for occurrence in occurrences_of(node)
+                if occurrence.writes and occurrence.data in arguments
             }
 
 

@@ -43,26 +43,30 @@ def judge_initialized(program: ProgramAccesses, proved: Collection[str] = ()) ->
     """Findings on whether results and temporaries are written before they are read. What is
     `proved` of a program from which passes of te_sched made this one is not searched for long.
     """
-    found = []
+    findings = []
     for data, accesses in by_memory(program.accesses).items():
         memory = program.memory.get(data)
-        reads = [one for one in accesses if not one.writes]
+        reads = [access for access in accesses if not access.writes]
         if memory is not None and reads and _is_own(memory, accesses):
-            found.append(_finding(program, memory, accesses, memory.name in proved))
-    return found
+            findings.append(_finding(program, memory, accesses, memory.name in proved))
+    return findings
 
 
 def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
     """Whether the program initializes the memory. Bodies of the user may update arguments."""
     if not memory.is_argument:
         return True
-    return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
+    return any(access.writes for access in accesses) and not any(
+        access.by_user for access in accesses
+    )
 
 
 def proved_memory(findings: Iterable[Finding]) -> frozenset[str]:
     """The names of the memory that findings prove to be written before it is read."""
     return frozenset(
-        one.buffer for one in findings if one.kind == INITIALIZED and one.verdict == PROVED
+        finding.buffer
+        for finding in findings
+        if finding.kind == INITIALIZED and finding.verdict == PROVED
     )
 
 
@@ -121,8 +125,8 @@ def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: li
 
 def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
     """A read of an element other than the written one, if each thread writes another one."""
-    written = [one.index for one in accesses if one.writes and one.index is not None]
-    if not any(one.writes and _is_of_thread(memory, one) for one in accesses):
+    written = [access.index for access in accesses if access.writes and access.index is not None]
+    if not any(access.writes and _is_of_thread(memory, access) for access in accesses):
         return None
     for access in accesses:
         if access.writes:
@@ -140,16 +144,16 @@ def _is_of_thread(memory: Memory, write: Access) -> bool:
         analyzer.simplify(ops.sub(index, begin))
         for index, (begin, _) in zip(write.index or (), memory.region, strict=False)
     ]
-    told = variables_of(*places)
-    return any(loop.kind == "thread" and loop.var in told for loop in write.loops)
+    variables = variables_of(*places)
+    return any(loop.kind == "thread" and loop.var in variables for loop in write.loops)
 
 
 def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
     whose = f"one warp of {WARP} threads" if owners.are_warps else "one thread"
-    one = "warp" if owners.are_warps else "thread"
+    owner = "warp" if owners.are_warps else "thread"
     return broken_rule(
         name,
-        f"{wording().memory} {name} is written by one {one} and read by another",
+        f"{wording().memory} {name} is written by one {owner} and read by another",
         f"{why}: memory of this scope belongs to {whose}",
         f'give {name} the scope "shared", which all threads of a block share',
     )
@@ -160,8 +164,8 @@ def _written(
 ) -> Missing | bool | None:
     """True if all reads are proved to follow their writes; else the result of `find_missing`."""
     filled: dict[Any, bool] = {}
-    for place in _unique_reads(accesses):
-        read, before = accesses[place], accesses[max(0, place - _NEAR) : place]
+    for index in _unique_reads(accesses):
+        read, before = accesses[index], accesses[max(0, index - _NEAR) : index]
         if not (
             _is_filled(program, memory, accesses, read, filled)
             or _is_initialized(program, memory, before, read)
@@ -177,10 +181,10 @@ _NEAR = 8  # accesses right before a read, which usually write what it reads
 def _unique_reads(accesses: Sequence[Access]) -> list[int]:
     """The numbers of the reads, without duplicates."""
     kept: dict[Any, int] = {}
-    for number, one in enumerate(accesses):
-        if not one.writes:
-            place = one.order[:-1]
-            kept.setdefault((one.index, one.conditions, tuple(map(id, place))), number)
+    for number, access in enumerate(accesses):
+        if not access.writes:
+            position = access.order[:-1]
+            kept.setdefault((access.index, access.conditions, tuple(map(id, position))), number)
     return list(kept.values())
 
 
@@ -189,9 +193,9 @@ def _is_filled(
     memory: Memory,
     accesses: Sequence[Access],
     read: Access,
-    known: dict[Any, bool],
+    cache: dict[Any, bool],
 ) -> bool:
-    """Whether all of the memory is written before a read, by the outermost writes in `known`: those
+    """Whether all of the memory is written before a read, by the outermost writes in `cache`: those
     of most reads are the same.
     """
     groups = _earlier_writes(memory, accesses, read)
@@ -199,22 +203,22 @@ def _is_filled(
         return False
     fixed = min(groups, key=len)
     key = fixed, tuple(groups[fixed])
-    if key not in known:
+    if key not in cache:
         forms = program.forms(read)
         lasts = [plus(forms.of(extent), constant(-1)) for extent in memory.shape]
-        known[key] = covers_region(
+        cache[key] = covers_region(
             program, groups[fixed], [Interval(({},), (last,)) for last in lasts], fixed
         )
-    return known[key]
+    return cache[key]
 
 
 def _is_initialized(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], read: Access
 ) -> bool:
     """Whether a read is covered by earlier writes in the same iteration of the enclosing loops."""
-    given = [part for condition in read.conditions for part in conjuncts(condition)]
+    conditions = [part for condition in read.conditions for part in conjuncts(condition)]
     return any(
-        _writes_what_is_read(program, memory, writes, read, fixed, given)
+        _writes_what_is_read(program, memory, writes, read, fixed, conditions)
         for fixed, writes in _earlier_writes(memory, accesses, read).items()
     )
 
@@ -260,18 +264,18 @@ def _before_loops(
     first: dict[Var, Expr] = {}
     kept = []
     for part in parts:
-        found = _first_iteration(part, loops)
-        first |= found
-        if not found:
+        bindings = _first_iteration(part, loops)
+        first |= bindings
+        if not bindings:
             kept.append(part)
     if not first:
         return write, common
     assert write.index is not None
     moved = replace(
         write,
-        index=tuple([substitute(one, first) for one in write.index]),
-        sizes=tuple([substitute(one, first) for one in write.sizes]),
-        conditions=tuple([substitute(one, first) for one in kept]),
+        index=tuple([substitute(index, first) for index in write.index]),
+        sizes=tuple([substitute(size, first) for size in write.sizes]),
+        conditions=tuple([substitute(condition, first) for condition in kept]),
         loops=tuple([loop for loop in write.loops if loop.var not in first]),
     )
     return moved, tuple([loop for loop in common if loop.var not in first])
@@ -286,10 +290,10 @@ def _first_iteration(condition: Expr, loops: Sequence[Loop]) -> dict[Var, Expr]:
         return {}
     used = variables_of(condition.a)
     inside = [loop for loop in loops if loop.var in used and isinstance(loop.min, IntImm)]
-    found = detect_linear_equation(condition.a, [loop.var for loop in inside])
-    if found is None or len(inside) != len(used) or not inside:
+    equation = detect_linear_equation(condition.a, [loop.var for loop in inside])
+    if equation is None or len(inside) != len(used) or not inside:
         return {}
-    *scales, base = found
+    *scales, base = equation
     value = base
     for scale, loop in zip(scales, inside, strict=True):
         if not isinstance(scale, IntImm) or scale.value < 1:
@@ -306,19 +310,19 @@ def _writes_what_is_read(
     writes: Sequence[Access],
     read: Access,
     fixed: Sequence[Var],
-    given: Sequence[Expr],
+    conditions: Sequence[Expr],
 ) -> bool:
     assert read.index is not None
     forms = program.forms(read)
     region: list[FormInterval] = []
     is_declared = len(memory.shape) == len(read.index)
-    for place, (index, size) in enumerate(zip(read.index, read.sizes, strict=True)):
+    for dim, (index, size) in enumerate(zip(read.index, read.sizes, strict=True)):
         low, high = forms.bounds(forms.of(index), fixed)
         if low is None or high is None:
             return False
         lows, highs = [low], [plus(plus(high, forms.of(size)), constant(-1))]
         if is_declared:  # reads are within the declared shape, as checked elsewhere
             lows.append({})
-            highs.append(plus(forms.of(memory.shape[place]), constant(-1)))
+            highs.append(plus(forms.of(memory.shape[dim]), constant(-1)))
         region.append(Interval(tuple(lows), tuple(highs)))
-    return covers_region(program, writes, region, fixed, given)
+    return covers_region(program, writes, region, fixed, conditions)

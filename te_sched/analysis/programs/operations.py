@@ -79,7 +79,7 @@ class _Counter:
             return self.block(node)
         if kind is BlockRealize:
             return self.statement(node.block)
-        own = self.times * sum(self.expression(one) for one in _values(node))
+        own = self.times * sum(self.expression(value) for value in _values(node))
         return own + sum(self.statement(part) for part in parts_of(node))
 
     def block(self, node: Block) -> int:

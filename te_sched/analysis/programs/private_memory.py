@@ -30,10 +30,10 @@ class MemoryOwners:
 
     def __init__(self, memory: Memory, accesses: Sequence[Access]) -> None:
         self.are_warps = memory.storage.rank == "warp"
-        found: dict[Var, Loop] = {}
+        loops: dict[Var, Loop] = {}
         if memory.is_in_kernel and memory.storage.rank in ("warp", "local"):
-            found = {loop.var: loop for loop in self._writers(accesses)}
-        axes = sorted(found.values(), key=lambda loop: loop.tag)
+            loops = {loop.var: loop for loop in self._writers(accesses)}
+        axes = sorted(loops.values(), key=lambda loop: loop.tag)
         self.axes = [loop for loop in axes if loop not in memory.loops]
         self.have_parts = not all(ops.is_const(self._count(axis), 1) for axis in axes)
 
@@ -44,9 +44,9 @@ class MemoryOwners:
         these.
         """
         for access in accesses:
-            told = variables_of(*(access.index or ())) if access.writes else ()
+            variables = variables_of(*(access.index or ())) if access.writes else ()
             for loop in access.loops:
-                if loop.kind == "thread" and (self.are_warps or loop.var in told):
+                if loop.kind == "thread" and (self.are_warps or loop.var in variables):
                     yield loop
 
     def with_axes(

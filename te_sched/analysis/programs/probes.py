@@ -24,10 +24,10 @@ def missing_element(
     memory: Memory, accesses: Sequence[Access], run: Execution
 ) -> tuple[int, ...] | None:
     """An element that is read before any write of it, if it is read at the ends of loops."""
-    if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
+    if any(access.index is None or (access.writes and not access.is_sure) for access in accesses):
         return None
-    writes = [one for one in accesses if one.writes]
-    for read in [one for one in accesses if not one.writes and one.is_sure]:
+    writes = [access for access in accesses if access.writes]
+    for read in [access for access in accesses if not access.writes and access.is_sure]:
         try:
             for points in _ends(run, read):
                 elements, _ = run.elements(read, points)

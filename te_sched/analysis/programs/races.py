@@ -30,14 +30,14 @@ _ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threa
 
 def judge_races(program: ProgramAccesses) -> list[Finding]:
     """Findings about the loops of a program whose iterations run concurrently."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for loops in _at_once(program):
-        found.extend(_Judge(program, loops).findings())
+        findings.extend(_Judge(program, loops).findings())
     for threads, conflict in thread_races(program):
         name = program.memory[conflict.first.data].name
         names = " and ".join(loop.name for loop in threads)
-        found.append(_Judge(program, threads).refusal(name, names, conflict))
-    return found
+        findings.append(_Judge(program, threads).refusal(name, names, conflict))
+    return findings
 
 
 def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
@@ -49,7 +49,9 @@ def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
     serial = {
         loop
         for access in program.accesses
-        for loop in [one for one in access.loops if one.kind == "parallel"][1:]
+        for loop in [
+            parallel_loop for parallel_loop in access.loops if parallel_loop.kind == "parallel"
+        ][1:]
     }
     for loop in program.loops:
         if loop not in serial and loop.kind in ("parallel", "vectorized", "virtual"):
@@ -77,7 +79,7 @@ class _Judge:
     def _shared(self) -> dict[Var, list[Access]]:
         """The accesses in the loops to memory from outside of them that is written there."""
         first = self.loops[0]
-        touched = by_memory(one for one in self.program.accesses if first in one.loops)
+        touched = by_memory(access for access in self.program.accesses if first in access.loops)
         return {
             data: accesses
             for data, accesses in touched.items()
@@ -201,17 +203,17 @@ def _rolled(members: _Members) -> Access | None:
         return first
     assert first.index is not None
     index, loops = list(first.index), list(first.loops)
-    for place, begin in enumerate(fixed):
-        offsets = [number_of(plus(other[place], begin, -1)) for _, other in members]
+    for dim, begin in enumerate(fixed):
+        offsets = [number_of(plus(other[dim], begin, -1)) for _, other in members]
         numbers = sorted({offset for offset in offsets if offset is not None})
         steps = _steps(numbers) if None not in offsets else None
         if steps is None or (steps and len(loops) > len(first.loops)):
             return None
         for stride, count in steps:
             loop = Loop(Var("step", "int64"), IntImm(0), IntImm(count), "unrolled")
-            index[place] = Add(index[place], Mul(loop.var, IntImm(stride)))
+            index[dim] = Add(index[dim], Mul(loop.var, IntImm(stride)))
             loops.append(loop)
-        index[place] = Add(index[place], IntImm(numbers[0]))
+        index[dim] = Add(index[dim], IntImm(numbers[0]))
     writes = any(access.writes for access, _ in members)
     return replace(first, index=tuple(index), loops=tuple(loops), writes=writes)
 
@@ -238,7 +240,7 @@ def _steps(numbers: Sequence[int]) -> list[tuple[int, int]] | None:
 def _unique(accesses: Iterable[Access]) -> list[Access]:
     """Accesses without duplicates, such as a load and a store of one element."""
     kept: list[Access] = []
-    for access in sorted(accesses, key=lambda one: not one.writes):
+    for access in sorted(accesses, key=lambda access: not access.writes):
         if not any(
             access.index is not None
             and other.index is not None

@@ -19,20 +19,20 @@ from te_sched.wording import wording
 
 def judge_scopes(program: ProgramAccesses) -> list[Finding]:
     """Findings about memory of a block or thread that is used by several of them."""
-    found: dict[Var, Finding] = {}
+    findings: dict[Var, Finding] = {}
     launches = launched(program.func.body)
     threads = {var: tag for var, tag in launches.items() if tag.startswith("threadIdx")}
     for access in program.accesses:
         memory = program.memory.get(access.data)
-        if memory is not None and access.data not in found:
+        if memory is not None and access.data not in findings:
             finding = (
                 _outliving(memory, access)
                 or _too_early(program, memory, access)
                 or _of_one_thread(memory, threads)
             )
             if finding is not None:
-                found[access.data] = finding
-    return list(found.values())
+                findings[access.data] = finding
+    return list(findings.values())
 
 
 def _outliving(memory: Memory, access: Access) -> Finding | None:

@@ -45,10 +45,10 @@ def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], C
             of_store.setdefault(access.store, []).append(access)
     changed = {access.data for access in program.accesses if access.writes}
     unordered = set(_unordered(program))
-    told: set[Var] = set()
+    racy_data: set[Var] = set()
     for write in program.accesses:
         threads = tuple(loop for loop in write.loops if loop.kind == "thread")
-        if not threads or write.data in told or not _is_common(program, write):
+        if not threads or write.data in racy_data or not _is_common(program, write):
             continue
         first = next(loop for loop in write.loops if loop.kind in _AXES)
         is_free = first in unordered and len(of_data[write.data]) <= _MOST
@@ -60,10 +60,10 @@ def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], C
             and first in other.loops
             and not (other.writes and other.store is write.store)
         ]
-        found = _Store(program, threads, write, others, ordered, changed).conflict()
-        if found is not None:
-            told.add(write.data)
-            yield threads, found
+        conflict = _Store(program, threads, write, others, ordered, changed).conflict()
+        if conflict is not None:
+            racy_data.add(write.data)
+            yield threads, conflict
 
 
 def _is_common(program: ProgramAccesses, write: Access) -> bool:
@@ -115,9 +115,9 @@ class _Store:
         blocks = [loop for loop in write.loops if loop.kind == "block"]
         self.serial = tuple([*blocks, *ordered])
         self.others = [
-            one
-            for one in others
-            if one.is_sure and self._may_harm(one) and not self._are_apart(one)
+            other
+            for other in others
+            if other.is_sure and self._may_harm(other) and not self._are_apart(other)
         ]
 
     def conflict(self) -> Conflict | None:
@@ -126,20 +126,20 @@ class _Store:
         differs = self._depends(self.write.store.value) and not self._are_apart(self.write)
         if not differs and not self.others:
             return None
-        found: Conflict | None = None
+        conflict: Conflict | None = None
         try:
             for run in executions_of(self.program, _LIMIT):
-                found = self._conflict(run, differs)
-                if found is None:
+                conflict = self._conflict(run, differs)
+                if conflict is None:
                     return None
         except Unevaluable:
             return None
-        return found
+        return conflict
 
     def _may_harm(self, other: Access) -> bool:
         """Whether another access may conflict: a read, or a store of a different value."""
         stores = (self.write.store, other.store)
-        return not other.writes or any(one and self._depends(one.value) for one in stores)
+        return not other.writes or any(store and self._depends(store.value) for store in stores)
 
     def _depends(self, value: Expr) -> bool:
         """Whether a value may differ between threads."""
@@ -160,9 +160,11 @@ class _Store:
             owner[written] = turns
             clash = (owner[wanted] >= 0) & (owner[wanted] != names)
             if clash.any():
-                place = int(np.argmax(clash))
-                first = int(np.argmax((written == wanted[place]) & (turns == owner[wanted[place]])))
-                return self._found(other, elements, threads[first], of_others[place], first, run)
+                position = int(np.argmax(clash))
+                first = int(
+                    np.argmax((written == wanted[position]) & (turns == owner[wanted[position]]))
+                )
+                return self._found(other, elements, threads[first], of_others[position], first, run)
         columns = self._columns(self.write.store.value, points) if differs else None  # type: ignore[union-attr]
         if columns is None:
             return None
@@ -173,9 +175,9 @@ class _Store:
         clash = owner[written] != values
         if not clash.any():
             return None
-        place = int(np.argmax(clash))
-        last = int(np.argmax((written == written[place]) & (values == owner[written[place]])))
-        return self._found(self.write, elements, threads[place], threads[last], place, run)
+        position = int(np.argmax(clash))
+        last = int(np.argmax((written == written[position]) & (values == owner[written[position]])))
+        return self._found(self.write, elements, threads[position], threads[last], position, run)
 
     def _touched(self, access: Access, run: Execution) -> tuple[Points, Any, Any]:
         """The points of an access, the element of each (after serial loops), and its thread."""
@@ -198,18 +200,18 @@ class _Store:
             return [points.of(value)]
         except Unevaluable:
             pass
-        found: list[Any] = []
+        results: list[Any] = []
         for part in children(value):
             columns = self._columns(part, points) if isinstance(part, Expr) else []
             if columns is None:
                 return None
-            found += columns
-        return found
+            results += columns
+        return results
 
     def _found(
-        self, second: Access, elements: Any, one: Any, other: Any, row: int, run: Execution
+        self, second: Access, elements: Any, thread: Any, other: Any, row: int, run: Execution
     ) -> Conflict:
-        place = tuple(map(int, elements[row][len(self.serial) :]))
-        iterations = tuple(map(int, one)), tuple(map(int, other))
+        element = tuple(map(int, elements[row][len(self.serial) :]))
+        iterations = tuple(map(int, thread)), tuple(map(int, other))
         names = tuple(loop.name for loop in self.threads)
-        return Conflict(self.write, second, place, iterations, names, sizes_text(run.sizes))
+        return Conflict(self.write, second, element, iterations, names, sizes_text(run.sizes))

@@ -67,13 +67,13 @@ def find_missing(
             return None
         if isinstance(missing, Missing) or few is None:
             return missing
-    found: Missing | bool | None = missing
+    outcome: Missing | bool | None = missing
     for run in executions_of(program, _LARGE):
         element = missing_element(memory, accesses, run)
         if element is None:
             return missing
-        found = Missing(element, run)
-    return found
+        outcome = Missing(element, run)
+    return outcome
 
 
 def _executed(
@@ -115,21 +115,24 @@ class _History:
 
     def _most(self, access: Access) -> dict[Loop, int]:
         """The number of iterations to execute per loop: one if all are equal."""
-        found: dict[Loop, int] = {}
+        limits: dict[Loop, int] = {}
         for loop in access.loops:
             is_outside = loop in self.memory.loops
             if loop.var not in (self.used_by_any if is_outside else self.used[access]):
-                found[loop] = 1
+                limits[loop] = 1
             elif self.few is not None and (
                 is_outside or (not access.writes and loop.kind not in OF_THREADS)
             ):
-                found[loop] = self.few
-        return found
+                limits[loop] = self.few
+        return limits
 
     def missing(self) -> Missing | bool | None:
         """An element that is read before it is written; True if there is none, None if unknown."""
         accesses = self.accesses
-        if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
+        if any(
+            candidate.index is None or (candidate.writes and not candidate.is_sure)
+            for candidate in accesses
+        ):
             return None
         steps = max(len(access.order) for access in accesses)
         rows = []
@@ -150,11 +153,11 @@ class _History:
         last = np.iinfo(np.int64).max
         first = np.full(count, last, np.int64)
         times = numbered([when for _, _, when in rows])[0]
-        for (one, _, _), key, when in zip(rows, keys, times, strict=True):
-            if one.writes:
+        for (row_access, _, _), key, when in zip(rows, keys, times, strict=True):
+            if row_access.writes:
                 np.minimum.at(first, key, when)
-        for (one, elements, _), key, when in zip(rows, keys, times, strict=True):
-            if one.writes or not one.is_sure:
+        for (row_access, elements, _), key, when in zip(rows, keys, times, strict=True):
+            if row_access.writes or not row_access.is_sure:
                 continue
             own = elements[:, len(self.memory.loops) :]
             early = (first[key] >= when) & are_allocated(self.memory, self.run, own)

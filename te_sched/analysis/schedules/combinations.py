@@ -93,12 +93,12 @@ def _loops_in_order(stage: StageState) -> tuple[list[IterVar], bool]:
         sources = [axis for axis in order if axis in relation.inputs]
         if not sources:
             continue
-        place = order.index(sources[0])
-        is_ordered &= tuple(order[place : place + len(sources)]) == tuple(
+        position = order.index(sources[0])
+        is_ordered &= tuple(order[position : position + len(sources)]) == tuple(
             axis for axis in relation.inputs if axis in sources
         )
         order = [axis for axis in order if axis not in sources]
-        order[place:place] = relation.outputs
+        order[position:position] = relation.outputs
     return order, is_ordered
 
 
@@ -109,6 +109,6 @@ def _are_moved(stage: StageState, loops: Sequence[IterVar], expected: Sequence[I
     for relation in stage.relations:
         relation.ranges_down(ranges, analyzer, None)
     single = {loop for loop in loops if ops.is_const(ranges[loop].extent, 1)}
-    return [one for one in loops if one not in single] != [
-        one for one in expected if one not in single
+    return [loop for loop in loops if loop not in single] != [
+        loop for loop in expected if loop not in single
     ]

@@ -77,7 +77,7 @@ def _fault_of(chosen: ProgramAccesses, whole: ProgramAccesses) -> str:
     """The fault of the predicate that one program has and the other does not, or ""."""
     for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
-        added = [one for one in store.conditions if not contains(usual, one)]
+        added = [condition for condition in store.conditions if not contains(usual, condition)]
         if added and (fault := _Judge(chosen, store, usual, added).fault()):
             return fault
     return ""
@@ -112,16 +112,18 @@ class _Judge:
 
     def __post_init__(self) -> None:
         self.memory = self.program.memory[self.store.data]
-        self.is_update = any(self._reads_the_same(one) for one in self.program.accesses)
-        known = {loop.var for loop in self.store.loops}
-        asked = self._variables(*self.added) - known
+        self.is_update = any(self._reads_the_same(access) for access in self.program.accesses)
+        loop_vars = {loop.var for loop in self.store.loops}
+        asked = self._variables(*self.added) - loop_vars
         self.later = [
-            one for one in self.program.loops if one.kind == "thread" and one.var in asked
+            loop for loop in self.program.loops if loop.kind == "thread" and loop.var in asked
         ]
         self.all_loops = (*self.store.loops, *self.later)
         if _is_of_thread(self.memory):  # every thread stores the combined result
             threads = {loop.var for loop in self.all_loops if loop.kind == "thread"}
-            self.usual = [one for one in self.usual if not _chooses_first(one, threads)]
+            self.usual = [
+                condition for condition in self.usual if not _chooses_first(condition, threads)
+            ]
         self.loops = self._concerned()
 
     def _reads_the_same(self, access: Access) -> bool:
@@ -151,7 +153,12 @@ class _Judge:
         """Executions for sample sizes, some of which make loops longer than all numbers in the
         predicate and their product, in case it divides by them.
         """
-        numbers = [part.value for one in self.added for part in walk(one) if type(part) is IntImm]
+        numbers = [
+            part.value
+            for condition in self.added
+            for part in walk(condition)
+            if type(part) is IntImm
+        ]
         for run in executions_of(self.program, _LIMIT):
             yield run
         if run.sizes:
@@ -176,17 +183,23 @@ class _Judge:
             return False
         if any(self._is_owner(loop) and loop not in self.memory.loops for loop in self.loops):
             # registers: all threads execute the reads after the loop
-            touched = [one for one in self.program.accesses if one.data is self.store.data]
-            reads = [one for one in touched if not one.writes]
-            return all(contains(one.conditions, added) for one in reads for added in self.added)
-        found = [one for one in judge_initialized(self.program) if one.buffer == self.memory.name]
-        return bool(found) and all(one.verdict == PROVED for one in found)
+            touched = [access for access in self.program.accesses if access.data is self.store.data]
+            reads = [access for access in touched if not access.writes]
+            return all(
+                contains(access.conditions, added) for access in reads for added in self.added
+            )
+        findings = [
+            finding
+            for finding in judge_initialized(self.program)
+            if finding.buffer == self.memory.name
+        ]
+        return bool(findings) and all(finding.verdict == PROVED for finding in findings)
 
     def _unbound(self) -> str:
         """The names of the variables of the predicate that have no value here."""
-        known = {loop.var for loop in self.all_loops}
-        known.update(*[run.sizes for run in executions_of(self.program, _LIMIT)])
-        unbound = self._variables(*self.added) - known - self.program.memory.keys()
+        bound_vars = {loop.var for loop in self.all_loops}
+        bound_vars.update(*[run.sizes for run in executions_of(self.program, _LIMIT)])
+        unbound = self._variables(*self.added) - bound_vars - self.program.memory.keys()
         return ", ".join(sorted(var.name for var in unbound))
 
     # -- dependences -------------------------------------------------------------------------------
@@ -200,14 +213,14 @@ class _Judge:
         others are independent of these.
         """
         store = self.store
-        groups = [self._variables(one) for one in (*(store.index or ()), *store.conditions)]
+        groups = [self._variables(expr) for expr in (*(store.index or ()), *store.conditions)]
         groups += [{loop.var} | self._variables(loop.min, loop.extent) for loop in self.all_loops]
         loops = {loop.var for loop in self.all_loops}
-        found = self._variables(*self.added) & loops
+        variables = self._variables(*self.added) & loops
         for together, _ in connected((group, frozenset(group & loops)) for group in groups):
-            if together & found:
-                found |= together
-        return tuple(loop for loop in self.all_loops if loop.var in found)
+            if together & variables:
+                variables |= together
+        return tuple(loop for loop in self.all_loops if loop.var in variables)
 
     def _is_concerned(self, expr: Expr) -> bool:
         """Whether an expression depends only on the loops in question."""
@@ -253,8 +266,8 @@ class _Judge:
         places = self._places()
         part = replace(
             store,
-            index=tuple([store.index[place] for place in places]),
-            sizes=tuple([store.sizes[place] for place in places]),
+            index=tuple([store.index[dim] for dim in places]),
+            sizes=tuple([store.sizes[dim] for dim in places]),
         )
         rows, which = run.elements(part, points, self._outside())
         threads = [points.digits[loop] for loop in self.loops if self._is_copy(loop)]
@@ -264,7 +277,7 @@ class _Judge:
 
     def _places(self) -> list[int]:
         """The dimensions that depend on the loops in question."""
-        return [n for n, one in enumerate(self.store.index or ()) if self._is_concerned(one)]
+        return [n for n, index in enumerate(self.store.index or ()) if self._is_concerned(index)]
 
     def _is_copy(self, loop: Loop) -> bool:
         """Whether the iterations are threads that share the memory."""

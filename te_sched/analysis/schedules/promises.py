@@ -27,7 +27,12 @@ def promised_sizes(schedule: Schedule) -> list[Size]:
     ------
     BuildError for the first split whose loops exceed their axis, or cannot be checked by a call.
     """
-    splits = [one for stage in schedule.stages for one in stage.relations if isinstance(one, Split)]
+    splits = [
+        relation
+        for stage in schedule.stages
+        for relation in stage.relations
+        if isinstance(relation, Split)
+    ]
     if not any(split.disable_predication for split in splits):
         return []
     normal = schedule.normalize()

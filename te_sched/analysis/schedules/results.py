@@ -71,8 +71,8 @@ def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor
     BuildError for the first tensor of `args` that the schedule does not compute, or when nothing
     that it computes is among `args`.
     """
-    given = {id(arg) for arg in args if isinstance(arg, Buffer)}
-    bound = [tensor for tensor, buffer in binds.items() if id(buffer) in given]
+    arg_ids = {id(arg) for arg in args if isinstance(arg, Buffer)}
+    bound = [tensor for tensor, buffer in binds.items() if id(buffer) in arg_ids]
     is_computed = False
     for tensor in [*[arg for arg in args if isinstance(arg, Tensor)], *bound]:
         stage = schedule.stage_of(tensor.op)

@@ -31,11 +31,11 @@ NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one valu
 
 def symbolic_sizes(schedule: Schedule) -> list[Size]:
     """The extents that depend on variables, each once."""
-    found: dict[tuple[Expr, Any], Size] = {}
+    sizes: dict[tuple[Expr, Any], Size] = {}
     for size in _sizes(schedule):
         if not isinstance(size.extent, IntImm):
-            found.setdefault((size.extent, size.least), size)
-    return [one for size in found.values() for one in (size, *within_types(size))]
+            sizes.setdefault((size.extent, size.least), size)
+    return [variant for size in sizes.values() for variant in (size, *within_types(size))]
 
 
 def check_sizes(schedule: Schedule) -> None:

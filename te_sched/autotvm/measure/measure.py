@@ -168,17 +168,17 @@ class _Batch:
         return self._runner.run(measure_inputs, self._builder.build(measure_inputs))
 
 
-def check_part(given: Any, kind: type, what: str) -> Any:
+def check_part(part: Any, kind: type, what: str) -> Any:
     """A builder or runner; refuses other objects."""
-    if not isinstance(given, kind):
+    if not isinstance(part, kind):
         raise DeclarationError(
-            f"{repr_of(given)} is not a {what}",
-            f"it is {kind_of(given)}",
+            f"{repr_of(part)} is not a {what}",
+            f"it is {kind_of(part)}",
             f'pass "local", autotvm.Local{what.capitalize()}(), or an object of your own class '
             f"that is derived from autotvm.measure.{what.capitalize()}",
             in_tvm=f"Invalid {what}",
         )
-    return given
+    return part
 
 
 @checked

@@ -222,7 +222,10 @@ class WorkerRunner(MeasureRunner):
         """Measure candidates; the results of those that could not be built are passed on."""
         if self._reference and not os.path.exists(self._reference):
             self._make_reference()
-        return [self._measured(one) for _, one in zip(measure_inputs, build_results, strict=True)]
+        return [
+            self._measured(build_result)
+            for _, build_result in zip(measure_inputs, build_results, strict=True)
+        ]
 
     def _measured(self, built: BuildResult | MeasureResult) -> MeasureResult:
         if isinstance(built, MeasureResult):

@@ -36,9 +36,9 @@ class DispatchContext(PublicObject):
 
     def query(self, target: Target | None, workload: Any) -> Any:
         """The configuration for a workload: the one of this context, or else of those around it."""
-        found = self._query_inside(target, workload)
-        if found is not None:
-            return found
+        config = self._query_inside(target, workload)
+        if config is not None:
+            return config
         outer = self._outer[-1] if self._outer else DispatchContext.current
         return (outer if outer is not self else ROOT).query(target, workload)
 

@@ -79,7 +79,7 @@ def _operations(op: Operation) -> int:
 
 def _size(op: Operation, axes: Iterable[IterVar]) -> int:
     extents = [None if axis.dom is None else axis.dom.extent for axis in axes]
-    constants = [one.value for one in extents if isinstance(one, IntImm)]
+    constants = [extent.value for extent in extents if isinstance(extent, IntImm)]
     if len(constants) < len(extents):
         raise _uncountable(op, "the length of an axis is not constant")
     return math.prod(constants)
@@ -88,15 +88,15 @@ def _size(op: Operation, axes: Iterable[IterVar]) -> int:
 def _count(value: Expr) -> int:
     """The operations of an expression, without indices and conditions of selects."""
     pending: list[Any] = [value]
-    found = 0
+    count = 0
     while pending:
-        one = pending.pop()
-        found += isinstance(one, BinaryOp | CompareOp | Not)
-        if isinstance(one, Select):
-            pending += [one.true_value, one.false_value]
-        elif not isinstance(one, ProducerLoad):
-            pending += children(one)
-    return found
+        node = pending.pop()
+        count += isinstance(node, BinaryOp | CompareOp | Not)
+        if isinstance(node, Select):
+            pending += [node.true_value, node.false_value]
+        elif not isinstance(node, ProducerLoad):
+            pending += children(node)
+    return count
 
 
 def _uncountable(op: Operation, why: str) -> FlopCalculationError:

@@ -142,8 +142,8 @@ def get_factors(n: int) -> list[int]:
     >>> get_factors(12)
     [1, 2, 3, 4, 6, 12]
     """
-    small = [one for one in range(1, math.isqrt(n) + 1) if n % one == 0]
-    return sorted({*small, *[n // one for one in small]})
+    small = [divisor for divisor in range(1, math.isqrt(n) + 1) if n % divisor == 0]
+    return sorted({*small, *[n // divisor for divisor in small]})
 
 
 @checked
@@ -153,7 +153,7 @@ def get_pow2s(n: int) -> list[int]:
     >>> get_pow2s(12)
     [1, 2, 4, 8]
     """
-    return [1 << one for one in range(n.bit_length())]
+    return [1 << exponent for exponent in range(n.bit_length())]
 
 
 _FACTORS: dict[str, Callable[[int], list[int]]] = {
@@ -195,7 +195,7 @@ class SplitSpace(TransformSpace[SplitEntity]):
             entities: Iterable[list[int]] = _candidates("split", candidate, num_outputs)
         else:
             most = math.inf if max_factor is None else max_factor
-            self.factors = [one for one in _FACTORS[policy](self.product) if one <= most]
+            self.factors = [factor for factor in _FACTORS[policy](self.product) if factor <= most]
             divides = policy == "factors" if no_tail is None else bool(no_tail)
             entities = self._products(num_outputs - 1, divides)
         accepted = _listed(map(SplitEntity, entities), "a split")
@@ -205,8 +205,8 @@ class SplitSpace(TransformSpace[SplitEntity]):
 
     def _products(self, count: int, divides: bool) -> Iterator[list[int]]:
         """[-1, ...] with `count` factors whose product fits into the axis, the first fastest."""
-        for one in _tuples(self.factors, self.product, count, divides):
-            yield [-1, *reversed(one)]
+        for sizes in _tuples(self.factors, self.product, count, divides):
+            yield [-1, *reversed(sizes)]
 
     def __repr__(self) -> str:
         return (
@@ -222,42 +222,43 @@ def _tuples(
     if count == 0:
         yield ()
         return
-    for one in factors:
-        if one <= product and (not divides or product % one == 0):
-            for rest in _tuples(factors, product // one, count - 1, divides):
-                yield (one, *rest)
+    for factor in factors:
+        if factor <= product and (not divides or product % factor == 0):
+            for rest in _tuples(factors, product // factor, count - 1, divides):
+                yield (factor, *rest)
 
 
-def _candidates(what: str, given: Any, length: int) -> list[list[Any]]:
-    if given is None:
+def _candidates(what: str, values: Any, length: int) -> list[list[Any]]:
+    if values is None:
         raise DeclarationError(
             f"policy 'candidate' of a {what} has no candidates", "", "pass candidate=[[1, 4], ...]"
         )
-    found = [list(one) for one in given]
-    for one in found:
-        if len(one) != length:
+    candidates = [list(value) for value in values]
+    for candidate in candidates:
+        if len(candidate) != length:
             raise DeclarationError(
-                f"candidate {repr_of(one)} of a {what} has {len(one)} items, expected {length}",
+                f"candidate {repr_of(candidate)} of a {what} has {len(candidate)} items, "
+                f"expected {length}",
                 "",
                 "pass a value for each axis",
             )
-    return found
+    return candidates
 
 
 def _listed(entities: Iterable[_E], what: str) -> list[_E]:
     """All choices of a knob, unless there are too many."""
-    found = list(itertools.islice(entities, _MOST + 1))
-    if len(found) > _MOST:
+    entity_list = list(itertools.islice(entities, _MOST + 1))
+    if len(entity_list) > _MOST:
         raise DeclarationError(
             f"{what} has more than {_MOST} choices",
             "the choices of a knob are listed when it is defined",
             "use fewer outputs or axes, max_factor, or another policy",
         )
-    return found
+    return entity_list
 
 
 def _filtered(accepts: Callable[[_E], Any], entities: Iterable[_E]) -> list[_E]:
-    return [one for one in entities if accepts(one)]
+    return [entity for entity in entities if accepts(entity)]
 
 
 def _empty(what: str) -> DeclarationError:
@@ -269,11 +270,11 @@ def _empty(what: str) -> DeclarationError:
 
 
 def _check_policy(what: str, policy: Any, legal: Iterable[str]) -> None:
-    if policy not in (known := list(legal)):
+    if policy not in (names := list(legal)):
         raise DeclarationError(
             f"invalid policy {repr_of(policy)} of {what}",
             "",
-            f"use one of {', '.join(known)}{did_you_mean(policy, known)}",
+            f"use one of {', '.join(names)}{did_you_mean(policy, names)}",
         )
 
 
@@ -296,7 +297,7 @@ class ReorderEntity(Entity):
                 f"it is one of {len(self.perm)} axes",
                 "pass the axes for which the knob was defined",
             )
-        ordered = [axes[one] for one in self.perm]
+        ordered = [axes[index] for index in self.perm]
         sch[op].reorder(*ordered)
         return ordered
 
@@ -331,7 +332,7 @@ class ReorderSpace(TransformSpace[ReorderEntity]):
         elif policy == "interleave":
             orders = [_numbers(axes, _interleaved(spatial, reduce))]
         elif policy == "candidate":
-            orders = [_numbers(axes, one) for one in _candidates("n order", candidate, count)]
+            orders = [_numbers(axes, order) for order in _candidates("n order", candidate, count)]
         super().__init__(_listed(map(ReorderEntity, orders), "an order"), count)
 
     def __repr__(self) -> str:
@@ -346,23 +347,27 @@ def _interval_orders(count: int, interval: Any) -> Iterator[tuple[int, ...]]:
             "pass interval=(begin, end)",
         )
     begin, end = interval
-    for one in itertools.permutations(range(begin, end)):
-        yield (*range(begin), *one, *range(end, count))
+    for order in itertools.permutations(range(begin, end)):
+        yield (*range(begin), *order, *range(end, count))
 
 
 def _numbers(axes: Sequence[Any], order: Iterable[Any]) -> list[int]:
     """The position of each axis of an order among all axes."""
-    found: list[int] = []
+    numbers: list[int] = []
     for axis in order:
-        places = [number for number, one in enumerate(axes) if one is axis or one == axis]
+        places = [
+            number
+            for number, candidate in enumerate(axes)
+            if candidate is axis or candidate == axis
+        ]
         if not places:
             raise DeclarationError(
                 f"{repr_of(axis)} of an order is not among its axes",
                 "candidates and chains are lists of the axes of the knob",
                 "use the axes that define_reorder is given",
             )
-        found.append(places[0])
-    return found
+        numbers.append(places[0])
+    return numbers
 
 
 def _interleaved(spatial: Sequence[Any], reduce: Sequence[Any]) -> list[Any]:
@@ -400,7 +405,7 @@ class AnnotateEntity(Entity):
     def numbers(self) -> Iterator[float]:
         """One number for each possible annotation of each axis."""
         for ann in self.anns:
-            yield from [float(ann == one) for one in _ANNOTATIONS]
+            yield from [float(ann == annotation) for annotation in _ANNOTATIONS]
 
     def apply(
         self,
@@ -422,26 +427,26 @@ class AnnotateEntity(Entity):
             are reported to `cfg`.
         source : for `locate_cache`, the tensors to attach at each of the chosen axes.
         """
-        found, stage = list(axes), sch[op]
+        new_axes, stage = list(axes), sch[op]
         if source is not None:
             for tensors, number in zip(source, self.anns, strict=True):
                 for tensor in tensors:
-                    sch[tensor].compute_at(stage, found[number])
-            return found
-        if len(self.anns) > len(found):
+                    sch[tensor].compute_at(stage, new_axes[number])
+            return new_axes
+        if len(self.anns) > len(new_axes):
             raise DeclarationError(
-                f"{len(self.anns)} annotations are given {len(found)} axes",
+                f"{len(self.anns)} annotations are given {len(new_axes)} axes",
                 "",
                 "pass the axes for which the knob was defined",
             )
         for number, ann in enumerate(self.anns):
             length = None if axis_lens is None else axis_lens[number]
             if ann == "fuse":
-                found[number + 1] = stage.fuse(found[number], found[number + 1])
+                new_axes[number + 1] = stage.fuse(new_axes[number], new_axes[number + 1])
             else:
-                _annotate(stage, found[number], ann)
+                _annotate(stage, new_axes[number], ann)
             _report(cfg, ann, length, max_unroll, vec_size)
-        return found
+        return new_axes
 
 
 def _annotate(stage: Any, axis: IterVar, ann: str) -> None:
@@ -497,9 +502,9 @@ def _bindings(count: int, policy: str) -> list[str]:
 
 def _trials(count: int, annotations: Sequence[str]) -> Iterator[list[str]]:
     """All annotations of axes, at most one of which is vectorized."""
-    for one in itertools.product(annotations, repeat=count):
-        if one.count("vec") <= 1:
-            yield list(one)
+    for choice in itertools.product(annotations, repeat=count):
+        if choice.count("vec") <= 1:
+            yield list(choice)
 
 
 _TRIALS = {
@@ -540,14 +545,15 @@ class AnnotateSpace(TransformSpace[AnnotateEntity]):
         return f"Annotate(policy={self.policy}) len={len(self)}"
 
 
-def _anchors(given: Any, count: int) -> int:
-    if not isinstance(given, int) or not 1 <= given <= count:
+def _anchors(anchor_count: Any, count: int) -> int:
+    if not isinstance(anchor_count, int) or not 1 <= anchor_count <= count:
         raise DeclarationError(
-            f"num_anchor of policy 'locate_cache' is {repr_of(given)}, expected 1 to {count}",
+            f"num_anchor of policy 'locate_cache' is {repr_of(anchor_count)}, "
+            f"expected 1 to {count}",
             "it is the number of axes to choose",
             "pass num_anchor=1",
         )
-    return given
+    return anchor_count
 
 
 # Other values.
@@ -564,9 +570,9 @@ class OtherOptionEntity(Entity):
     def numbers(self) -> Iterator[float]:
         """The value, or the numbers of a list; another value as a number that stands for it."""
         values = self.val if isinstance(self.val, list | tuple) else [self.val]
-        for one in values:
-            is_number = isinstance(one, int | float)
-            yield float(one) if is_number else float(zlib.crc32(repr(one).encode()) % 1024)
+        for value in values:
+            is_number = isinstance(value, int | float)
+            yield float(value) if is_number else float(zlib.crc32(repr(value).encode()) % 1024)
 
 
 class OtherOptionSpace(TransformSpace[OtherOptionEntity]):
@@ -593,7 +599,7 @@ ENTITIES: dict[str, Callable[[Any], Entity]] = {
 }
 
 
-def as_axes(given: Any) -> list[Any]:
+def as_axes(axes: Any) -> list[Any]:
     """The axes that a knob is defined for, as virtual ones where they are of a stage."""
-    items = given if isinstance(given, list | tuple) and not isinstance(given, Axis) else [given]
-    return [one if isinstance(one, Axis | VirtualAxis) else VirtualAxis(one) for one in items]
+    items = axes if isinstance(axes, list | tuple) and not isinstance(axes, Axis) else [axes]
+    return [axis if isinstance(axis, Axis | VirtualAxis) else VirtualAxis(axis) for axis in items]

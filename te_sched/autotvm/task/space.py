@@ -234,7 +234,7 @@ class ConfigSpace(PublicObject):
     @property
     def dims(self) -> list[int]:
         """The number of choices of each knob."""
-        return [len(one) for one in self.space_map.values()]
+        return [len(space) for space in self.space_map.values()]
 
     @property
     def range_length(self) -> int:
@@ -379,17 +379,21 @@ class ConfigSpace(PublicObject):
             raise ConfigIndexError(f"cannot sample {m} indices", "", "pass m >= 0")
         if self._filter is None:
             return np.array(random.sample(range(count), min(m, count)))
-        found: dict[int, None] = {}
+        indices: dict[int, None] = {}
         for _ in range(_TRIES * m):
-            if len(found) == m:
+            if len(indices) == m:
                 break
             index = random.randrange(count)
             if self.is_index_valid(index):
-                found[index] = None
-        if len(found) < m:
-            others = [one for one in range(count) if one not in found and self.is_index_valid(one)]
-            found |= dict.fromkeys(random.sample(others, min(m - len(found), len(others))))
-        return np.array(list(found), dtype=int)
+                indices[index] = None
+        if len(indices) < m:
+            others = [
+                candidate
+                for candidate in range(count)
+                if candidate not in indices and self.is_index_valid(candidate)
+            ]
+            indices |= dict.fromkeys(random.sample(others, min(m - len(indices), len(others))))
+        return np.array(list(indices), dtype=int)
 
     @checked
     def random_walk(self, point: int) -> int:
@@ -400,11 +404,11 @@ class ConfigSpace(PublicObject):
         knob, dims = self.point2knob(point), self.dims
         places = [number for number, size in enumerate(dims) if size > 1]
         for _ in range(_TRIES if places else 0):
-            place = random.choice(places)
+            position = random.choice(places)
             new = [*knob]
-            new[place] = (knob[place] + random.randrange(1, dims[place])) % dims[place]
-            if self.is_index_valid(found := self.knob2point(new)):
-                return found
+            new[position] = (knob[position] + random.randrange(1, dims[position])) % dims[position]
+            if self.is_index_valid(index := self.knob2point(new)):
+                return index
         try:
             return self.get_rand_index(to_exclude=[point])
         except ConfigIndexError:
@@ -412,8 +416,8 @@ class ConfigSpace(PublicObject):
 
     def __repr__(self) -> str:
         lines = [
-            f"{number:4d} {name}: {one}"
-            for number, (name, one) in enumerate(self.space_map.items())
+            f"{number:4d} {name}: {space}"
+            for number, (name, space) in enumerate(self.space_map.items())
         ]
         head = f"ConfigSpace (len={len(self)}, range_length={self.range_length}, space_map="
         return "\n".join([head, *lines, ")"])
@@ -463,13 +467,13 @@ class ConfigEntity(ConfigSpace):
         >>> ConfigEntity(3, None, {"tile": SplitEntity([-1, 8])}).get_flatten_feature()
         array([-1.,  8.], dtype=float32)
         """
-        values = [one for entity in self._entity_map.values() for one in entity.numbers()]
+        values = [number for entity in self._entity_map.values() for number in entity.numbers()]
         return np.array(values, dtype="float32")
 
     def get_other_option(self) -> dict[str, Any]:
         """The values of the knobs of `define_knob`, by name."""
         items = self._entity_map.items()
-        return {name: one.val for name, one in items if isinstance(one, OtherOptionEntity)}
+        return {name: option.val for name, option in items if isinstance(option, OtherOptionEntity)}
 
     def to_json_dict(self) -> dict[str, Any]:
         """The configuration as logs have it.
@@ -477,7 +481,7 @@ class ConfigEntity(ConfigSpace):
         >>> ConfigEntity(3, None, {"tile": SplitEntity([-1, 8])}).to_json_dict()
         {'index': 3, 'code_hash': None, 'entity': [('tile', 'sp', [-1, 8])]}
         """
-        entity = [(name, one.kind, _plain(one.choice)) for name, one in self._entity_map.items()]
+        entity = [(name, knob.kind, _plain(knob.choice)) for name, knob in self._entity_map.items()]
         return {"index": self.index, "code_hash": self.code_hash, "entity": entity}
 
     @staticmethod
@@ -551,7 +555,7 @@ class FallbackConfigEntity(ConfigSpace):
         sizes: list[int] = []
         rest = space.product
         for most in reversed(constraints):
-            fitting = [one for one in get_factors(rest) if most == -1 or one <= most]
+            fitting = [factor for factor in get_factors(rest) if most == -1 or factor <= most]
             if not fitting:
                 raise DeclarationError(
                     f"no sizes of split {name} satisfy constraints {list(constraints)}",
@@ -572,7 +576,7 @@ class FallbackConfigEntity(ConfigSpace):
         logged = [
             (inp.config, np.mean(result.costs)) for inp, result in ref_log if not result.error_no
         ]
-        logged.sort(key=lambda one: one[1])
+        logged.sort(key=lambda entry: entry[1])
         for name, space in self.space_map.items():
             for config, _ in logged:
                 if isinstance(space, SplitSpace) and _fits(config, name, space):

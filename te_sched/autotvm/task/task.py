@@ -63,8 +63,8 @@ class TaskTemplate:
                 "",
                 "use autotvm.template, or register_topi_compute and register_topi_schedule",
             )
-        made = _called(self.fcompute, args, kwargs)
-        outs = list(made) if isinstance(made, list | tuple) else [made]
+        result = _called(self.fcompute, args, kwargs)
+        outs = list(result) if isinstance(result, list | tuple) else [result]
         s = self.fschedule(outs, **kwargs)
         return s, [*_placeholders(outs), *outs]
 
@@ -112,8 +112,8 @@ def register(name: str, field: str, function: Callable[..., Any]) -> None:
     DeclarationError if another is registered.
     """
     task = TASK_TABLE.setdefault(name, TaskTemplate())
-    known = getattr(task, field)
-    if known is not None and (known.__module__, known.__qualname__) != (
+    current = getattr(task, field)
+    if current is not None and (current.__module__, current.__qualname__) != (
         function.__module__,
         function.__qualname__,
     ):
@@ -128,7 +128,7 @@ def register(name: str, field: str, function: Callable[..., Any]) -> None:
 
 def _placeholders(outs: Iterable[Tensor]) -> list[Tensor]:
     """The inputs of a program, in the order of their first use from the outputs."""
-    found: dict[Tensor, None] = {}
+    placeholders: dict[Tensor, None] = {}
     seen: set[Tensor] = set()
     pending = list(outs)
     while pending:
@@ -137,9 +137,9 @@ def _placeholders(outs: Iterable[Tensor]) -> list[Tensor]:
             continue
         seen.add(tensor)
         if not tensor.op.input_tensors:
-            found[tensor] = None
+            placeholders[tensor] = None
         pending += tensor.op.input_tensors
-    return list(found)
+    return list(placeholders)
 
 
 class TuningTask(PublicObject):
@@ -196,13 +196,13 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         raise
 
 
-def _instance(name: str, made: Any) -> Instance:
+def _instance(name: str, result: Any) -> Instance:
     """What a template returned, checked."""
-    is_pair = isinstance(made, tuple | list) and len(made) == 2
-    if is_pair and isinstance(made[0], Schedule) and is_sequence(made[1]):
-        return made[0], list(made[1])
+    is_pair = isinstance(result, tuple | list) and len(result) == 2
+    if is_pair and isinstance(result[0], Schedule) and is_sequence(result[1]):
+        return result[0], list(result[1])
     raise DeclarationError(
-        f"template {name} returned {repr_of(made)}",
+        f"template {name} returned {repr_of(result)}",
         "a template returns its schedule and the list of its arguments",
         "return s, [A, B, C]",
     )
@@ -314,15 +314,17 @@ def serialize_args(args: Iterable[Any]) -> tuple[Any, ...]:
     ------
     DeclarationError for objects of other types.
     """
-    return tuple(_serialized(one, _DEPTH) for one in args)
+    return tuple(_serialized(arg, _DEPTH) for arg in args)
 
 
 def _serialized(value: Any, depth: int) -> Any:
     if isinstance(value, Tensor):
-        shape = tuple(one.value if isinstance(one, IntImm) else one for one in value.shape)
+        shape = tuple(
+            extent.value if isinstance(extent, IntImm) else extent for extent in value.shape
+        )
         return ("TENSOR", shape, value.dtype)
     if isinstance(value, tuple | list) and depth:
-        return tuple(_serialized(one, depth - 1) for one in value)
+        return tuple(_serialized(item, depth - 1) for item in value)
     if isinstance(value, IntImm | FloatImm | StringImm):
         return value.value
     if isinstance(value, np.generic):
@@ -340,10 +342,10 @@ def _serialized(value: Any, depth: int) -> Any:
 def deserialize_args(args: Iterable[Any]) -> list[Any]:
     """The arguments of what `serialize_args` gave: new tensors are declared."""
     return [
-        placeholder(tuple(one[1]), dtype=one[2])
-        if isinstance(one, tuple) and one and one[0] == "TENSOR"
-        else one
-        for one in args
+        placeholder(tuple(arg[1]), dtype=arg[2])
+        if isinstance(arg, tuple) and arg and arg[0] == "TENSOR"
+        else arg
+        for arg in args
     ]
 
 

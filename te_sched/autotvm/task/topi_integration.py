@@ -31,11 +31,11 @@ def register_topi_compute(task_name: str, func: Any = None) -> Any:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             workload = args_to_workload(args, task_name)
-            made = function(_config(workload), *args, **kwargs)
-            outs = made if isinstance(made, list | tuple) else [made]
+            result = function(_config(workload), *args, **kwargs)
+            outs = result if isinstance(result, list | tuple) else [result]
             for op in {tensor.op for tensor in outs}:
                 op.attrs = {**op.attrs, _ATTRIBUTE: workload}
-            return made
+            return result
 
         register(task_name, "fcompute", call)
         return call

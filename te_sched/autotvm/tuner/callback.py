@@ -44,7 +44,7 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
     def write(tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         del tuner
         pairs = zip(inputs, results, strict=True)
-        text = "".join([f"{encode(*one, protocol=protocol)}\n" for one in pairs])
+        text = "".join([f"{encode(*pair, protocol=protocol)}\n" for pair in pairs])
         if path is None:
             file_out.write(text)
             return
@@ -148,7 +148,7 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
             best = max(best, now)
         if GLOBAL_SCOPE.silent or sys.stderr is None:
             return
-        speeds = [format_si_prefix(one, si_prefix) for one in (now, best)]
+        speeds = [format_si_prefix(rate, si_prefix) for rate in (now, best)]
         sys.stderr.write(
             f"\r{prefix} Current/Best: {speeds[0]:7.2f}/{speeds[1]:7.2f} {si_prefix}FLOPS | "
             f"Progress: ({done}/{total}) | {time.time() - start:.2f} s"

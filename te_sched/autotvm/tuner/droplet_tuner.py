@@ -102,8 +102,8 @@ class DropletTuner(Tuner):
             for places in itertools.combinations(range(len(best)), count):
                 for signs in itertools.product((1, -1), repeat=count):
                     new = [*best]
-                    for place, sign in zip(places, signs, strict=True):
-                        new[place] += sign * distance
+                    for position, sign in zip(places, signs, strict=True):
+                        new[position] += sign * distance
                     if all(0 <= at < size for at, size in zip(new, self.dims, strict=True)):
                         yield new
 

@@ -35,9 +35,9 @@ class GATuner(Tuner):
         self.elite_num, self.mutation_prob = elite_num, mutation_prob
         self._size = len(self.space)
         self.pop_size = min(pop_size, self._size)
-        indices = [int(one) for one in self.space.sample_ints(self.pop_size)]
+        indices = [int(index) for index in self.space.sample_ints(self.pop_size)]
         self.visited = set(indices)
-        self.genes: list[list[int]] = [self.space.point2knob(one) for one in indices]
+        self.genes: list[list[int]] = [self.space.point2knob(index) for index in indices]
         self.scores: list[float] = []
         self.elites: list[tuple[float, list[int]]] = []
         self.trial_pt = 0
@@ -51,7 +51,7 @@ class GATuner(Tuner):
         """Configurations of this generation; those of the next follow when all are measured."""
         chosen = self.genes[self.trial_pt : self.trial_pt + batch_size]
         self.trial_pt += len(chosen)
-        return [self.space.get(self.space.knob2point(one)) for one in chosen]
+        return [self.space.get(self.space.knob2point(gene)) for gene in chosen]
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Learn from measurements; make the next generation after the last of this one."""
@@ -71,7 +71,7 @@ class GATuner(Tuner):
             weights = [1.0] * len(parents)
         self.genes = []
         while len(self.genes) < self.pop_size and len(self.visited) < self._size:
-            first, second = (one for _, one in random.choices(parents, weights, k=2))
+            first, second = (parent for _, parent in random.choices(parents, weights, k=2))
             child = self._child(first, second)
             self.visited.add(self.space.knob2point(child))
             self.genes.append(child)

@@ -107,8 +107,8 @@ class ModelBasedTuner(Tuner):
             self.trial_pt += 1
             if index not in self.visited:
                 return index
-        found: int = self.space.get_rand_index(to_exclude=self.visited)
-        return found
+        candidate: int = self.space.get_rand_index(to_exclude=self.visited)
+        return candidate
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Train the model after each `plan_size` measurements, and make a plan."""
@@ -126,12 +126,14 @@ class ModelBasedTuner(Tuner):
     def _plan(self, model: ConfigCostModel) -> None:
         ratio = self.diversity_filter_ratio
         count = int(self.plan_size * (ratio or 1))
-        found = self.model_optimizer.find_maximums(model, count, self.visited)
-        if ratio is not None and found:
-            scores = scores_of(model, lambda: model.predict(found), len(found))
-            knobs = [self.space.point2knob(one) for one in found]
-            found = [found[one] for one in submodular_pick(scores.tolist(), knobs, self.plan_size)]
-        self.trials, self.trial_pt = found, 0
+        candidates = self.model_optimizer.find_maximums(model, count, self.visited)
+        if ratio is not None and candidates:
+            scores = scores_of(model, lambda: model.predict(candidates), len(candidates))
+            knobs = [self.space.point2knob(candidate) for candidate in candidates]
+            candidates = [
+                candidates[pick] for pick in submodular_pick(scores.tolist(), knobs, self.plan_size)
+            ]
+        self.trials, self.trial_pt = candidates, 0
 
     def load_history(self, data_set: Sequence[Any], min_seed_records: int = 500) -> None:
         """Train a base model with the records of a log, and make the first plan by it."""
@@ -167,7 +169,9 @@ def submodular_pick(
     while left and len(picked) < n_pick:
         best = max(
             left,
-            key=lambda one: scores[one] + knob_weight * len({*enumerate(knobs[one])} - seen),
+            key=lambda candidate: (
+                scores[candidate] + knob_weight * len({*enumerate(knobs[candidate])} - seen)
+            ),
         )
         del left[best]
         picked.append(best)

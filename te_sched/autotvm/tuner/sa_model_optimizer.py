@@ -52,19 +52,19 @@ class SimulatedAnnealingOptimizer(ModelOptimizer):
     ) -> list[int]:
         """The indices of at most `num` configurations, the best first; none of `exclusive`."""
         space, best = self._space, list[tuple[float, int]]()
-        points = self._points or [int(one) for one in space.sample_ints(self._walks)]
+        points = self._points or [int(index) for index in space.sample_ints(self._walks)]
         scores = scores_of(model, lambda: model.predict(points), len(points))
         seen = set(exclusive)
         self._collect(best, num, points, scores, seen)
         idle = 0
         for temperature in self._temperatures:
-            new = [space.random_walk(one) for one in points]
-            found = scores_of(model, partial(model.predict, new), len(new))
-            gains = (found - scores) / max(float(temperature), 1e-5)
+            new = [space.random_walk(point) for point in points]
+            new_scores = scores_of(model, partial(model.predict, new), len(new))
+            gains = (new_scores - scores) / max(float(temperature), 1e-5)
             chances = np.exp(np.minimum(gains, 0.0))
-            for number in np.flatnonzero([random.random() < one for one in chances]):
-                points[number], scores[number] = new[number], found[number]
-            idle = 0 if self._collect(best, num, new, found, seen) else idle + 1
+            for number in np.flatnonzero([random.random() < chance for chance in chances]):
+                points[number], scores[number] = new[number], new_scores[number]
+            idle = 0 if self._collect(best, num, new, new_scores, seen) else idle + 1
             if idle >= self._patience:
                 break
         if self._is_persistent:

@@ -105,7 +105,7 @@ class XGBoostCostModel(ConfigCostModel):
         best = max(float(speeds.max(initial=0.0)), 1e-8)
         margin = self._margin(xs)
         self._trainings += 1
-        self._train([self._feature(int(one)) for one in xs], speeds / best, plan_size, margin)
+        self._train([self._feature(int(index)) for index in xs], speeds / best, plan_size, margin)
 
     def fit_log(self, records: Sequence[Any], plan_size: int, min_seed_records: int = 500) -> bool:
         """Train with records, also of other tasks; False if there are too few."""
@@ -123,7 +123,7 @@ class XGBoostCostModel(ConfigCostModel):
             return False
         labels = np.zeros(len(rows))
         for group in groups.values():
-            best = max(max(one for _, one in group), 1e-8)
+            best = max(max(rate for _, rate in group), 1e-8)
             for number, flops in group:
                 labels[number] = flops / best
         self._train(rows, labels, plan_size, None)
@@ -133,7 +133,7 @@ class XGBoostCostModel(ConfigCostModel):
         """Scores of configurations; the fastest has the highest."""
         if self._model is None and self.base_model is None:
             return np.zeros(len(xs))
-        rows = [self._feature(int(one)) for one in xs]
+        rows = [self._feature(int(index)) for index in xs]
         margin = self._margin(xs)
         if self._model is None:
             return margin
@@ -165,10 +165,10 @@ class XGBoostCostModel(ConfigCostModel):
         if index not in self._cache:
             space: Any = self.task.config_space
             try:
-                found = _FEATURES[self.feature_type](self.task, space.get(index))
+                features = _FEATURES[self.feature_type](self.task, space.get(index))
             except TeSchedError:
-                found = np.zeros(0)
-            self._cache[index] = np.asarray(found, "float32")
+                features = np.zeros(0)
+            self._cache[index] = np.asarray(features, "float32")
         return self._cache[index]
 
     def _matrix(self, rows: Sequence[Any]) -> Any:
@@ -199,12 +199,12 @@ class XGBoostCostModel(ConfigCostModel):
         self._model = self._library.train(options, data, num_boost_round=_ROUNDS)
 
 
-def _check(name: str, given: object, legal: dict[str, Any]) -> None:
-    if given not in legal:
+def _check(name: str, value: object, legal: dict[str, Any]) -> None:
+    if value not in legal:
         raise DeclarationError(
-            f"invalid {name} {repr_of(given)} of a cost model",
+            f"invalid {name} {repr_of(value)} of a cost model",
             "",
-            f"use one of {', '.join(map(repr, legal))}{did_you_mean(given, legal)}",
+            f"use one of {', '.join(map(repr, legal))}{did_you_mean(value, legal)}",
         )
 
 

@@ -30,16 +30,16 @@ from te_sched.ir import stmt as S
 
 
 def inside(
-    machine: KernelState, memory: TrackedMemory, place: Place, site: Site
+    machine: KernelState, memory: TrackedMemory, position: Place, site: Site
 ) -> tuple[Place, Mask] | None:
     """The accesses that are within bounds, and their threads; None if there are none."""
     mask = machine.mask
-    if memory.has(place):
-        return place, mask
-    masked = place.masked if isinstance(place, Index) else None
+    if memory.has(position):
+        return position, mask
+    masked = position.masked if isinstance(position, Index) else None
     if masked is not None and masked[0] is mask and masked[1] == memory.size:
         return masked[2]
-    values = elements_of(place)
+    values = elements_of(position)
     outside = (values < 0) | (values >= memory.size)
     bad = outside if mask is None else outside & mask
     if bad.any():
@@ -49,59 +49,64 @@ def inside(
     left = ~outside if mask is None else ~outside & mask
     if not memory.size or not left.any():
         return None
-    if isinstance(place, Index) and not bad.any():
+    if isinstance(position, Index) and not bad.any():
         clipped = Index(np.clip(values, 0, memory.size - 1)), mask
-        place.masked = (mask, memory.size, clipped)
+        position.masked = (mask, memory.size, clipped)
         return clipped
     return Index(np.clip(values, 0, memory.size - 1)), left
 
 
 def read(
-    machine: KernelState, memory: TrackedMemory, place: Place, site: Site, dtype: str
+    machine: KernelState, memory: TrackedMemory, position: Place, site: Site, dtype: str
 ) -> Value:
     """Elements, checked; 0 where they do not exist."""
-    access = inside(machine, memory, place, site)
+    access = inside(machine, memory, position, site)
     if access is None:
         return constant(0, dtypes.element(dtype))
-    place, mask = access
-    _check_written(machine, memory, place, mask, site)
+    position, mask = access
+    _check_written(machine, memory, position, mask, site)
     if memory.scope != "local":
         if memory.shadow is not None:
             shadow = memory.shadow
-            shadow.read(place, mask, site)
+            shadow.read(position, mask, site)
             if shadow.kept is not None:
                 if dtype == memory.dtype:
-                    counters.count(machine, site, memory, place, mask)
+                    counters.count(machine, site, memory, position, mask)
                     return shadow.kept
                 shadow.flush()
-        counters.count(machine, site, memory, place, mask)
-    return memory.get(dtype, place)
+        counters.count(machine, site, memory, position, mask)
+    return memory.get(dtype, position)
 
 
 def _check_written(
-    machine: KernelState, memory: TrackedMemory, place: Place, mask: Mask, site: Site
+    machine: KernelState, memory: TrackedMemory, position: Place, mask: Mask, site: Site
 ) -> None:
     """Report reads of uninitialized elements."""
-    bad = None if memory.is_complete else memory.unwritten(place, mask)
+    bad = None if memory.is_complete else memory.unwritten(position, mask)
     if bad is not None:
-        machine.find(ViolationKind.UNINITIALIZED_READ, site, bad, elements_of(place))
+        machine.find(ViolationKind.UNINITIALIZED_READ, site, bad, elements_of(position))
 
 
 def write(
-    machine: KernelState, memory: TrackedMemory, place: Place, value: Value, site: Site, dtype: str
+    machine: KernelState,
+    memory: TrackedMemory,
+    position: Place,
+    value: Value,
+    site: Site,
+    dtype: str,
 ) -> None:
     """Write elements, checked."""
-    access = inside(machine, memory, place, site)
+    access = inside(machine, memory, position, site)
     if access is None:
         return
-    place, mask = access
-    memory.mark(place, mask)
+    position, mask = access
+    memory.mark(position, mask)
     if memory.scope != "local":
-        counters.count(machine, site, memory, place, mask)
+        counters.count(machine, site, memory, position, mask)
         if memory.shadow is not None:
-            memory.shadow.write(place, mask, value, dtype, site)
+            memory.shadow.write(position, mask, value, dtype, site)
             return
-    memory.put(dtype, place, mask, value)
+    memory.put(dtype, position, mask, value)
 
 
 def load(c: Compiler, node: Any) -> ExprClosure:
@@ -109,23 +114,23 @@ def load(c: Compiler, node: Any) -> ExprClosure:
     part = c.place(node.buffer, node.indices)
     site = c.site(node.buffer, node.indices, "read")
     machine, memories, data = c.machine, c.machine.memories, node.buffer.data
-    place, dtype = part.run, dtypes.element(node.buffer.dtype)
+    position_of, dtype = part.run, dtypes.element(node.buffer.dtype)
 
     def run() -> Value:
-        return read(machine, memories[data], place(), site, dtype)
+        return read(machine, memories[data], position_of(), site, dtype)
 
     return ExprClosure(run, part.slots, False, True)
 
 
 def store(c: Compiler, node: S.BufferStore) -> Run:
     """buffer[indices] = value"""
-    compute, place = c.value(node.value).run, c.place(node.buffer, node.indices).run
+    compute, position_of = c.value(node.value).run, c.place(node.buffer, node.indices).run
     site = c.site(node.buffer, node.indices, "write")
     machine, memories, data = c.machine, c.machine.memories, node.buffer.data
     dtype = dtypes.element(node.buffer.dtype)
 
     def run() -> None:
-        write(machine, memories[data], place(), compute(), site, dtype)
+        write(machine, memories[data], position_of(), compute(), site, dtype)
 
     return run
 
@@ -174,12 +179,12 @@ def atomic(c: Compiler, node: E.Call) -> ExprClosure:
         access = inside(machine, memory, part.run(), site)
         if access is None:
             return constant(0, dtype)
-        place, mask = access
-        _check_written(machine, memory, place, mask, site)
+        position, mask = access
+        _check_written(machine, memory, position, mask, site)
         if memory.shadow is not None:
-            memory.shadow.update(place, mask, site)
+            memory.shadow.update(position, mask, site)
         operands = [typed(value.run(), dtype) for value in values]
-        return _update(machine, memory, place, mask, update, operands, dtype)
+        return _update(machine, memory, position, mask, update, operands, dtype)
 
     return ExprClosure(run, frozenset(), False, True)
 
@@ -187,14 +192,14 @@ def atomic(c: Compiler, node: E.Call) -> ExprClosure:
 def _update(
     machine: KernelState,
     memory: TrackedMemory,
-    place: Place,
+    position: Place,
     mask: Mask,
     update: Callable[..., Any],
     operands: list[Any],
     dtype: str,
 ) -> Value:
     space = machine.space
-    values = elements_of(place)
+    values = elements_of(position)
     active = np.broadcast_to(True if mask is None else mask, space.shape).reshape(-1)
     lanes = np.flatnonzero(active)
     flat = np.broadcast_to(memory.flat(values), space.shape).reshape(-1)[lanes]

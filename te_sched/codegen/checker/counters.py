@@ -25,7 +25,7 @@ def count(
     machine: KernelState,
     site: Site,
     memory: TrackedMemory,
-    place: Place,
+    position: Place,
     mask: Mask,
     extents: tuple[int, ...] = (),
 ) -> None:
@@ -42,24 +42,24 @@ def count(
     before, following = site.times, 1 << site.times.bit_length()
     site.times += iterations
     while following <= site.times:
-        sampled = _of_iteration(place, following - before - 1, extents) if extents else place
+        sampled = _of_iteration(position, following - before - 1, extents) if extents else position
         _sample(machine, counter, memory, sampled, mask)
         following *= 2
 
 
-def _of_iteration(place: Place, number: int, extents: tuple[int, ...]) -> Place:
+def _of_iteration(position: Place, number: int, extents: tuple[int, ...]) -> Place:
     """What one of the iterations accesses."""
-    if not isinstance(place, Index) or place.values.ndim == 4:
-        return place
-    axes = zip(np.unravel_index(number, extents), place.values.shape[:-4], strict=True)
-    return Index(place.values[tuple(min(at, extent - 1) for at, extent in axes)])
+    if not isinstance(position, Index) or position.values.ndim == 4:
+        return position
+    axes = zip(np.unravel_index(number, extents), position.values.shape[:-4], strict=True)
+    return Index(position.values[tuple(min(at, extent - 1) for at, extent in axes)])
 
 
 def _sample(
-    machine: KernelState, counter: AccessCounter, memory: TrackedMemory, place: Place, mask: Mask
+    machine: KernelState, counter: AccessCounter, memory: TrackedMemory, position: Place, mask: Mask
 ) -> None:
     space = machine.space
-    values = elements_of(place)
+    values = elements_of(position)
     blocks = min(_BLOCKS, space.shape[3])
 
     def rows(value: np.ndarray) -> np.ndarray:

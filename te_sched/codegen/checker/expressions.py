@@ -180,8 +180,8 @@ class Compiler:
 
         def run() -> Any:
             key = key_of(versions)
-            found = results.get(key)
-            return found if found is not None else remember(key)
+            result = results.get(key)
+            return result if result is not None else remember(key)
 
         return ExprClosure(run, code.slots)
 

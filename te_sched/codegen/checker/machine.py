@@ -159,8 +159,8 @@ class KernelState:
 def first_of(bad: np.ndarray) -> tuple[int, ...]:
     """The first place where an array over threads holds."""
     shape = bad.shape
-    place = np.unravel_index(int(np.argmax(bad)), shape)
-    return (0,) * (4 - len(shape)) + tuple(int(at) for at in place)
+    position = np.unravel_index(int(np.argmax(bad)), shape)
+    return (0,) * (4 - len(shape)) + tuple(int(at) for at in position)
 
 
 def value_at(value: Any, position: tuple[int, ...]) -> Any:
@@ -168,5 +168,5 @@ def value_at(value: Any, position: tuple[int, ...]) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     shape = (1,) * (4 - value.ndim) + value.shape
-    place = tuple(0 if extent == 1 else p for extent, p in zip(shape, position[-4:], strict=False))
-    return value.reshape(shape)[place]
+    index = tuple(0 if extent == 1 else p for extent, p in zip(shape, position[-4:], strict=False))
+    return value.reshape(shape)[index]

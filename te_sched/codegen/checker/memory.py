@@ -48,9 +48,9 @@ class Index:
 Place = int | Index
 
 
-def elements_of(place: Place) -> np.ndarray:
+def elements_of(position: Place) -> np.ndarray:
     """The elements that threads access, as an array over threads."""
-    return place.values if isinstance(place, Index) else np.full((1, 1, 1, 1), place)
+    return position.values if isinstance(position, Index) else np.full((1, 1, 1, 1), position)
 
 
 class TrackedMemory:
@@ -100,11 +100,11 @@ class TrackedMemory:
             elements = self.views[dtype] = self.data.view(kind)
         return elements
 
-    def has(self, place: Place) -> bool:
+    def has(self, position: Place) -> bool:
         """Whether all elements of an access exist."""
-        if type(place) is int:
-            return 0 <= place < self.size
-        return place.low >= 0 and place.high < self.size  # type: ignore[union-attr]
+        if type(position) is int:
+            return 0 <= position < self.size
+        return position.low >= 0 and position.high < self.size  # type: ignore[union-attr]
 
     def forget(self) -> None:
         """Mark all elements uninitialized: the allocation is entered again."""
@@ -122,24 +122,24 @@ class TrackedMemory:
         """Positions in the row of all elements of all blocks or threads."""
         return values if self.width == 1 and not self.inner else values * self.width + self.offsets
 
-    def get(self, dtype: str, place: Place) -> Value:
+    def get(self, dtype: str, position: Place) -> Value:
         """Elements; perhaps a view of the memory."""
         data = self.view(dtype)
-        if type(place) is int:
-            return data[place] if self.inner else plain(data[place])
-        return _gather(self, data, place)
+        if type(position) is int:
+            return data[position] if self.inner else plain(data[position])
+        return _gather(self, data, position)
 
-    def put(self, dtype: str, place: Place, mask: Mask, value: Value) -> None:
+    def put(self, dtype: str, position: Place, mask: Mask, value: Value) -> None:
         """Write elements where the mask holds; of several threads, the last one wins."""
         data = self.view(dtype)
-        if len(self.inner) == 4 and type(place) is int:
+        if len(self.inner) == 4 and type(position) is int:
             if mask is None:
-                data[place] = value
+                data[position] = value
             else:
-                np.copyto(data[place], value, where=mask, casting="unsafe")
+                np.copyto(data[position], value, where=mask, casting="unsafe")
             return
-        values = elements_of(place)
-        rows = place.rows if len(self.inner) == 4 and isinstance(place, Index) else None
+        values = elements_of(position)
+        rows = position.rows if len(self.inner) == 4 and isinstance(position, Index) else None
         if rows is not None and (mask is None or isinstance(rows, slice)):
             shape = (*values.shape[:-4], *self.inner)
             if isinstance(rows, slice):
@@ -164,15 +164,15 @@ class TrackedMemory:
 
     # -- what was written --------------------------------------------------------------------------
 
-    def mark(self, place: Place, mask: Mask) -> None:
+    def mark(self, position: Place, mask: Mask) -> None:
         """Elements are written."""
-        if self.is_complete or (id(place), id(mask)) in self.known:
+        if self.is_complete or (id(position), id(mask)) in self.known:
             return
-        self.remember(place, mask)
-        depth, values = len(self.inner), elements_of(place)
+        self.remember(position, mask)
+        depth, values = len(self.inner), elements_of(position)
         if mask is None or (depth == 1 and mask.shape[-1] == 1) or depth == 0:
-            if type(place) is int:
-                self.rows[place] = True
+            if type(position) is int:
+                self.rows[position] = True
                 return
             if depth == 0 or values.shape[-depth:] == (1,) * depth:
                 if mask is not None:
@@ -185,39 +185,39 @@ class TrackedMemory:
         flat, where = np.broadcast_arrays(self.flat(values), True if mask is None else mask)
         self.part.reshape(-1)[flat[where]] = True
 
-    def remember(self, place: Place, mask: Mask) -> None:
+    def remember(self, position: Place, mask: Mask) -> None:
         """Whether all elements of this access are initialized."""
-        if isinstance(place, Index):
+        if isinstance(position, Index):
             if len(self.known) >= _KNOWN:
                 self.known.clear()
-            self.known[id(place), id(mask)] = (place, mask)
+            self.known[id(position), id(mask)] = (position, mask)
 
-    def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
+    def unwritten(self, position: Place, mask: Mask) -> np.ndarray | None:
         """The reads of uninitialized elements; None if there are none."""
-        if (id(place), id(mask)) in self.known:
+        if (id(position), id(mask)) in self.known:
             return None
-        if type(place) is int and self.rows[place]:
+        if type(position) is int and self.rows[position]:
             return None
-        values = elements_of(place)
+        values = elements_of(position)
         is_written = self.rows[values]
         if is_written.all():
             self.looked += 1
             if self.looked & 7 == 0:
                 self.is_complete = bool(self.rows.all())
-            self.remember(place, mask)
+            self.remember(position, mask)
             return None
         if self.part is not None:
-            is_written = is_written | _gather(self, self.part, place)
+            is_written = is_written | _gather(self, self.part, position)
         bad = ~is_written if mask is None else ~is_written & mask
         return bad if bad.any() else None
 
 
-def _gather(memory: TrackedMemory, data: np.ndarray, place: Place) -> np.ndarray:
-    depth, values = len(memory.inner), elements_of(place)
+def _gather(memory: TrackedMemory, data: np.ndarray, position: Place) -> np.ndarray:
+    depth, values = len(memory.inner), elements_of(position)
     if depth == 0:
         return data.take(values)
     if depth == 1 and values.shape[-1] == 1:
         return data.take(values[..., 0], axis=0)
-    if depth == 4 and isinstance(place, Index) and place.rows is not None:
-        return np.asarray(data[place.rows].reshape(*values.shape[:-4], *memory.inner))
+    if depth == 4 and isinstance(position, Index) and position.rows is not None:
+        return np.asarray(data[position.rows].reshape(*values.shape[:-4], *memory.inner))
     return np.asarray(data.reshape(-1).take(memory.flat(values)))

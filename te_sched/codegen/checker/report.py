@@ -77,10 +77,10 @@ class Violation:
 
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"
-        place = f"stage {self.stage}, buffer {self.buffer}, " if self.buffer else ""
+        location = f"stage {self.stage}, buffer {self.buffer}, " if self.buffer else ""
         lines = [
             f"{self.kind} in {self.kernel}: {self.detail or _MEANING[self.kind]}{times}",
-            f"  where: {place}{self.does} {self.access}".rstrip(),
+            f"  where: {location}{self.does} {self.access}".rstrip(),
         ]
         if self.index is not None:
             lines.append(f"  element: {self.index}")

@@ -126,21 +126,21 @@ class AccessHistory:
 
     # -- accesses ----------------------------------------------------------------------------------
 
-    def _note(self, place: Place, mask: Mask, site: Site) -> _Noted:
+    def _note(self, position: Place, mask: Mask, site: Site) -> _Noted:
         machine = self.machine
-        return _Noted(place, mask, machine.epoch, machine.warp_epoch, site, machine.space)
+        return _Noted(position, mask, machine.epoch, machine.warp_epoch, site, machine.space)
 
-    def read(self, place: Place, mask: Mask, site: Site) -> None:
+    def read(self, position: Place, mask: Mask, site: Site) -> None:
         """Threads read."""
-        noted = self._note(place, mask, site)
-        if self._is_own(place, mask):
+        noted = self._note(position, mask, site)
+        if self._is_own(position, mask):
             self.own_last["read"] = noted
             return
         self._release()
-        key = _key(place, mask, "r")
+        key = _key(position, mask, "r")
         if key in self.seen:
             return
-        self._remember(key, place, mask)
+        self._remember(key, position, mask)
         if self._follow(key, noted):
             return
         self.is_clean = True
@@ -149,22 +149,22 @@ class AccessHistory:
                 self._check(who, site, ViolationKind.READ_WRITE_RACE, ("writer", *_ATOMICS))
         self._extend(key, noted)
         self.noted.append(noted)
-        self.noted_bytes += place.values.nbytes if isinstance(place, Index) else 0
+        self.noted_bytes += position.values.nbytes if isinstance(position, Index) else 0
         if self.noted_bytes > _NOTED_BYTES or len(self.noted) > _NOTED:
             self.enter_reads()
 
-    def is_free_to_read(self, place: Place, mask: Mask) -> bool:
+    def is_free_to_read(self, position: Place, mask: Mask) -> bool:
         """Whether a read surely clashes with nothing."""
-        key = _key(place, mask, "r")
+        key = _key(position, mask, "r")
         if key in self.seen or (self.follows and self.step is not None and key in self.step.next):
             return True
         is_written = self.is_dirty or any(does == "w" for does, _ in self.followed)
         return self.own is None and not is_written
 
-    def write(self, place: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
+    def write(self, position: Place, mask: Mask, value: Value, dtype: str, site: Site) -> None:
         """Threads write; the value is brought into the memory, too."""
-        noted = self._note(place, mask, site)
-        if self._is_own(place, mask):
+        noted = self._note(position, mask, site)
+        if self._is_own(position, mask):
             self.own_last["write"] = noted
             if mask is None and dtype == self.memory.dtype and isinstance(value, np.ndarray):
                 self.kept = np.array(
@@ -172,12 +172,12 @@ class AccessHistory:
                 )
             else:
                 self.flush()
-                self.memory.put(dtype, place, mask, value)
+                self.memory.put(dtype, position, mask, value)
             return
         self._release()
-        key = _key(place, mask, "w")
+        key = _key(position, mask, "w")
         if (key in self.seen and not self.noted) or self._follow(key, noted):
-            self.memory.put(dtype, place, mask, value)
+            self.memory.put(dtype, position, mask, value)
             return
         self.is_clean = True
         who, values, every = self._spread(noted, value)
@@ -200,16 +200,16 @@ class AccessHistory:
             self._check(who, site, ViolationKind.WRITE_WRITE_RACE, ("writer",), lost)
             self.step = None
         elif every:
-            self._remember(key, place, mask)
+            self._remember(key, position, mask)
             self._extend(key, noted)
             if not self.is_shared:
-                self.own = (place, mask)
+                self.own = (position, mask)
         else:
             self.step = None
 
-    def update(self, place: Place, mask: Mask, site: Site) -> None:
+    def update(self, position: Place, mask: Mask, site: Site) -> None:
         """Threads update atomically (the memory is not changed here)."""
-        noted = self._note(place, mask, site)
+        noted = self._note(position, mask, site)
         self._release()
         self._leave()
         self.step = None
@@ -271,9 +271,9 @@ class AccessHistory:
 
     # -- the only access ---------------------------------------------------------------------------
 
-    def _is_own(self, place: Place, mask: Mask) -> bool:
+    def _is_own(self, position: Place, mask: Mask) -> bool:
         own = self.own
-        return own is not None and own[0] is place and own[1] is mask
+        return own is not None and own[0] is position and own[1] is mask
 
     def flush(self) -> None:
         """Write the cached elements to the memory."""
@@ -400,8 +400,8 @@ class AccessHistory:
     ) -> tuple[_Who, np.ndarray, bool]:
         """One row for each access; the values that are written; whether all threads have one."""
         space = noted.batch
-        place, mask = noted.place, noted.mask
-        values = elements_of(place)
+        position, mask = noted.place, noted.mask
+        values = elements_of(position)
         flat = self.memory.flat(values)
         shape = np.broadcast_shapes(
             flat.shape, () if mask is None else mask.shape, np.shape(value), (1, 1, 1, 1)
@@ -430,15 +430,15 @@ class AccessHistory:
             role = self.roles[name] = _Role(self.memory.size * self.memory.width)
         return role
 
-    def _remember(self, key: tuple[Any, ...], place: Place, mask: Mask) -> None:
+    def _remember(self, key: tuple[Any, ...], position: Place, mask: Mask) -> None:
         """The threads of an access, cached until a barrier."""
         if len(self.seen) > _SEEN:
             self.seen.clear()
-        self.seen[key] = (place, mask)  # kept alive: the key is their identity
+        self.seen[key] = (position, mask)  # kept alive: the key is their identity
 
 
-def _key(place: Place, mask: Mask, does: str) -> tuple[Any, ...]:
-    return (place if type(place) is int else (id(place),), id(mask), does)
+def _key(position: Place, mask: Mask, does: str) -> tuple[Any, ...]:
+    return (position if type(position) is int else (id(position),), id(mask), does)
 
 
 def _ordered_in_warp(old: np.ndarray, new: np.ndarray) -> np.ndarray:

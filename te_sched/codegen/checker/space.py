@@ -30,13 +30,13 @@ class Space:
     def axis(self, tag: str) -> np.ndarray:
         """The values of blockIdx.* or threadIdx.*."""
         kind, letter = tag.split(".")
-        place = "xyz".index(letter)
+        dim = "xyz".index(letter)
         if kind == "threadIdx":
             shape = [1, 1, 1, 1]
-            shape[2 - place] = self.block[place]
-            return np.arange(self.block[place], dtype=np.int32).reshape(shape)
-        below = int(np.prod(self.grid[:place], dtype=np.int64))
-        numbers = self.blocks // below % self.grid[place]
+            shape[2 - dim] = self.block[dim]
+            return np.arange(self.block[dim], dtype=np.int32).reshape(shape)
+        below = int(np.prod(self.grid[:dim], dtype=np.int64))
+        numbers = self.blocks // below % self.grid[dim]
         return numbers.astype(np.int32).reshape(1, 1, 1, -1)
 
     def numbers(self, shape: tuple[int, ...], last: bool = False) -> np.ndarray:
@@ -59,8 +59,8 @@ class Space:
         """The thread of a number within its block, and of a block's number within the launch."""
         x, y, _ = self.block
         gx, gy, _ = self.grid
-        place = (number % x, number // x % y, number // (x * y))
-        return ThreadId((block % gx, block // gx % gy, block // (gx * gy)), place)
+        thread = (number % x, number // x % y, number // (x * y))
+        return ThreadId((block % gx, block // gx % gy, block // (gx * gy)), thread)
 
     def thread_at(self, position: tuple[int, ...]) -> ThreadId:
         """The thread at a place of an array over threads."""

@@ -38,7 +38,7 @@ def statement(c: Compiler, node: S.Stmt) -> Do:
 
 
 def _sequence(c: Compiler, node: S.SeqStmt) -> Do:
-    parts = [statement(c, one) for one in node.seq]
+    parts = [statement(c, part) for part in node.seq]
 
     def run() -> None:
         for part in parts:

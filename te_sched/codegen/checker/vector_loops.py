@@ -114,13 +114,13 @@ class _Load:
 
     def is_free_of_findings(self, machine: KernelState) -> bool:
         """Whether nothing is wrong in any iteration."""
-        memory, place, mask = machine.memories[self.data], self.index(), machine.mask
-        self.place = place
-        if not memory.has(place):
+        memory, position, mask = machine.memories[self.data], self.index(), machine.mask
+        self.place = position
+        if not memory.has(position):
             return False
-        if not memory.is_complete and memory.unwritten(place, mask) is not None:
+        if not memory.is_complete and memory.unwritten(position, mask) is not None:
             return False
-        return memory.shadow is None or memory.shadow.is_free_to_read(place, mask)
+        return memory.shadow is None or memory.shadow.is_free_to_read(position, mask)
 
     def execute(self, machine: KernelState, extents: tuple[int, ...]) -> None:
         """Load for all iterations."""
@@ -180,15 +180,15 @@ class VectorLoop:
             machine.values[slot] = machine.versions[slot] = int(values.flat[-1])
         return True
 
-    def _is_distinct(self, place: Place) -> bool:
+    def _is_distinct(self, position: Place) -> bool:
         """Whether each iteration stores an element of its own, the same one for all threads."""
-        if place is self.distinct:
+        if position is self.distinct:
             return True
-        if not isinstance(place, Index) or place.rows is None:
+        if not isinstance(position, Index) or position.rows is None:
             return False
-        if len(np.unique(place.values)) < self.count:
+        if len(np.unique(position.values)) < self.count:
             return False
-        self.distinct = place
+        self.distinct = position
         return True
 
 

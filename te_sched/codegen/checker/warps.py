@@ -242,8 +242,8 @@ def _rows_of(c: Compiler, node: E.Call, does: str) -> Any:
         part = fragment.part(machine, site, _number(c, number.run()))
         if part is None:
             return 0
-        place, step = start.run(), _number(c, stride.run())
-        first = elements_of(place)
+        position, step = start.run(), _number(c, stride.run())
+        first = elements_of(position)
         rows, columns = fragment.extents
         leads = space.from_warps(
             np.broadcast_to(
@@ -271,9 +271,9 @@ def _load(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "read"), c.machine
 
     def load_row(
-        fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
+        fragment: FragmentStorage, at: slice, memory: Any, position: Index, site: Site, dtype: str
     ) -> None:
-        value = np.asarray(accesses.read(machine, memory, place, site, dtype))
+        value = np.asarray(accesses.read(machine, memory, position, site, dtype))
         space, count = machine.space, at.stop - at.start
         full = np.broadcast_to(value, (count, *space.shape))
         fragment.data[at] = full.reshape(count, -1, WARP, space.shape[3])[:, :, 0]
@@ -286,14 +286,14 @@ def _store(c: Compiler, node: E.Call) -> ExprClosure:
     each, machine = _rows_of(c, node, "write"), c.machine
 
     def store_row(
-        fragment: FragmentStorage, at: slice, memory: Any, place: Index, site: Site, dtype: str
+        fragment: FragmentStorage, at: slice, memory: Any, position: Index, site: Site, dtype: str
     ) -> None:
         space = machine.space
         if not fragment.written[at].all():
             _unwritten(machine, fragment, site)
         rows = np.repeat(fragment.data[at], WARP, axis=1)
         value = rows.reshape(at.stop - at.start, *space.shape)
-        accesses.write(machine, memory, place, value, site, dtype)
+        accesses.write(machine, memory, position, value, site, dtype)
 
     return ExprClosure(lambda: each(store_row), frozenset(), False, True)
 
@@ -327,8 +327,8 @@ def _multiply(c: Compiler, node: E.Call) -> ExprClosure:
         wide = d[0].data.dtype if d[0].data.dtype.kind != "f" else np.dtype(np.float32)
         wide = np.dtype(np.float64) if d[0].data.dtype == np.float64 else wide
         left, right, added = (
-            one.data[part].astype(wide).reshape(*one.extents, *one.data.shape[1:])
-            for one, part in (a, b, c_)
+            operand.data[part].astype(wide).reshape(*operand.extents, *operand.data.shape[1:])
+            for operand, part in (a, b, c_)
         )
         product = np.matmul(np.moveaxis(left, (0, 1), (2, 3)), np.moveaxis(right, (0, 1), (2, 3)))
         total = np.moveaxis(product, (2, 3), (0, 1)) + added
@@ -363,47 +363,52 @@ _LANES = np.arange(WARP)
 class _Registers:
     """What the lanes have of one matrix."""
 
-    def __init__(self, c: Compiler, one: Registers) -> None:
-        self.machine, self.one = c.machine, one
-        loads = [one.element(number) for number in range(one.count)]
+    def __init__(self, c: Compiler, registers: Registers) -> None:
+        self.machine, self.one = c.machine, registers
+        loads = [registers.element(number) for number in range(registers.count)]
         self.codes = [c.expression(load) for load in loads]
         self.places = [c.place(load.buffer, load.indices) for load in loads]
         self.site = c.site(loads[0].buffer, loads[0].indices, "write")
         rows, columns = zip(
-            *[one.place(number, _LANES // 4, _LANES % 4) for number in range(one.count)],
+            *[
+                registers.place(number, _LANES // 4, _LANES % 4)
+                for number in range(registers.count)
+            ],
             strict=True,
         )
         self.rows, self.columns = np.stack(rows), np.stack(columns)  # (elements, lanes)
 
     def matrix(self, wide: np.dtype[Any]) -> np.ndarray:
         """(warps, blocks, rows, columns)"""
-        space, one = self.machine.space, self.one
+        space, registers = self.machine.space, self.one
         values = np.stack(
-            [space.by_warp(np.asarray(typed(code.run(), one.dtype))) for code in self.codes]
+            [space.by_warp(np.asarray(typed(code.run(), registers.dtype))) for code in self.codes]
         )
         warps, blocks = values.shape[1], values.shape[3]
-        whole = np.zeros((one.rows, one.columns, warps, blocks), wide)
+        whole = np.zeros((registers.rows, registers.columns, warps, blocks), wide)
         whole[self.rows, self.columns] = values.transpose(0, 2, 1, 3)
         return np.moveaxis(whole, (0, 1), (2, 3))
 
     def keep(self, whole: np.ndarray) -> None:
         """Give the lanes their elements."""
-        space, one = self.machine.space, self.one
+        space, registers = self.machine.space, self.one
         values = np.moveaxis(whole, (2, 3), (0, 1))[self.rows, self.columns].transpose(0, 2, 1, 3)
-        for value, place in zip(values, self.places, strict=True):
+        for value, slot in zip(values, self.places, strict=True):
             accesses.write(
                 self.machine,
-                self.machine.memories[one.data],
-                place.run(),
-                rounded(space.from_warps(value).astype(numpy_dtype(one.dtype)), one.dtype),
+                self.machine.memories[registers.data],
+                slot.run(),
+                rounded(
+                    space.from_warps(value).astype(numpy_dtype(registers.dtype)), registers.dtype
+                ),
                 self.site,
-                one.dtype,
+                registers.dtype,
             )
 
 
 def _multiply_registers(c: Compiler, node: E.Call) -> ExprClosure:
     product = product_of(node)
-    a, b, sums = (_Registers(c, one) for one in (product.a, product.b, product.c))
+    a, b, sums = (_Registers(c, operand) for operand in (product.a, product.b, product.c))
     machine, site = c.machine, _site(c, node, "multiply in")
     wide = np.dtype(product.wide)
 
@@ -436,12 +441,12 @@ def _load_registers(c: Compiler, node: E.Call) -> ExprClosure:
         _check_together(machine, barrier, space.by_warp, axis=1)
         addresses = space.by_warp(np.asarray(elements_of(start.run()) + offset.run(), np.int64))
         memory, local = machine.memories[data], machine.memories[load.data]
-        for (j, e), place in zip(numbers, places, strict=True):
+        for (j, e), slot in zip(numbers, places, strict=True):
             row, column = load.place(e, _LANES // 4, _LANES % 4)
             elements = addresses[:, 8 * j + row] + column.reshape(1, WARP, 1)
             index = Index(space.from_warps(elements))
             value = accesses.read(machine, memory, index, site, dtype)
-            accesses.write(machine, local, place.run(), value, into, load.dtype)
+            accesses.write(machine, local, slot.run(), value, into, load.dtype)
         return 0
 
     return ExprClosure(run, frozenset(), False, True)

@@ -74,8 +74,8 @@ class _Expander(Mapper):
             wanted = " or ".join(map(str, counts))
             fault = f"function {name!r} expects {wanted} arguments, got {len(arguments)}"
             raise self.error(fault, "see the CUDA Math API")
-        found = build(self, node.dtype, arguments)
-        return found if found.dtype == node.dtype or node.dtype == "void" else _cast(node, found)
+        result = build(self, node.dtype, arguments)
+        return result if result.dtype == node.dtype or node.dtype == "void" else _cast(node, result)
 
     def error(self, fault: str, help: str) -> BuildError:
         """An error about a call that cannot be expanded."""
@@ -98,8 +98,8 @@ _Build = Callable[[_Expander, str, Sequence[E.Expr]], E.Expr]
 def _intrinsic(op: str, dtype: str = "") -> _Build:
     """A function that is an intrinsic, of arguments of one type."""
 
-    def build(_: _Expander, given: str, args: Sequence[E.Expr]) -> E.Expr:
-        wanted = dtype or given
+    def build(_: _Expander, call_dtype: str, args: Sequence[E.Expr]) -> E.Expr:
+        wanted = dtype or call_dtype
         alike = _all_as(wanted, args)
         if op == "tir.ldexp":
             alike[1] = args[1]
@@ -109,8 +109,8 @@ def _intrinsic(op: str, dtype: str = "") -> _Build:
 
 
 def _operator(function: Callable[[E.Expr, E.Expr], E.Expr], dtype: str = "") -> _Build:
-    def build(_: _Expander, given: str, args: Sequence[E.Expr]) -> E.Expr:
-        return function(*_all_as(dtype or given, args))
+    def build(_: _Expander, call_dtype: str, args: Sequence[E.Expr]) -> E.Expr:
+        return function(*_all_as(dtype or call_dtype, args))
 
     return build
 
@@ -118,8 +118,8 @@ def _operator(function: Callable[[E.Expr, E.Expr], E.Expr], dtype: str = "") -> 
 def _extremum_of_numbers(kind: type[E.Min | E.Max], dtype: str = "") -> _Build:
     """fmin, fmax: of a NaN and a number the number."""
 
-    def build(_: _Expander, given: str, args: Sequence[E.Expr]) -> E.Expr:
-        a, b = _all_as(dtype or given, args)
+    def build(_: _Expander, call_dtype: str, args: Sequence[E.Expr]) -> E.Expr:
+        a, b = _all_as(dtype or call_dtype, args)
         result: E.Expr = kind(a, b)
         if dtypes.is_float(a.dtype):
             result = E.Select(E.NE(b, b), a, E.Select(E.NE(a, a), b, result))
@@ -140,15 +140,15 @@ def _saturated(_: _Expander, dtype: str, args: Sequence[E.Expr]) -> E.Expr:
 def _rounded(wanted: str) -> _Build:
     """C's round, which takes halves away from zero."""
 
-    def build(_: _Expander, given: str, args: Sequence[E.Expr]) -> E.Expr:
-        dtype = wanted or given
+    def build(_: _Expander, call_dtype: str, args: Sequence[E.Expr]) -> E.Expr:
+        dtype = wanted or call_dtype
         value = E.Var("x", dtype)
         whole = E.Call(dtype, "tir.trunc", (value,))
         rest = E.Call(dtype, "tir.fabs", (ops.sub(value, whole),))
-        one = E.Select(
+        magnitude = E.Select(
             ops.less(rest, E.FloatImm(0.5, dtype)), E.FloatImm(0, dtype), E.FloatImm(1, dtype)
         )
-        result = ops.add(whole, E.Call(dtype, "tir.copysign", (one, value)))
+        result = ops.add(whole, E.Call(dtype, "tir.copysign", (magnitude, value)))
         (given_value,) = _all_as(dtype, args)
         return E.Let(value, given_value, result)
 
@@ -160,11 +160,11 @@ def _reciprocal(_: _Expander, dtype: str, args: Sequence[E.Expr]) -> E.Expr:
 
 
 def _converted(dtype: str) -> _Build:
-    return lambda _, given, args: E.Cast(dtype, args[0])
+    return lambda _, call_dtype, args: E.Cast(dtype, args[0])
 
 
 def _reinterpreted(dtype: str) -> _Build:
-    return lambda _, given, args: E.Call(dtype, "tir.reinterpret", (args[0],))
+    return lambda _, call_dtype, args: E.Call(dtype, "tir.reinterpret", (args[0],))
 
 
 def _dot_of_four(expander: _Expander, dtype: str, args: Sequence[E.Expr]) -> E.Expr:

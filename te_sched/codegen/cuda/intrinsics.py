@@ -57,12 +57,12 @@ def _function(out: KernelText, name: str, values: tuple[Piece, ...], dtype: str)
 def _sigmoid(out: KernelText, node: E.Call) -> list[Piece]:
     dtype = dtypes.element(node.dtype)
     wide = "float32" if dtypes.is_small_float(dtype) else dtype
-    one = types.floating(1.0, wide)
+    unit = types.floating(1.0, wide)
     results = []
     for lane in out.lanes(node.args[0]):
         value = arithmetic.cast(out.unit, lane, dtype, wide)
         power = _function(out, "exp", (Piece(f"-{value.at(POSTFIX)}", UNARY),), wide)
-        result = operation("/", one, operation("+", one, power))
+        result = operation("/", unit, operation("+", unit, power))
         results.append(arithmetic.cast(out.unit, result, wide, dtype))
     return results
 
@@ -248,8 +248,8 @@ def _prefetch(out: KernelText, node: E.Call) -> list[Piece]:
     data = load.buffer.data if isinstance(load, E.BufferLoad) else load
     if isinstance(data, E.Var) and data.pointer is not None and data.pointer.scope != "global":
         return []
-    place = out.scalar(node.args[0])
-    out.do(f'asm volatile("prefetch.global.L2 [%0];" ::"l"({place.text}));')
+    address = out.scalar(node.args[0])
+    out.do(f'asm volatile("prefetch.global.L2 [%0];" ::"l"({address.text}));')
     return []
 
 
@@ -331,7 +331,7 @@ def _check_width(out: KernelText, width: E.Expr) -> None:
 
 def _atomic(name: str, legal: str) -> CallWriter:
     def write(out: KernelText, node: E.Call) -> list[Piece]:
-        place, *values = (out.scalar(argument) for argument in node.args)
+        address, *values = (out.scalar(argument) for argument in node.args)
         dtype = node.args[-1].dtype
         if dtype not in legal.split():
             fault = f"atomic {name[6:].lower()} does not support {dtype}"
@@ -342,10 +342,10 @@ def _atomic(name: str, legal: str) -> CallWriter:
             function = out.unit.helper(f"te_atomic_{name[-3:].lower()}")
         if dtype == "int64":  # signs do not matter to what the hardware has
             unsigned = "unsigned long long"
-            place = converted(f"{unsigned}*", place)
+            address = converted(f"{unsigned}*", address)
             values = [converted(unsigned, value) for value in values]
-            return [converted("long long", call(function, place, *values))]
-        return [call(function, place, *values)]
+            return [converted("long long", call(function, address, *values))]
+        return [call(function, address, *values)]
 
     return write
 

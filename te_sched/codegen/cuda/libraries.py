@@ -48,9 +48,9 @@ def candidates() -> Iterator[Toolkit]:
         bundled = sorted(base.glob("_core/include/cupy/_cuda/cuda-*"), reverse=True)
         yield from _toolkits(base / ".data", [base / ".data" / "include", *bundled[:1]])
     named = (os.environ.get(name) for name in ("CUDA_PATH", "CUDA_HOME"))
-    for place in (*named, *_SYSTEM):
-        if place:
-            root = Path(place)
+    for folder in (*named, *_SYSTEM):
+        if folder:
+            root = Path(folder)
             yield from _toolkits(root, [root / "include", root / "include" / "cccl"])
     library = ctypes.util.find_library("nvrtc")
     if library:

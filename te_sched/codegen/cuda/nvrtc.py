@@ -100,14 +100,14 @@ def compile(source: str, arch: str = DEFAULT_ARCH, options: Sequence[str] = ()) 
 
 
 def _toolkit() -> Toolkit:
-    found = find_toolkit()
-    if found is None:
+    toolkit = find_toolkit()
+    if toolkit is None:
         raise BuildError(
             "NVIDIA's run-time compiler (NVRTC) is not installed",
             "it compiles the CUDA source",
             INSTALL,
         )
-    return found
+    return toolkit
 
 
 @functools.cache
@@ -137,8 +137,8 @@ def _compile(source: str, arch: str, options: tuple[str, ...]) -> CompiledKernel
     )
     _check(library, status, arch)
     try:
-        given = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
-        status = library.nvrtcCompileProgram(program, len(words), given)
+        option_array = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
+        status = library.nvrtcCompileProgram(program, len(words), option_array)
         log = _text(library, program, "ProgramLog").decode(errors="replace").rstrip("\0\n")
         if status:
             raise _failure(library, status, source, arch, log)
@@ -174,8 +174,8 @@ def _failure(library: ctypes.CDLL, status: int, source: str, arch: str, log: str
         number = int(match[1])
         line = lines[number - 1].strip() if number <= len(lines) else ""
         what = f"line {number} of the source, `{line}`: {match[2]}"
-    elif found := _ANY_ERROR.search(log):
-        what = found[0].strip()
+    elif hit := _ANY_ERROR.search(log):
+        what = hit[0].strip()
     else:
         what = f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}"
     help = "check what the program calls by name (call_extern), and the limits of the architecture"

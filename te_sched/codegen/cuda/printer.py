@@ -92,7 +92,7 @@ def _kernel(kernel: S.PrimFunc, out: KernelText) -> list[str]:
             help="give the function another name: te_sched.lower(s, args, name=...)",
         )
     nodes = list(walk(kernel.body))
-    out.readonly = {one for one in kernel.params if one.dtype == "handle"} - written_memory(
+    out.readonly = {param for param in kernel.params if param.dtype == "handle"} - written_memory(
         kernel.body
     )
     out.alignments = _alignments(nodes)

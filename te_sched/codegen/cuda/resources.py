@@ -40,8 +40,8 @@ def read_usage(log: str) -> dict[str, ResourceUsage]:
     for line in log.splitlines():
         if entry := _ENTRY.search(line):
             name, frame = entry[1], (0, 0, 0)
-        elif found := _FRAME.search(line):
-            frame = (int(found[1]), int(found[2]), int(found[3]))
+        elif match := _FRAME.search(line):
+            frame = (int(match[1]), int(match[2]), int(match[3]))
         elif (registers := _REGISTERS.search(line)) and name:
             usage[name] = ResourceUsage(
                 int(registers[1]),

@@ -144,8 +144,8 @@ def _allocate(out: KernelText, node: S.Allocate) -> None:
     out.environment[var] = [Piece(name)]
     if scope == "shared.dyn":
         offset = out.scalar(out.dynamic_offsets[var])
-        place = DYNAMIC if offset.text == "0" else f"({DYNAMIC} + {offset.text})"
-        out.do(f"{kind}* {name} = ({kind}*){place};")
+        address = DYNAMIC if offset.text == "0" else f"({DYNAMIC} + {offset.text})"
+        out.do(f"{kind}* {name} = ({kind}*){address};")
     else:
         _declare_array(out, node, scope, f"{kind} {name}")
     out.execute(node.body)

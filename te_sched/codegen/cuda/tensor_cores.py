@@ -116,8 +116,8 @@ def _fill(out: KernelText, node: E.Call) -> list[Piece]:
 
 
 def _load(out: KernelText, node: E.Call) -> list[Piece]:
-    place, stride = out.scalar(node.args[5]), out.scalar(node.args[6])
-    values = [_fragment(out, node.args[0], node.args[4]), place, stride]
+    address, stride = out.scalar(node.args[5]), out.scalar(node.args[6])
+    values = [_fragment(out, node.args[0], node.args[4]), address, stride]
     if isinstance(node.args[0], E.Var) and _use(node.args[0]) == _ACCUMULATOR:
         values.append(_memory_layout(node.args[7]))
     return [call(f"{_PREFIX}load_matrix_sync", *values)]
@@ -133,10 +133,10 @@ def _memory_layout(node: E.Expr) -> Piece:
 
 
 def _store(out: KernelText, node: E.Call) -> list[Piece]:
-    place, stride = out.scalar(node.args[5]), out.scalar(node.args[6])
+    address, stride = out.scalar(node.args[5]), out.scalar(node.args[6])
     fragment = _fragment(out, node.args[0], node.args[4])
     layout = _memory_layout(node.args[7])
-    return [call(f"{_PREFIX}store_matrix_sync", place, fragment, stride, layout)]
+    return [call(f"{_PREFIX}store_matrix_sync", address, fragment, stride, layout)]
 
 
 def _multiply(out: KernelText, node: E.Call) -> list[Piece]:
@@ -160,8 +160,8 @@ def _text(out: KernelText, node: E.Expr, what: str) -> str:
 
 def _pointer(out: KernelText, node: E.Expr, dtype: str, index: E.Expr) -> Piece:
     """(dtype*)(place + index)"""
-    place = out.scalar(node)
-    start = offset(place.at(UNARY), out.scalar(index))
+    address = out.scalar(node)
+    start = offset(address.at(UNARY), out.scalar(index))
     return Piece(f"(({dtype}*){start.at(UNARY)})")
 
 
@@ -236,8 +236,8 @@ def _ptx_load_matrix(out: KernelText, node: E.Call) -> list[Piece]:
     local = _pointer(out, node.args[3], "unsigned int", E.IntImm(0))
     start = out.scalar(node.args[4])
     if start.text != "0":
-        place = offset(out.scalar(node.args[3]).at(UNARY), start)
-        local = Piece(f"((unsigned int*){place.at(UNARY)})")
+        address = offset(out.scalar(node.args[3]).at(UNARY), start)
+        local = Piece(f"((unsigned int*){address.at(UNARY)})")
     shared = offset(out.scalar(node.args[5]).at(UNARY), out.scalar(node.args[6]))
     name = out.names.fresh("shared_address")
     out.do(f"const unsigned int {name} = (unsigned int)__cvta_generic_to_shared({shared.text});")

@@ -176,8 +176,8 @@ class KernelText:
         if isinstance(target, PieceLanes) and vector is not None:
             self.do(f"{target.whole} = {self.whole(dtype, lanes)};")
             return
-        for place, value in zip(target, lanes, strict=True):
-            self.do(f"{place.text} = {value.text};")
+        for target_lane, value in zip(target, lanes, strict=True):
+            self.do(f"{target_lane.text} = {value.text};")
 
     def whole(self, dtype: str, lanes: list[Piece]) -> str:
         """The text of a vector of a type that CUDA has."""

@@ -82,5 +82,5 @@ class _Launcher(StatementMapper):
         name = call.args[0]
         assert isinstance(name, StringImm)
         kernel = self.kernels[name.value]
-        given = call.args[1 : 1 + len(kernel.params)]
-        return fresh_copy(kernel.body, dict(zip(kernel.params, given, strict=True)))
+        arguments = call.args[1 : 1 + len(kernel.params)]
+        return fresh_copy(kernel.body, dict(zip(kernel.params, arguments, strict=True)))

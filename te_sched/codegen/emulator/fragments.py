@@ -86,7 +86,7 @@ class Fragments:
 
     def __init__(self, kernel: str, body: S.Stmt, warp: E.Expr) -> None:
         self.kernel, self.warp = kernel, warp
-        self.shapes = {var: one.shape for var, one in find_fragments(walk(body)).items()}
+        self.shapes = {var: fragment.shape for var, fragment in find_fragments(walk(body)).items()}
         self.rooms: dict[E.Var, tuple[E.Buffer, E.Expr, str]] = {}
 
     def room(self, node: S.Allocate, warps: E.Expr) -> S.Allocate:
@@ -116,7 +116,7 @@ class Fragments:
         start = ops.add(ops.mul(self.warp, size), ops.mul(number, rows * columns))
         return _Place(buffer, start, rows, columns, dtype)
 
-    def memory(self, call: E.Call, row: E.Expr, place: _Place) -> E.BufferLoad:
+    def memory(self, call: E.Call, row: E.Expr, fragment: _Place) -> E.BufferLoad:
         """The elements of memory that make a row of a fragment."""
         pointer, stride, layout = call.args[5:8]
         load = self.first(pointer)
@@ -124,7 +124,7 @@ class Fragments:
         by_row = isinstance(layout, E.StringImm) and layout.value == "row_major"
         start = ops.add(index, ops.mul(row, stride) if by_row else row)
         step = E.IntImm(1) if by_row else stride
-        return E.BufferLoad(load.buffer, (E.Ramp(start, step, place.columns),))
+        return E.BufferLoad(load.buffer, (E.Ramp(start, step, fragment.columns),))
 
     def first(self, pointer: E.Expr) -> E.BufferLoad:
         """The element that a pointer points to."""
@@ -155,31 +155,31 @@ class _Expander(Mapper):
         return _CALLS[call.op](self.fragments, call)
 
 
-def _rows(place: _Place, body: Callable[[E.Expr], S.Stmt]) -> S.Stmt:
+def _rows(fragment: _Place, body: Callable[[E.Expr], S.Stmt]) -> S.Stmt:
     row = E.Var("row", "int32")
-    return S.For(row, E.IntImm(0), E.IntImm(place.rows), "serial", body(row))
+    return S.For(row, E.IntImm(0), E.IntImm(fragment.rows), "serial", body(row))
 
 
 def _fill(fragments: Fragments, call: E.Call) -> S.Stmt:
-    place = fragments.place(call.args[0], call.args[4])
-    value = E.Broadcast(call.args[5], place.columns)
-    return _rows(place, lambda row: place.store(row, value))
+    fragment = fragments.place(call.args[0], call.args[4])
+    value = E.Broadcast(call.args[5], fragment.columns)
+    return _rows(fragment, lambda row: fragment.store(row, value))
 
 
 def _load(fragments: Fragments, call: E.Call) -> S.Stmt:
-    place = fragments.place(call.args[0], call.args[4])
-    return _rows(place, lambda row: place.store(row, fragments.memory(call, row, place)))
+    fragment = fragments.place(call.args[0], call.args[4])
+    return _rows(fragment, lambda row: fragment.store(row, fragments.memory(call, row, fragment)))
 
 
 def _store(fragments: Fragments, call: E.Call) -> S.Stmt:
-    place = fragments.place(call.args[0], call.args[4])
+    fragment = fragments.place(call.args[0], call.args[4])
 
     def store_row(row: E.Expr) -> S.Stmt:
-        there = fragments.memory(call, row, place)
-        value = of_type(place.load(row), there.buffer.dtype)
+        there = fragments.memory(call, row, fragment)
+        value = of_type(fragment.load(row), there.buffer.dtype)
         return S.BufferStore(there.buffer, value, there.indices)
 
-    return _rows(place, store_row)
+    return _rows(fragment, store_row)
 
 
 def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
@@ -191,8 +191,8 @@ def _multiply(fragments: Fragments, call: E.Call) -> S.Stmt:
     def multiply_row(row: E.Expr) -> S.Stmt:
         total = c.load(row)
         for k in range(a.columns):
-            place = ops.add(a.start, ops.add(ops.mul(row, a.columns), k))
-            factor = of_type(E.BufferLoad(a.buffer, (place,)), c.buffer.dtype)
+            index = ops.add(a.start, ops.add(ops.mul(row, a.columns), k))
+            factor = of_type(E.BufferLoad(a.buffer, (index,)), c.buffer.dtype)
             product = ops.mul(
                 E.Broadcast(factor, b.columns), of_type(b.load(E.IntImm(k)), c.buffer.dtype)
             )

@@ -67,8 +67,8 @@ def _multiply(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[
         start = ops.mul(warp, operand.rows * operand.columns)
 
         def at(row: E.Expr, column: E.Expr) -> E.BufferLoad:
-            place = ops.add(ops.mul(row, operand.columns), column)
-            return E.BufferLoad(memory, (ops.add(start, place),))
+            offset = ops.add(ops.mul(row, operand.columns), column)
+            return E.BufferLoad(memory, (ops.add(start, offset),))
 
         return at
 
@@ -108,8 +108,8 @@ def _load(call: E.Call, thread: E.Expr, new_exchange: NewExchange) -> tuple[S.St
         for inner in range(load.packed):
             row, column = load.place(inner, group, part)
             lane = ops.add(ops.add(first, row), 8 * number)
-            place = ops.add(E.BufferLoad(addresses, (lane,)), column)
-            value = element(source, place, 0, load.dtype)
+            index = ops.add(E.BufferLoad(addresses, (lane,)), column)
+            value = element(source, index, 0, load.dtype)
             own = element(load.data, load.start, number * load.packed + inner, load.dtype)
             receives.append(S.BufferStore(own.buffer, value, own.indices))
     return sends, sequence(receives)

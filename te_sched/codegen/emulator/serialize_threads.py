@@ -347,8 +347,8 @@ class _Exchange(Mapper):
             inside = ops.less(lane, ops.sub(width, own))  # which does not overflow
             there = ops.logical_and(ops.less_equal(0, lane), inside)
             there = ops.logical_and(there, ops.less(source, self.serializer.count))
-        place = E.Call("int32", "tir.if_then_else", (there, source, thread))
-        return E.BufferLoad(memory, (place,))
+        index = E.Call("int32", "tir.if_then_else", (there, source, thread))
+        return E.BufferLoad(memory, (index,))
 
 
 def _shuffles(e: E.Expr) -> bool:

@@ -49,26 +49,26 @@ def access_of(sch: Schedule, block: BlockRV) -> MemoryOrder | None:
     reads = inputs_of(node_of(sch, block))
     if not reads:
         return None
-    domains = {one.var: Range(IntImm(0, one.var.dtype), one.extent) for one in axes}
-    place = _dominant(reads, axes)
-    return _access(reads[place], place, axes, domains)
+    domains = {axis.var: Range(IntImm(0, axis.var.dtype), axis.extent) for axis in axes}
+    read_index = _dominant(reads, axes)
+    return _access(reads[read_index], read_index, axes, domains)
 
 
 def _dominant(reads: list[BufferRegion], axes: list[Iterator]) -> int:
     """The number of the input of which a block reads the most elements, among those that all
     iterators are indices of, if there are any.
     """
-    every = {one.var for one in axes if not is_const(one.extent, 1)}
-    whole = [place for place, one in enumerate(reads) if every <= indices_of(one)]
+    every = {axis.var for axis in axes if not is_const(axis.extent, 1)}
+    whole = [read_index for read_index, read in enumerate(reads) if every <= indices_of(read)]
 
-    def count(place: int) -> int:
-        used = indices_of(reads[place])
+    def count(read_index: int) -> int:
+        used = indices_of(reads[read_index])
         sizes = [
-            one.extent.value if isinstance(one.extent, IntImm) else 1 << 12
-            for one in axes
-            if one.var in used
+            axis.extent.value if isinstance(axis.extent, IntImm) else 1 << 12
+            for axis in axes
+            if axis.var in used
         ]
-        return min(math.prod(sizes), _elements(reads[place]))
+        return min(math.prod(sizes), _elements(reads[read_index]))
 
     return max(whole or range(len(reads)), key=count)
 
@@ -81,17 +81,17 @@ def _elements(region: BufferRegion) -> int:
 
 
 def _access(
-    read: BufferRegion, place: int, axes: list[Iterator], domains: dict[Var, Range]
+    read: BufferRegion, read_index: int, axes: list[Iterator], domains: dict[Var, Range]
 ) -> MemoryOrder | None:
     address: Any = ops.const(0, "int64")
     for size, dim in zip(read.buffer.shape, read.region, strict=True):
         address = address * ops.cast("int64", size) + ops.cast("int64", dim.min)
-    found = normalize_to_iter_sum(address, domains)
-    by_var = {one.var: one for one in axes}
+    iter_sum = normalize_to_iter_sum(address, domains)
+    by_var = {axis.var: axis for axis in axes}
     order: list[Iterator] = []
     grouped: Iterator | None = None
     group = 1
-    for part in found.args:
+    for part in iter_sum.args:
         source: Any = part.source.source
         axis = by_var.get(source)
         if axis is None or axis in order:
@@ -105,10 +105,10 @@ def _access(
                 return None
             grouped, group = axis, lower
         order.append(axis)
-    units = [one for one in axes if one not in order]
-    if not all(is_const(one.extent, 1) for one in units):
+    units = [axis for axis in axes if axis not in order]
+    if not all(is_const(axis.extent, 1) for axis in units):
         return None
-    return MemoryOrder(place, [*units, *order], grouped, group)
+    return MemoryOrder(read_index, [*units, *order], grouped, group)
 
 
 def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
@@ -118,9 +118,9 @@ def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
     blocks = normalize(sch)
     if blocks is None:
         return None
-    for one in blocks:
-        if not sch.get_loops(one):
-            sch.add_unit_loop(one)
+    for other_block in blocks:
+        if not sch.get_loops(other_block):
+            sch.add_unit_loop(other_block)
     block, *after = inline_spatial(sch, blocks)
     if len(after) > 1 or set(kinds_of(sch, block)) != {"S", "R"}:
         return None
@@ -137,21 +137,23 @@ def nest(sch: Schedule, block: BlockRV, access: MemoryOrder, *parts: list[Iterat
     """Order the loops of a block: one for each part of its spatial iterators, one for what is
     reduced, and a group of neighbors; a part or group of no iterator gets one of one iteration.
     """
-    reduced = [one for one in access.order if one.kind == "R"]
-    loops = [[one.loop for one in part] or [sch.add_unit_loop(block)] for part in (*parts, reduced)]
+    reduced = [axis for axis in access.order if axis.kind == "R"]
+    loops = [
+        [axis.loop for axis in part] or [sch.add_unit_loop(block)] for part in (*parts, reduced)
+    ]
     if access.grouped is None:
         group = sch.add_unit_loop(block)
     else:
         outer, group = sch.split(access.grouped.loop, [None, access.group])
         loops = [[outer if at is access.grouped.loop else at for at in part] for part in loops]
-    sch.reorder(*[one for part in loops for one in part], group)
+    sch.reorder(*[loop for part in loops for loop in part], group)
     for part in loops:
         sch.fuse(*part)
 
 
 def is_broadcast(sch: Schedule, block: BlockRV, epilogue: BlockRV) -> bool:
     """Whether several elements of the epilogue read one element of a block."""
-    own = {one.buffer for one in node_of(sch, block).writes}
+    own = {region.buffer for region in node_of(sch, block).writes}
     node = node_of(sch, epilogue)
-    used = {var for one in node.reads if one.buffer in own for var in indices_of(one)}
-    return any(one.var not in used for one in node.iter_vars)
+    used = {var for region in node.reads if region.buffer in own for var in indices_of(region)}
+    return any(axis.var not in used for axis in node.iter_vars)

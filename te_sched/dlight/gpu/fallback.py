@@ -34,8 +34,8 @@ class GPUFallback(GPURule):
                 spatial, reduced = list(sch.get_loops(block)), []
             else:
                 axes = iterators_of(sch, block)
-                spatial = [one.loop for one in axes if one.kind == "S"]
-                reduced = [one.loop for one in axes if one.kind != "S"]
+                spatial = [axis.loop for axis in axes if axis.kind == "S"]
+                reduced = [axis.loop for axis in axes if axis.kind != "S"]
             sch.reorder(*spatial, *reduced)
             bx, tx = sch.split(sch.fuse(*spatial), [None, target.max_threads_per_block])
             sch.bind(bx, "blockIdx.x")

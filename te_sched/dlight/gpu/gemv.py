@@ -43,22 +43,22 @@ class GEMV(GPURule):
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None for other functions."""
-        found = sum_of(sch)
-        if found is None:
+        summation = sum_of(sch)
+        if summation is None:
             return None
-        block, access, epilogue = found
+        block, access, epilogue = summation
         vector = _vector_of(sch, block, access)
         if vector is None:
             return None
-        place, batch = vector
-        rows = [one for one in access.order if one.kind == "S" and one not in batch]
+        read_index, batch = vector
+        rows = [axis for axis in access.order if axis.kind == "S" and axis not in batch]
         if not rows or (access.grouped is not None and access.grouped.kind == "S"):
             return None
         nest(sch, block, access, batch, rows)
         before, row, depth, group = sch.get_loops(block)
         row, depth = sch.fuse(before, row), sch.fuse(depth, group)
         if not access.is_inner_reduction:
-            return _across_memory(sch, target, block, access, place, epilogue)
+            return _across_memory(sch, target, block, access, read_index, epilogue)
         extent = loop_extent(sch, depth.key)
         tile = tile_of(target, loop_extent(sch, row.key), extent).fitted(
             target, extent, access.group
@@ -66,7 +66,7 @@ class GEMV(GPURule):
         reads = inputs_of(node_of(sch, block))
         product = along_memory(sch, block, tile)
         _read_matrix(product, access.place, reads[access.place].buffer.dtype)
-        copy = _share_vector(product, place, reads[place].buffer, target, extent)
+        copy = _share_vector(product, read_index, reads[read_index].buffer, target, extent)
         product.add_up()
         if copy is not None:
             loop = sch.get_loops(copy)[-4]
@@ -83,22 +83,24 @@ def _vector_of(
     """The number of the only input that is not a matrix, and the iterators that count its vectors;
     None if there is none, or one that is not used along all of the depth.
     """
-    every = {one.var for one in access.order if not is_const(one.extent, 1)}
-    used = [indices_of(one) & every for one in inputs_of(node_of(sch, block))]
-    vectors = [place for place, one in enumerate(used) if one and one != every]
+    every = {axis.var for axis in access.order if not is_const(axis.extent, 1)}
+    used = [indices_of(read) & every for read in inputs_of(node_of(sch, block))]
+    vectors = [number for number, variables in enumerate(used) if variables and variables != every]
     if len(vectors) != 1:
         return None
-    (place,) = vectors
-    reduced = {one.var for one in access.order if one.kind == "R"}
-    if not reduced & every <= used[place]:
+    (read_index,) = vectors
+    reduced = {axis.var for axis in access.order if axis.kind == "R"}
+    if not reduced & every <= used[read_index]:
         return None
-    return place, [one for one in access.order if one.kind == "S" and one.var in used[place]]
+    return read_index, [
+        axis for axis in access.order if axis.kind == "S" and axis.var in used[read_index]
+    ]
 
 
-def _read_matrix(product: InnerProduct, place: int, dtype: str) -> None:
+def _read_matrix(product: InnerProduct, read_index: int, dtype: str) -> None:
     """Read what a thread needs of the matrix in a step before it is used."""
     sch = product.sch
-    copy = sch.cache_read(product.part, place, "local")
+    copy = sch.cache_read(product.part, read_index, "local")
     sch.compute_at(copy, product.step, preserve_unit_loops=True)
     elements = sch.fuse(*sch.get_loops(copy)[4:][-2:])
     width = max(_WORD // storage_bytes(dtype), 1) if product.tile.is_shared else 1
@@ -106,18 +108,18 @@ def _read_matrix(product: InnerProduct, place: int, dtype: str) -> None:
 
 
 def _share_vector(
-    product: InnerProduct, place: int, buffer: Buffer, target: Target, depth: int | None
+    product: InnerProduct, read_index: int, buffer: Buffer, target: Target, depth: int | None
 ) -> BlockRV | None:
     """Copy a vector that is small enough into shared memory; None if it stays where it is."""
     sch, tile = product.sch, product.tile
-    sizes = [one.value for one in buffer.shape if isinstance(one, IntImm)]
+    sizes = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
     if not tile.is_shared or depth is None or len(sizes) < len(buffer.shape):
         return None
     if math.prod(sizes) * storage_bytes(buffer.dtype) > target.max_shared_memory_per_block:
         return None
     threads = tile.rows * tile.depth
-    lanes = max(one for one in (1, 2, 4, 8) if one == 1 or not depth % (threads * one))
-    copy = sch.cache_read(product.part, place, "shared")
+    lanes = max(width for width in (1, 2, 4, 8) if width == 1 or not depth % (threads * width))
+    copy = sch.cache_read(product.part, read_index, "shared")
     sch.compute_at(copy, sch.get_loops(product.part)[2], preserve_unit_loops=True)
     _, ty, tx, vector = sch.split(sch.get_loops(copy)[-1], [None, tile.rows, tile.depth, lanes])
     sch.bind(ty, tile.row_tag)
@@ -137,7 +139,7 @@ def _across_memory(
     """The schedule of a product of which neighbors in memory are not reduced; None for targets for
     which TVM has none, for few rows, and if several elements are made of one row.
     """
-    row, depth = (loop_extent(sch, one.key) for one in sch.get_loops(block))
+    row, depth = (loop_extent(sch, loop.key) for loop in sch.get_loops(block))
     tile = outer_tile_of(target, row)
     if tile is None or depth is None or depth // access.group < _LEAST_STEPS:
         return None
@@ -147,8 +149,8 @@ def _across_memory(
         return None
     others = len(inputs_of(node_of(sch, block)))
     product = across_memory(sch, block, tile)
-    for place in [one for one in range(others) if one not in (vector, access.place)]:
-        copy = sch.cache_read(product.part, place, "local")
+    for read_index in [number for number in range(others) if number not in (vector, access.place)]:
+        copy = sch.cache_read(product.part, read_index, "local")
         sch.compute_at(copy, product.stage, preserve_unit_loops=True)
     copy = sch.cache_read(product.part, access.place, "local")
     sch.compute_at(copy, product.pack, preserve_unit_loops=True)

@@ -30,10 +30,10 @@ class GeneralReduction(GPURule):
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None without such reductions."""
         blocks = normalize(sch)
-        if blocks is None or not all(sch.get_loops(one) for one in blocks):
+        if blocks is None or not all(sch.get_loops(block) for block in blocks):
             return None
         *reductions, last = inline_spatial(sch, blocks)
-        kinds = {kinds_of(sch, one) for one in reductions}
+        kinds = {kinds_of(sch, block) for block in reductions}
         if len(kinds) != 1 or not set(kinds_of(sch, last)) <= {"S"}:
             return None
         (kind,) = kinds
@@ -47,8 +47,8 @@ class GeneralReduction(GPURule):
         row = sch.fuse(*loops[:rows])
         self._on_threads(sch, [loops[-1]], threads, row)
         for block in reversed(reductions):
-            for place in range(len(node_of(sch, block).writes)):
-                sch.set_scope(block, place, "shared")
+            for buffer_index in range(len(node_of(sch, block).writes)):
+                sch.set_scope(block, buffer_index, "shared")
             sch.compute_at(block, row, preserve_unit_loops=True)
             self._on_threads(sch, sch.get_loops(block)[-reduced:], threads)
         return sch
@@ -81,8 +81,8 @@ def _has_as_many_loops(
     is_rows = len(own) >= rows and all(
         structural_equal(a.extent, b.extent) for a, b in zip(own, of_rows, strict=False)
     )
-    given = tuple([Var(f"iters_{place}", one.var.dtype) for place, one in enumerate(own)])
+    initials = tuple([Var(f"iters_{number}", axis.var.dtype) for number, axis in enumerate(own)])
     units: tuple[Expr, ...] = (IntImm(0, "int64"),) * missing
-    finals = (*given, *units) if is_rows else (*units, *given)
-    sch.transform_block_layout(last, IndexMap(given, finals))
+    finals = (*initials, *units) if is_rows else (*units, *initials)
+    sch.transform_block_layout(last, IndexMap(initials, finals))
     return True

@@ -42,7 +42,9 @@ class InnerTile:
             rows //= 2
         at_once = group
         if group == 1 and depth is not None:
-            at_once = max(one for one in (1, 2, 4, 8) if one == 1 or not depth % (self.depth * one))
+            at_once = max(
+                width for width in (1, 2, 4, 8) if width == 1 or not depth % (self.depth * width)
+            )
         lanes = min(self.lanes, at_once)
         return replace(self, rows=rows, lanes=lanes, vectors=at_once // lanes)
 

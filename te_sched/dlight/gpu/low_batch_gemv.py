@@ -58,9 +58,9 @@ class LowBatchGEMV(GPURule):
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None for other functions."""
         blocks = normalize(sch)
-        if blocks is None or not all(sch.get_loops(one) for one in blocks):
+        if blocks is None or not all(sch.get_loops(block) for block in blocks):
             return None
-        sums = [one for one in blocks if is_reduction(node_of(sch, one))]
+        sums = [block for block in blocks if is_reduction(node_of(sch, block))]
         is_along = _is_along_memory(sch, sums[0]) if len(sums) == 1 else None
         if is_along is None:
             return None
@@ -68,9 +68,9 @@ class LowBatchGEMV(GPURule):
         if parts is None:
             return None
         axes = iterators_of(sch, parts.product)
-        (vectors,) = [one.loop for one in axes if not isinstance(one.extent, IntImm)]
-        rows = [one.loop for one in axes if one.kind == "S" and one.loop is not vectors]
-        depth = [one.loop for one in axes if one.kind == "R"]
+        (vectors,) = [axis.loop for axis in axes if not isinstance(axis.extent, IntImm)]
+        rows = [axis.loop for axis in axes if axis.kind == "S" and axis.loop is not vectors]
+        depth = [axis.loop for axis in axes if axis.kind == "R"]
         sch.reorder(vectors, *rows, *depth)
         sch.fuse(*rows)
         sch.fuse(*depth)
@@ -89,7 +89,7 @@ class LowBatchGEMV(GPURule):
 
 def _along_memory(sch: Schedule, target: Target, parts: _Parts, bucket: int) -> None:
     """Schedule a product of which neighbors in memory are reduced."""
-    _, row, depth = (loop_extent(sch, one.key) for one in sch.get_loops(parts.product))
+    _, row, depth = (loop_extent(sch, loop.key) for loop in sch.get_loops(parts.product))
     tile = low_batch_tile_of(target, row, depth).fitted(target, depth, 1)
     product = along_memory(sch, parts.product, tile, bucket)
     if parts.unpacking is not None:
@@ -114,8 +114,8 @@ def _across_memory(
     sch.compute_at(unpacking, product.pack, preserve_unit_loops=True)
     sch.set_scope(unpacking, 0, "local")
     sch.vectorize(sch.split(_elements(sch, unpacking), [None, tile.lanes])[1])
-    for place in range(len(inputs_of(node_of(sch, unpacking)))):
-        copy = sch.cache_read(unpacking, place, "local")
+    for read_index in range(len(inputs_of(node_of(sch, unpacking)))):
+        copy = sch.cache_read(unpacking, read_index, "local")
         sch.compute_at(copy, product.step, preserve_unit_loops=True)
         elements = _elements(sch, copy)
         is_vector = (loop_extent(sch, elements.key) or 0) <= tile.lanes
@@ -158,13 +158,13 @@ def _is_along_memory(sch: Schedule, block: BlockRV) -> bool | None:
     number of vectors; None for other blocks.
     """
     node = node_of(sch, block)
-    axes = {one.var: one for one in iterators_of(sch, block)}
-    varying = [one for one in axes.values() if not isinstance(one.extent, IntImm)]
+    axes = {axis.var: axis for axis in iterators_of(sch, block)}
+    varying = [axis for axis in axes.values() if not isinstance(axis.extent, IntImm)]
     reads = inputs_of(node)
     if len(varying) != 1 or varying[0].kind != "S" or len(reads) != 2 or summand_of(node) is None:
         return None
-    matrices = [one for one in reads if varying[0].var not in indices_of(one)]
-    kinds = {one.kind for one in axes.values() if one is not varying[0]}
+    matrices = [read for read in reads if varying[0].var not in indices_of(read)]
+    kinds = {axis.kind for axis in axes.values() if axis is not varying[0]}
     if len(matrices) != 1 or kinds != {"S", "R"}:
         return None
     last: Any = matrices[0].region[-1].min
@@ -175,20 +175,22 @@ def _padded(sch: Schedule, blocks: list[BlockRV], product: BlockRV, bucket: int)
     """Pad a product to a multiple of some vectors, and inline what can be; None if other blocks
     are left.
     """
-    extents = [one.extent for one in iterators_of(sch, product)]
-    known = {one.key for one in blocks}
-    sch.pad_einsum(product, [one.value if isinstance(one, IntImm) else bucket for one in extents])
+    extents = [axis.extent for axis in iterators_of(sch, product)]
+    old_keys = {block.key for block in blocks}
+    sch.pad_einsum(
+        product, [extent.value if isinstance(extent, IntImm) else bucket for extent in extents]
+    )
     now = normalize(sch)
     if now is None:
         return None
-    before = {one.key for one in sch.get_producers(product)}
-    pads = [one for one in now if one.key not in known]
-    unpacking = [one for one in now if _UNPACKING in node_of(sch, one).name_hint]
-    kept = {product.key, *[one.key for one in (*pads, *unpacking)]}
-    left = inline_spatial(sch, [one for one in now if one.key not in kept])
-    copies = [one for one in pads if one.key in before]
-    results = [one for one in pads if one.key not in before] + left
+    before = {producer.key for producer in sch.get_producers(product)}
+    pads = [block for block in now if block.key not in old_keys]
+    unpacking = [block for block in now if _UNPACKING in node_of(sch, block).name_hint]
+    kept = {product.key, *[block.key for block in (*pads, *unpacking)]}
+    left = inline_spatial(sch, [block for block in now if block.key not in kept])
+    copies = [pad for pad in pads if pad.key in before]
+    results = [pad for pad in pads if pad.key not in before] + left
     if max(len(copies), len(results), len(unpacking)) > 1:
         return None
-    first = [one[0] if one else None for one in (unpacking, copies, results)]
+    first = [group[0] if group else None for group in (unpacking, copies, results)]
     return _Parts(product, *first)

@@ -45,7 +45,7 @@ class Matmul(GPURule):
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None if it is not a product."""
-        blocks = [one for one in blocks_of(sch) if is_reduction(node_of(sch, one))]
+        blocks = [block for block in blocks_of(sch) if is_reduction(node_of(sch, block))]
         if len(blocks) != 1:
             return None
         (block,) = blocks
@@ -73,9 +73,9 @@ def _fused(iterators: Sequence[Var], *parts: list[IterVar]) -> IndexMap:
 def _number(axes: list[tuple[Var, IterVar]], dtype: str) -> Expr:
     """The number of an instance of several iterators."""
     total: Expr = const(0, dtype)
-    for place, (var, axis) in enumerate(axes):
+    for position, (var, axis) in enumerate(axes):
         assert axis.dom is not None
-        total = total * axis.dom.extent + var if place else var
+        total = total * axis.dom.extent + var if position else var
     return total
 
 
@@ -85,17 +85,19 @@ def _as_product(sch: Schedule, block: BlockRV, axes: ProductAxes) -> None:
     right = sch.reindex(block, ("read", 1))
     result = sch.reindex(block, ("write", 0))
     node = node_of(sch, block)
-    of_left, of_right = (_iterators(one) for one in node.reads if one.buffer is not _result(node))
+    of_left, of_right = (
+        _iterators(read) for read in node.reads if read.buffer is not _result(node)
+    )
     of_result = _iterators(node.writes[0])
     batch, row, column, depth = axes
-    for copy, kind, given, parts in (
+    for copy, kind, iterators, parts in (
         (left, "write", of_left, (batch, row, depth)),
         (right, "write", of_right, (batch, column, depth)),
         (result, "read", of_result, (batch, row, column)),
     ):
-        layout = _fused(given, *parts)
+        layout = _fused(iterators, *parts)
         sch.transform_layout(copy, (kind, 0), layout)  # type: ignore[arg-type]
-    every = [one.var for one in node.iter_vars]
+    every = [axis.var for axis in node.iter_vars]
     sch.transform_block_layout(block, _fused(every, *axes))
 
 
@@ -124,7 +126,7 @@ def _tiled(sch: Schedule, block: BlockRV, tile: _Tile) -> LoopRV:
     kept = sch.cache_write(block, 0, "local")
     sch.reverse_compute_at(kept, tx, preserve_unit_loops=True)
     sch.vectorize(sch.split(sch.get_loops(kept)[-1], [None, tile.lanes])[1])
-    copies = [_in_shared_memory(sch, block, place, step, tile) for place in (0, 1)]
+    copies = [_in_shared_memory(sch, block, read_index, step, tile) for read_index in (0, 1)]
     for copy in copies:
         _inline_all(sch, copy, sch.get_producers)
     _inline_consumers(sch, kept)
@@ -132,10 +134,10 @@ def _tiled(sch: Schedule, block: BlockRV, tile: _Tile) -> LoopRV:
 
 
 def _in_shared_memory(
-    sch: Schedule, block: BlockRV, place: int, step: LoopRV, tile: _Tile
+    sch: Schedule, block: BlockRV, read_index: int, step: LoopRV, tile: _Tile
 ) -> BlockRV:
     """Bring an operand of a tile into shared memory, with all threads."""
-    copy = sch.cache_read(block, place, "shared")
+    copy = sch.cache_read(block, read_index, "shared")
     sch.compute_at(copy, step, preserve_unit_loops=True)
     elements = sch.fuse(*sch.get_loops(copy)[-3:])
     ty, tx, _, lanes = sch.split(elements, [tile.threads_y, tile.threads_x, None, tile.lanes])
@@ -153,21 +155,21 @@ def _inline_all(
     is_changed = True
     while is_changed:
         is_changed = False
-        found = list(neighbors(block))
-        for one in found:
-            found += [far for far in neighbors(one) if far not in found]
-        for one in found:
-            is_changed |= attempt(lambda at=one: sch.compute_inline(at)) or attempt(
-                lambda at=one: sch.reverse_compute_inline(at)
+        candidates = list(neighbors(block))
+        for candidate in candidates:
+            candidates += [far for far in neighbors(candidate) if far not in candidates]
+        for candidate in candidates:
+            is_changed |= attempt(lambda at=candidate: sch.compute_inline(at)) or attempt(
+                lambda at=candidate: sch.reverse_compute_inline(at)
             )
 
 
 def _inline_consumers(sch: Schedule, kept: BlockRV) -> None:
     """Inline what is computed from a product, with everything else that it reads."""
     _inline_all(sch, kept, sch.get_consumers)
-    for one in sch.get_consumers(kept):
+    for consumer in sch.get_consumers(kept):
         _inline_all(
-            sch, one, lambda at: [o for o in sch.get_producers(at) if o.key is not kept.key]
+            sch, consumer, lambda at: [o for o in sch.get_producers(at) if o.key is not kept.key]
         )
     _inline_all(sch, kept, sch.get_consumers)
 
@@ -175,6 +177,6 @@ def _inline_consumers(sch: Schedule, kept: BlockRV) -> None:
 def _is_one_kernel(sch: Schedule) -> bool:
     """Whether all blocks of a function are in the loops of one kernel."""
     first = {
-        loop_of(sch, loop).loop_var for one in blocks_of(sch) for loop in sch.get_loops(one)[:1]
+        loop_of(sch, loop).loop_var for block in blocks_of(sch) for loop in sch.get_loops(block)[:1]
     }
-    return len(first) == 1 and all(sch.get_loops(one) for one in blocks_of(sch))
+    return len(first) == 1 and all(sch.get_loops(block) for block in blocks_of(sch))

@@ -32,12 +32,12 @@ class Iterator(NamedTuple):
 
 def iterators_of(sch: Schedule, block: BlockRV) -> list[Iterator]:
     """The iterators of a block in normal form with their loops, in order."""
-    found = []
+    iterators = []
     axes = zip(node_of(sch, block).iter_vars, sch.get_loops(block), strict=True)
-    for place, (axis, loop) in enumerate(axes):
+    for position, (axis, loop) in enumerate(axes):
         extent = loop_of(sch, loop).extent
-        found.append(Iterator(place, letter_of(axis.kind), loop, axis.var, extent))
-    return found
+        iterators.append(Iterator(position, letter_of(axis.kind), loop, axis.var, extent))
+    return iterators
 
 
 def kinds_of(sch: Schedule, block: BlockRV) -> str:
@@ -50,7 +50,7 @@ def normalize(sch: Schedule) -> list[BlockRV] | None:
 
     Blocks without loops stay as they are.
     """
-    blocks = [leaf for one in blocks_of(sch) for leaf in _leaves(sch, one)]
+    blocks = [leaf for block in blocks_of(sch) for leaf in _leaves(sch, block)]
     for block in blocks:
         if not _has_own_loops(sch, block):
             return None
@@ -62,7 +62,7 @@ def normalize(sch: Schedule) -> list[BlockRV] | None:
 
 def _leaves(sch: Schedule, block: BlockRV) -> list[BlockRV]:
     inner = sch.get_child_blocks(block)
-    return [leaf for one in inner for leaf in _leaves(sch, one)] if inner else [block]
+    return [leaf for child in inner for leaf in _leaves(sch, child)] if inner else [block]
 
 
 def _has_own_loops(sch: Schedule, block: BlockRV) -> bool:
@@ -82,16 +82,16 @@ def _has_own_loops(sch: Schedule, block: BlockRV) -> bool:
 
 def _without_units(node: Block) -> IndexMap:
     """The iterators of more than one value; first a spatial one of one value if there is none."""
-    given = tuple([Var(one.var.name, one.var.dtype) for one in node.iter_vars])
+    initials = tuple([Var(axis.var.name, axis.var.dtype) for axis in node.iter_vars])
     kept: list[Expr] = []
     has_spatial = False
-    for var, axis in zip(given, node.iter_vars, strict=True):
+    for var, axis in zip(initials, node.iter_vars, strict=True):
         if axis.dom is None or not is_const(axis.dom.extent, 1):
             kept.append(var)
             has_spatial |= axis.kind == SPATIAL
     if not has_spatial:
         kept.insert(0, IntImm(0, "int64"))
-    return IndexMap(given, tuple(kept))
+    return IndexMap(initials, tuple(kept))
 
 
 def inline_spatial(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV]:

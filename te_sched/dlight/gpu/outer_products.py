@@ -116,8 +116,8 @@ def across_memory(sch: Schedule, block: BlockRV, tile: OuterTile, batch: int = 0
     kernel.
     """
     *vectors, columns, depth = sch.get_loops(block)
-    split = [sch.split(one, [None, batch]) for one in vectors]
-    by, between = [one for one, _ in split], [one for _, one in split]
+    split = [sch.split(loop, [None, batch]) for loop in vectors]
+    by, between = [outer for outer, _ in split], [inner for _, inner in split]
     bx, tx = sch.split(columns, [None, tile.columns])
     stages = [] if vectors else [1]
     step, *stage, ty, pack, lanes = sch.split(

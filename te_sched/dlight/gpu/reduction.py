@@ -27,11 +27,11 @@ class Reduction(GPURule):
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None for other kinds."""
-        found = sum_of(sch)
-        if found is None:
+        summation = sum_of(sch)
+        if summation is None:
             return None
-        block, access, epilogue = found
-        nest(sch, block, access, [one for one in access.order if one.kind == "S"])
+        block, access, epilogue = summation
+        nest(sch, block, access, [axis for axis in access.order if axis.kind == "S"])
         if access.is_inner_reduction:
             _along_memory(sch, block, target, access, epilogue)
         else:
@@ -115,9 +115,9 @@ def _row_of(
     """The loops of a row as one, and the loop of a group of neighbors, if it is of the row."""
     if access.grouped is None or access.grouped.kind != "S":
         return sch.fuse(*spatial), []
-    order = [one for one in access.order if one.kind == "S"]
-    place = sorted(order, key=lambda one: one.place).index(access.grouped)
-    outer, group = sch.split(spatial[place], [None, access.group])
-    others = [outer if at == place else one for at, one in enumerate(spatial)]
+    order = [axis for axis in access.order if axis.kind == "S"]
+    position = sorted(order, key=lambda axis: axis.place).index(access.grouped)
+    outer, group = sch.split(spatial[position], [None, access.group])
+    others = [outer if at == position else loop for at, loop in enumerate(spatial)]
     sch.reorder(*others, group)
     return sch.fuse(*others), [group]

@@ -41,11 +41,11 @@ class GPURMSNorm(GPURule):
         square, total, factor, product = steps
         copy = sch.cache_read(blocks[0], 0, "local")
         result = sch.cache_write(blocks[-1], 0, "local")
-        kept = [one.key for one in steps]
-        for one in [at for at in blocks if at.key not in kept]:
-            sch.compute_inline(one)
-        for one in (copy, *steps, result):
-            *rows, _ = sch.get_loops(one)
+        kept = [step.key for step in steps]
+        for block in [at for at in blocks if at.key not in kept]:
+            sch.compute_inline(block)
+        for block in (copy, *steps, result):
+            *rows, _ = sch.get_loops(block)
             if rows:
                 sch.fuse(*rows)
         if len(sch.get_loops(copy)) != 2:
@@ -62,8 +62,8 @@ class GPURMSNorm(GPURule):
         tx, _ = _on_threads(sch, sch.get_loops(product)[-1], threads)
         sch.reverse_compute_at(result, tx)
         sch.vectorize(sch.get_loops(result)[-1])
-        for one, scope in zip(steps, ("local", "local", "shared", "local"), strict=True):
-            sch.set_scope(one, 0, scope)
+        for block, scope in zip(steps, ("local", "local", "shared", "local"), strict=True):
+            sch.set_scope(block, 0, scope)
         return sch
 
 
@@ -71,7 +71,7 @@ def _steps_of(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV] | None:
     """The blocks of squares, of their sum, of the factor and of the product, if a function has
     them.
     """
-    sums = [one for one in blocks if is_reduction(node_of(sch, one))]
+    sums = [block for block in blocks if is_reduction(node_of(sch, block))]
     if len(sums) != 1 or summand_of(node_of(sch, sums[0])) is None:
         return None
     steps = [*sch.get_producers(sums[0]), *sums]
@@ -81,7 +81,9 @@ def _steps_of(sch: Schedule, blocks: list[BlockRV]) -> list[BlockRV] | None:
         return None
     return (
         steps
-        if all(is_injective(node_of(sch, one)) for one in blocks if one.key is not sums[0].key)
+        if all(
+            is_injective(node_of(sch, block)) for block in blocks if block.key is not sums[0].key
+        )
         else None
     )
 

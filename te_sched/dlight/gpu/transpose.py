@@ -38,7 +38,7 @@ class Transpose(GPURule):
         *before, last = blocks
         if not sch.get_loops(last) or not _is_transpose(sch, last):
             return None
-        group = max([_group_of(sch, one) for one in before], default=1)
+        group = max([_group_of(sch, block) for block in before], default=1)
         rows, columns = sch.get_loops(last)
         rows, inner = sch.split(rows, [None, group])
         by, ty = sch.split(rows, [None, _HEIGHT])
@@ -68,11 +68,11 @@ def _is_transpose(sch: Schedule, block: BlockRV) -> bool:
     node = node_of(sch, block)
     if kinds_of(sch, block) != "SS" or not is_copy(node) or not isinstance(node.body, BufferStore):
         return False
-    row, column = (one.var for one in node.iter_vars)
+    row, column = (axis.var for axis in node.iter_vars)
     load = node.body.value
     assert isinstance(load, BufferLoad)
-    own = [one for one in node.body.indices if one is row or one is column]
-    read = [one for one in load.indices if one is row or one is column]
+    own = [index for index in node.body.indices if index is row or index is column]
+    read = [index for index in load.indices if index is row or index is column]
     return own == [row, column] and read == [column, row]
 
 

@@ -63,11 +63,11 @@ class GraphPrinter(ScriptPrinter):
         attrs = _written_attrs(func, name)
         if attrs:
             block.add(f"R.func_attr({self.text(attrs)})")
-        place = len(block.lines)
+        position = len(block.lines)
         body = self._body_lines(func, block)
         alias = self.style.module_alias
         if self._named_functions and alias:
-            block.lines.insert(place, f"{block.indent}{alias} = {self.module_name}")
+            block.lines.insert(position, f"{block.indent}{alias} = {self.module_name}")
         options = [] if func.is_pure else ["pure=False"]
         options += [] if symbol is not None else ["private=True"]
         decorator = f"@R.function({', '.join(options)})" if options else "@R.function"
@@ -77,8 +77,8 @@ class GraphPrinter(ScriptPrinter):
     def _parameters(self, func: G.GraphFunction, block: TextBlock) -> list[str]:
         texts = []
         for param in func.params:
-            known = param.struct_info_
-            kind = "" if known is None else f": {self.text(known)}"
+            info = param.struct_info_
+            kind = "" if info is None else f": {self.text(info)}"
             texts.append(f"{self.name(param, param.name_hint, block)}{kind}")
         return texts
 
@@ -132,7 +132,11 @@ class GraphPrinter(ScriptPrinter):
         for binding in block.bindings:
             self.binding(binding, lines, inner)
         if isinstance(block, G.DataflowBlock):
-            outputs = [one.var for one in block.bindings if not isinstance(one.var, G.DataflowVar)]
+            outputs = [
+                binding.var
+                for binding in block.bindings
+                if not isinstance(binding.var, G.DataflowVar)
+            ]
             lines.append(f"{inner}R.output({self.commas(outputs)})")
 
     def binding(self, binding: Any, lines: list[str], indent: str) -> None:
@@ -168,20 +172,20 @@ class GraphPrinter(ScriptPrinter):
         indent: str,
         cast: I.StructInfo | None = None,
     ) -> None:
-        known = var.struct_info_
+        info = var.struct_info_
         kind = ""
-        if known is not None and self._is_annotated(known, value, cast):
-            kind = f": {self.text(known)}"
+        if info is not None and self._is_annotated(info, value, cast):
+            kind = f": {self.text(info)}"
         lines.append(f"{indent}{self.name(var, var.name_hint, self.block)}{kind} = {text}")
 
-    def _is_annotated(self, known: I.StructInfo, value: object, cast: I.StructInfo | None) -> bool:
+    def _is_annotated(self, info: I.StructInfo, value: object, cast: I.StructInfo | None) -> bool:
         """Whether the struct info of a variable is printed: the value may have it in its text."""
         if isinstance(value, G.GraphCall) and value.op in _WITH_RESULT and cast is None:
-            return not structural_equal(value.sinfo_args[0], known)
+            return not structural_equal(value.sinfo_args[0], info)
         if self.style.show_all_struct_info:
             return True
-        found = cast or G.inferred_struct_info(value)
-        return found is None or not structural_equal(found, known)
+        inferred = cast or G.inferred_struct_info(value)
+        return inferred is None or not structural_equal(inferred, info)
 
     def condition(
         self, node: G.If, lines: list[str], indent: str, var: G.GraphVar | None = None
@@ -211,13 +215,13 @@ class GraphPrinter(ScriptPrinter):
         if name is not None:
             return name
         block = self.block
-        known = node.struct_info_
-        kind = "" if known is None else f": {self.text(known)}"
+        info = node.struct_info_
+        kind = "" if info is None else f": {self.text(info)}"
         name = self.name(node, node.name_hint, block)
         block.add(f"{name}{kind}")
         return name
 
-    def home(self, one: object) -> TextBlock:
+    def home(self, symbol: object) -> TextBlock:
         """The block in which a variable of a size is declared: the innermost one."""
         return self.block
 
@@ -238,7 +242,7 @@ class GraphPrinter(ScriptPrinter):
         return f"R.const({plain_float(float(value))}, {dtype})"
 
     def _tuple(self, node: G.Tuple) -> str:
-        return python_tuple([self.text(one) for one in node.fields]) if node.fields else _VOID
+        return python_tuple([self.text(field) for field in node.fields]) if node.fields else _VOID
 
     def _item(self, node: G.TupleGetItem) -> str:
         return f"{self.text(node.tuple_value)}[{node.index}]"
@@ -254,7 +258,7 @@ class GraphPrinter(ScriptPrinter):
         special = _CALLS.get(str(node.op)) if isinstance(node.op, Op) else None
         if special is not None:
             return special(self, node)
-        args = [self.text(one) for one in node.args]
+        args = [self.text(arg) for arg in node.args]
         if isinstance(node.op, G.ExternFunc):
             name, args = "R.call_packed", [quoted(node.op.global_symbol), *args]
         elif isinstance(node.op, Op):
@@ -279,7 +283,7 @@ class GraphPrinter(ScriptPrinter):
         """The struct infos that a call is given."""
         if not node.sinfo_args:
             return []
-        return [f"sinfo_args={python_tuple([self.text(one) for one in node.sinfo_args])}"]
+        return [f"sinfo_args={python_tuple([self.text(info) for info in node.sinfo_args])}"]
 
     def _callee(self, function: object) -> str:
         if isinstance(function, G.ExternFunc):
@@ -293,13 +297,13 @@ class GraphPrinter(ScriptPrinter):
         shown = f"[{self.commas(out.fields)}]" if is_list else self.text(out)  # type: ignore[attr-defined]
         parts = [self._callee(function), self.text(args), f"out_sinfo={shown}"]
         parts += self._attributes(node)
-        parts += [f"tir_vars={self.text(one)}" for one in sizes]
+        parts += [f"tir_vars={self.text(size)}" for size in sizes]
         return f"R.{str(node.op).removeprefix('relax.')}({', '.join(parts)})"
 
     def _call_extern(self, node: G.GraphCall) -> str:
         """A call of an operator that calls a registered function."""
         function, *args = node.args
-        parts = [self._callee(function), *[self.text(one) for one in args]]
+        parts = [self._callee(function), *[self.text(arg) for arg in args]]
         parts += [*self._attributes(node), *self._results(node)]
         return f"R.{str(node.op).removeprefix('relax.')}({', '.join(parts)})"
 
@@ -326,7 +330,7 @@ class GraphPrinter(ScriptPrinter):
         return text if is_plain or isinstance(size, G.GraphExpr) else quoted(text)
 
     def _sizes(self, sizes: Iterable[object]) -> list[str]:
-        return [self._size(one) for one in sizes]
+        return [self._size(size) for size in sizes]
 
     def _prim_info(self, node: I.PrimStructInfo) -> str:
         if node.value is not None:
@@ -353,11 +357,11 @@ class GraphPrinter(ScriptPrinter):
         return _called("R.Tensor", arguments)
 
     def _tuple_info(self, node: I.TupleStructInfo) -> str:
-        return _called("R.Tuple", [self.text(one) for one in node.fields])
+        return _called("R.Tuple", [self.text(field) for field in node.fields])
 
     def _function_info(self, node: I.FuncStructInfo) -> str:
         if node.params is not None:
-            params = [self.text(one) for one in node.params]
+            params = [self.text(param) for param in node.params]
             shown = python_tuple(params) if params else "()"
             return f"R.Callable({shown}, {self.text(node.ret)}, {node.purity})"
         arguments = []
@@ -371,11 +375,11 @@ class GraphPrinter(ScriptPrinter):
 
     def _device(self, node: I.VDevice) -> str:
         """A device of the module by its kind and number."""
-        same = [one for one in self.devices if one.kind == node.kind]
-        place = next((i for i, one in enumerate(same) if one == node), None)
-        if place is None:
+        same = [device for device in self.devices if device.kind == node.kind]
+        number = next((i for i, device in enumerate(same) if device == node), None)
+        if number is None:
             return device_text(node)
-        return quoted(f"{node.kind}:{place}")
+        return quoted(f"{node.kind}:{number}")
 
     # Whole texts
 
@@ -428,8 +432,8 @@ def plain_float(value: float) -> str:
 
 
 def _is_void(var: G.GraphVar) -> bool:
-    known = var.struct_info_
-    return isinstance(known, I.TupleStructInfo) and not known.fields
+    info = var.struct_info_
+    return isinstance(info, I.TupleStructInfo) and not info.fields
 
 
 _CALLS: dict[str, Callable[[GraphPrinter, Any], str]] = {
@@ -463,7 +467,7 @@ _METHODS: dict[type, Callable[[Any, Any], str]] = {
     float: lambda printer, node: plain_float(node),
     FloatImm: lambda printer, node: f"T.{node.dtype}({float_text(node.value)})",
     I.ShapeExpr: lambda printer, node: (
-        f"R.shape([{', '.join([printer.text(one) for one in node.values])}])"
+        f"R.shape([{', '.join([printer.text(value) for value in node.values])}])"
     ),
     I.ObjectStructInfo: lambda printer, node: "R.Object",
     I.PrimStructInfo: GraphPrinter._prim_info,

@@ -23,11 +23,11 @@ class OriginLine(str):
 
 def mark_lines(lines: list[str], start: int, origin: S.Stmt) -> None:
     """Set the statement of the lines from `start` that have none."""
-    for place in range(start, len(lines)):
-        if type(lines[place]) is str:
-            marked = OriginLine(lines[place])
+    for index in range(start, len(lines)):
+        if type(lines[index]) is str:
+            marked = OriginLine(lines[index])
             marked.origin = origin
-            lines[place] = marked
+            lines[index] = marked
 
 
 def origin_of(line: str) -> S.Stmt | None:

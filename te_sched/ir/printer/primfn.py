@@ -71,9 +71,9 @@ class Primfn:
         self.meta: dict[str, list[object]] = {}
         self.lines: list[str] = []
 
-    def take_name(self, one: object, hint: str, prefix: str = "v") -> str:
+    def take_name(self, symbol: object, hint: str, prefix: str = "v") -> str:
         """Assign a name to an object."""
-        name = self.names[one] = self.allocator.take(
+        name = self.names[symbol] = self.allocator.take(
             hint if not hint or hint[0].isalpha() else prefix + hint
         )
         return name
@@ -192,10 +192,10 @@ class Primfn:
         return f"reduce({self.commas(parts)})"
 
     def _meta(self, node: E.CommReducer) -> str:
-        known = self.meta.setdefault("tir.CommReducer", [])
-        position = next((i for i, one in enumerate(known) if one is node), len(known))
-        if position == len(known):
-            known.append(node)
+        reducers = self.meta.setdefault("tir.CommReducer", [])
+        position = next((i for i, reducer in enumerate(reducers) if reducer is node), len(reducers))
+        if position == len(reducers):
+            reducers.append(node)
         return f"meta[tir.CommReducer][{position}]"
 
     def _range(self, node: E.Range) -> str:
@@ -375,13 +375,13 @@ def _flat_view(buffer: Buffer, accessed: dict[Buffer, None]) -> Buffer:
 
 def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
     """The buffers that are read or written, in order; None if there is an unflattened access."""
-    found: dict[Buffer, None] = {}
+    buffers: dict[Buffer, None] = {}
     stack: list[Any] = [body]
     while stack:
         node = stack.pop()
         kind = type(node)
         if kind is E.BufferLoad or kind is S.BufferStore:
-            found[node.buffer] = None
+            buffers[node.buffer] = None
             if len(node.indices) != 1:
                 return None
         elif kind in _LEAVES:
@@ -391,7 +391,7 @@ def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
         below = list(children(node))
         below.reverse()
         stack.extend(below)
-    return found
+    return buffers
 
 
 _LEAVES = frozenset([Var, IntImm, FloatImm, StringImm])

@@ -88,30 +88,30 @@ class ScriptPrinter(ExprPrinter):
     def release(self, block: TextBlock) -> None:
         """Release the names that a block defined."""
         self.allocator.give_back(block.names)
-        for one in block.named:
-            del self.names[one]
+        for symbol in block.named:
+            del self.names[symbol]
 
-    def name(self, one: object, hint: str, block: TextBlock, default: str = "v") -> str:
+    def name(self, symbol: object, hint: str, block: TextBlock, default: str = "v") -> str:
         """Assign a name while a block is open; an existing name is kept."""
-        known = self.names.get(one)
-        if known is not None:
-            return known
+        text = self.names.get(symbol)
+        if text is not None:
+            return text
         hint = identifier(hint, default)
         if self.style.show_object_address:
-            hint = f"{hint}_{id(one):#x}"
+            hint = f"{hint}_{id(symbol):#x}"
         name = self.allocator.take(hint)
         block.names.append(name)
-        self.alias(one, name, block)
+        self.alias(symbol, name, block)
         return name
 
-    def alias(self, one: object, text: str, block: TextBlock) -> None:
+    def alias(self, symbol: object, text: str, block: TextBlock) -> None:
         """Refer to an object by an expression instead of a name, such as `A.data`."""
-        self.names[one] = text
-        block.named.append(one)
+        self.names[symbol] = text
+        block.named.append(symbol)
 
-    def home(self, one: object) -> TextBlock:
+    def home(self, symbol: object) -> TextBlock:
         """The open block in which a free variable or buffer is declared."""
-        scope = self.uses.lowest.get(one)
+        scope = self.uses.lowest.get(symbol)
         while scope is not None:
             block = self.open.get(id(scope.node))
             if block is not None and scope.node is not None:
@@ -255,7 +255,7 @@ class ScriptPrinter(ExprPrinter):
             and ops.is_const(buffer.elem_offset, 0)
             and buffer.scope() == "global"
             and not _layout(buffer, "", None)
-            and sum(one.data is buffer.data for one in func.buffer_map.values()) == 1
+            and sum(other.data is buffer.data for other in func.buffer_map.values()) == 1
         )
 
     def _parameter(self, param: Var, buffer: Buffer | None) -> str:
@@ -293,13 +293,15 @@ class ScriptPrinter(ExprPrinter):
         comments = self.style.obj_to_annotate or {}
         targets = self.style.obj_to_underline or ()
         block = getattr(node, "block", node)
-        comment = next((comments[one] for one in comments if one is node or one is block), None)
+        comment = next(
+            (comments[target] for target in comments if target is node or target is block), None
+        )
         lines = self.block.lines
         start = len(lines)
         if comment is not None and parts_of(node):
             is_last = False
         _STATEMENTS[type(node)](self, node, is_last)
-        if any(one is node or one is block for one in targets):
+        if any(target is node or target is block for target in targets):
             lines[start:] = map(UnderlinedLine, lines[start:])
         if comment is not None and parts_of(node):
             lines.insert(start, f"{self.block.indent}# {comment}")
@@ -318,7 +320,7 @@ class ScriptPrinter(ExprPrinter):
         return self._between_marks(buffer, super().buffer(buffer))
 
     def _between_marks(self, node: object, text: str) -> str:
-        is_target = any(one is node for one in self.style.obj_to_underline or ())
+        is_target = any(target is node for target in self.style.obj_to_underline or ())
         return f"{OPENING}{text}{CLOSING}" if is_target and OPENING not in text else text
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
@@ -407,14 +409,14 @@ class ScriptPrinter(ExprPrinter):
     def _let_statement(self, node: S.LetStmt, is_last: bool) -> None:
         value = self.text(node.value)
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
-        known = self.names.get(node.var)
+        text = self.names.get(node.var)
         name = self.name(node.var, node.var.name, inner)
         self.body(node.body)
-        if is_last and known is None:
+        if is_last and text is None:
             outer.add(f"{name}: {_annotation(node.var)} = {value}")
         elif is_last:
             outer.add(f"T.LetStmt({value}, var={name})")
-        elif known is None:
+        elif text is None:
             outer.add(f"with T.LetStmt({value}) as {name}:")
         else:
             outer.add(f"with T.LetStmt({value}, var={name}):")
@@ -491,14 +493,14 @@ class ScriptPrinter(ExprPrinter):
     def _launch(self, node: S.AttrStmt, thread: IterVar, is_last: bool) -> None:
         var = thread.var
         scope, lowest = self.uses.scopes.get(id(node)), self.uses.lowest.get(var)
-        known = self.names.get(var)
-        if known is None and scope is not None and not scope.holds(lowest):
+        thread_name = self.names.get(var)
+        if thread_name is None and scope is not None and not scope.holds(lowest):
             home = self.home(var)
-            known = self.name(var, var.name, home)
-            home.add(f"{known} = T.env_thread({quoted(thread.thread_tag)})")
+            thread_name = self.name(var, var.name, home)
+            home.add(f"{thread_name} = T.env_thread({quoted(thread.thread_tag)})")
         extent = self.text(node.value)
-        if known is not None:
-            call = f"T.launch_thread({known}, {extent})"
+        if thread_name is not None:
+            call = f"T.launch_thread({thread_name}, {extent})"
             self.nested(node, call, is_last, call)
             return
         call = f"T.launch_thread({quoted(thread.thread_tag)}, {extent})"
@@ -610,9 +612,9 @@ class ScriptPrinter(ExprPrinter):
         outer: TextBlock,
         is_last: bool,
     ) -> None:
-        known = TextBlock(None, outer.indent)
-        name = self.view(buffer, known, "T.decl_buffer(", inner)
-        *free, line = known.lines
+        scratch = TextBlock(None, outer.indent)
+        name = self.view(buffer, scratch, "T.decl_buffer(", inner)
+        *free, line = scratch.lines
         self.body(body)
         outer.lines += free
         if is_last:

@@ -160,11 +160,11 @@ class ExprPrinter:
 
     def metadata_item(self, key: str, node: object) -> str:
         """The text of a node that is in the metadata, to which it is added."""
-        known = self.metadata.setdefault(key, [])
-        if not any(one is node for one in known):
-            known.append(node)
-        place = next(place for place, one in enumerate(known) if one is node)
-        return f'metadata["{key}"][{place}]'
+        nodes = self.metadata.setdefault(key, [])
+        if not any(other is node for other in nodes):
+            nodes.append(node)
+        position = next(index for index, other in enumerate(nodes) if other is node)
+        return f'metadata["{key}"][{position}]'
 
     def _binary(self, node: E.BinaryOp | E.CompareOp) -> str:
         kind, a, b = type(node), node.a, node.b
@@ -214,10 +214,10 @@ class ExprPrinter:
     def _call(self, node: E.Call) -> str:
         op = node.op
         if op == "tir.call_function":
-            function, *given = node.args
+            function, *operands = node.args
             assert isinstance(function, StringImm)
-            place = f"{self.module_name}." if self.module_name else ""
-            return f"{place}{function.value}({self.commas(given)})"
+            prefix = f"{self.module_name}." if self.module_name else ""
+            return f"{prefix}{function.value}({self.commas(operands)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
             args.insert(0, quoted(node.dtype))

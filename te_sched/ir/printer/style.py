@@ -67,45 +67,45 @@ class Style:
 
     def finished(self, lines: Iterable[str]) -> list[str]:
         """The lines with prefixes, indentation and underlines of this style."""
-        found = list(lines)
-        whole = [isinstance(line, UnderlinedLine) for line in found]
+        texts = list(lines)
+        whole = [isinstance(line, UnderlinedLine) for line in texts]
         prefixes = {"T": self.tir_prefix, "I": self.ir_prefix, "R": self.relax_prefix}
         if prefixes != {"T": "T", "I": "I", "R": "R"}:
-            found = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in found]
+            texts = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in texts]
         if self.indent_spaces != 4:
-            found = [self._indented(line) for line in found]
-        pairs = [spans_of(line) for line in found]
-        found = [text for text, _ in pairs]
+            texts = [self._indented(line) for line in texts]
+        pairs = [spans_of(line) for line in texts]
+        texts = [text for text, _ in pairs]
         marked = [
             spans_of_line(text) if is_whole else spans
             for (text, spans), is_whole in zip(pairs, whole, strict=True)
         ]
         if any(marked) or self.print_line_numbers:
-            return self._underlined(found, marked)
-        return found
+            return self._underlined(texts, marked)
+        return texts
 
     def _underlined(self, lines: list[str], marked: list[list[tuple[int, int]]]) -> list[str]:
         numbers = _line_numbers(lines)
         width = len(str(max(numbers))) + 1 if self.print_line_numbers else 0
-        shown, found = self._shown(marked, numbers), []
-        place = 0
-        while place < len(lines):
-            if not shown[place]:
-                end = shown.index(True, place) if True in shown[place:] else len(lines)
-                skipped = sum(1 for number in numbers[place:end] if number)
-                found.append(f"(... {skipped} lines skipped ...)")
-                place = end
+        shown, output = self._shown(marked, numbers), []
+        index = 0
+        while index < len(lines):
+            if not shown[index]:
+                end = shown.index(True, index) if True in shown[index:] else len(lines)
+                skipped = sum(1 for number in numbers[index:end] if number)
+                output.append(f"(... {skipped} lines skipped ...)")
+                index = end
                 continue
-            text = lines[place]
-            number = f"{numbers[place]} ".rjust(width) if width and numbers[place] else ""
-            found.append(f"{number}{text}")
-            if marked[place]:
+            text = lines[index]
+            number = f"{numbers[index]} ".rjust(width) if width and numbers[index] else ""
+            output.append(f"{number}{text}")
+            if marked[index]:
                 under = [" "] * len(text)
-                for start, end in marked[place]:
+                for start, end in marked[index]:
                     under[start:end] = "^" * (end - start)
-                found.append((" " * width + "".join(under)).rstrip())
-            place += 1
-        return found
+                output.append((" " * width + "".join(under)).rstrip())
+            index += 1
+        return output
 
     def _shown(self, marked: list[list[tuple[int, int]]], numbers: list[int]) -> list[bool]:
         """The lines near an underlined one; a single line is not omitted."""
@@ -129,26 +129,26 @@ class Style:
 
 def _line_numbers(lines: Sequence[str]) -> list[int]:
     """The numbers of lines; 0 for empty lines between functions, which TVM does not count."""
-    found, count, is_head = [], 0, True
+    numbers, count, is_head = [], 0, True
     for text in lines:
         is_counted = bool(text) or is_head
         is_head = is_head and bool(text)
         count += is_counted
-        found.append(count if is_counted else 0)
-    return found
+        numbers.append(count if is_counted else 0)
+    return numbers
 
 
 def checked_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options; names and types that differ from the fields of `Style` are refused."""
-    known = {field.name: field for field in fields(Style)}
+    style_fields = {field.name: field for field in fields(Style)}
     for name, value in options.items():
-        if name not in known:
+        if name not in style_fields:
             raise DeclarationError(
                 f"script() has no option {name}",
                 "",
-                f"use {', '.join(known)}{did_you_mean(name, known)}",
+                f"use {', '.join(style_fields)}{did_you_mean(name, style_fields)}",
             )
-        default = known[name].default
+        default = style_fields[name].default
         wanted = Sequence | Mapping if "_to_" in name else type(default)
         if not (isinstance(value, wanted) or (name in _MAY_BE_NONE and value is None)):
             raise DeclarationError(

@@ -124,10 +124,10 @@ def module_lines(
         text = make_printer(_AttributesPrinter).text(dict(module.attrs))
         body.append(f"    I.module_attrs({text})")
     if module.global_infos:
-        infos = {name: list(one) for name, one in module.global_infos.items()}
+        infos = {name: list(group) for name, group in module.global_infos.items()}
         body.append(f"    I.module_global_infos({make_printer(GraphPrinter).text(infos)})")
     needs_gap = False
-    for name in sorted(module.functions, key=lambda one: _place(module, one)):
+    for name in sorted(module.functions, key=lambda func_name: _place(module, func_name)):
         func = module.functions[name]
         body += [""] * needs_gap
         needs_gap = not isinstance(func, G.ExternFunc)
@@ -146,7 +146,9 @@ def module_lines(
             shown = printer.function(func, name, "    ")
         body += _underlined_from(shown, "@R." if is_graph else "@T.", func, printer.style)
     lines = [IR_LINE, *[TIR_LINE] * uses_tir(body)]
-    lines += [RELAX_LINE] * any(isinstance(one, _OF_GRAPHS) for one in module.functions.values())
+    lines += [RELAX_LINE] * any(
+        isinstance(function, _OF_GRAPHS) for function in module.functions.values()
+    )
     lines += ["", "@I.ir_module", f"class {class_name}:", *(body or ["    pass"])]
     return [*lines, *make_printer(ScriptPrinter).footer(after_function=True)]
 
@@ -155,13 +157,15 @@ def _place(module: S.IRModule, name: str) -> tuple[bool, int, str]:
     """Where a function stands in the text of its module."""
     func = module.functions[name]
     kinds = (S.PrimFunc, G.ExternFunc)
-    kind = next((place for place, one in enumerate(kinds) if isinstance(func, one)), len(kinds))
+    kind = next(
+        (rank for rank, func_class in enumerate(kinds) if isinstance(func, func_class)), len(kinds)
+    )
     return name == "main", kind, str(name)
 
 
 def _underlined_from(lines: list[str], start: str, node: object, style: Style) -> list[str]:
     """The lines of a function or module, all underlined if it is."""
-    if not any(one is node for one in style.obj_to_underline or ()):
+    if not any(target is node for target in style.obj_to_underline or ()):
         return lines
-    first = next(place for place, line in enumerate(lines) if line.lstrip().startswith(start))
+    first = next(index for index, line in enumerate(lines) if line.lstrip().startswith(start))
     return [*lines[:first], *map(UnderlinedLine, lines[first:])]

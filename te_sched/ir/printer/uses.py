@@ -51,7 +51,7 @@ _CONSTANTS = (IntImm, FloatImm, StringImm)
 
 def _is_renewed(node: Expr) -> bool:
     """Whether TVM's simplifier makes an expression anew in each place: integers are computed."""
-    return any(isinstance(one, E.BinaryOp) and is_integral(one.dtype) for one in walk(node))
+    return any(isinstance(part, E.BinaryOp) and is_integral(part.dtype) for part in walk(node))
 
 
 class Uses:
@@ -72,18 +72,22 @@ class Uses:
             self._expression(root, self.root)
 
     def _inner(self, node: S.Stmt, scope: TextScope) -> TextScope:
-        known = self.scopes.get(id(node))
-        if known is not None and (known is scope or known.parent is scope):
-            return known  # a branch that is a block itself, or a statement that occurs twice
+        existing_scope = self.scopes.get(id(node))
+        if existing_scope is not None and (
+            existing_scope is scope or existing_scope.parent is scope
+        ):
+            return (
+                existing_scope  # a branch that is a block itself, or a statement that occurs twice
+            )
         inner = self.scopes[id(node)] = TextScope(node, scope)
         return inner
 
     def _note(self, used: Var | Buffer, scope: TextScope) -> None:
-        known = self.lowest.get(used)
-        if known is None:
+        lowest = self.lowest.get(used)
+        if lowest is None:
             self.lowest[used] = scope
-        elif known is not scope:
-            self.lowest[used] = _common(known, scope)
+        elif lowest is not scope:
+            self.lowest[used] = _common(lowest, scope)
 
     def _buffer(self, buffer: Buffer, scope: TextScope) -> None:
         if self.lowest.get(buffer) is scope:
@@ -157,10 +161,12 @@ class Uses:
         for region in (*node.reads, *node.writes, *sources):
             self._buffer(region.buffer, scope)
         ranges = [axis.dom for axis in node.iter_vars if axis.dom is not None]
-        ranges += [one for part in (*node.reads, *node.writes, *sources) for one in part.region]
-        for one in ranges:
-            self._expression(one.min, scope)
-            self._expression(one.extent, scope)
+        ranges += [
+            interval for part in (*node.reads, *node.writes, *sources) for interval in part.region
+        ]
+        for dim_range in ranges:
+            self._expression(dim_range.min, scope)
+            self._expression(dim_range.extent, scope)
         for buffer in (*node.alloc_buffers, *(match.buffer for match in node.match_buffers)):
             self._buffer(buffer, scope)
         if node.init is not None:
@@ -193,6 +199,6 @@ class Uses:
         elif isinstance(target, Expr):
             self._expression(target, scope)
         elif isinstance(target, tuple):
-            for one in target:
-                if isinstance(one, Buffer):
-                    self._buffer(one, scope)
+            for element in target:
+                if isinstance(element, Buffer):
+                    self._buffer(element, scope)

@@ -50,7 +50,7 @@ Alignments = dict[Var, dict[int, tuple[int, int]]]
 
 def alignments(root: Stmt) -> Alignments:
     """The alignments of allocated buffers, from the annotations of blocks and allocations."""
-    found: Alignments = {}
+    dims_of: Alignments = {}
     allocated: set[Var] = set()  # parameters have the strides that callers expect
     for node in statements(root):
         if type(node) is Block:
@@ -61,10 +61,10 @@ def alignments(root: Stmt) -> Alignments:
             pointers = [node.buffer_var]
         else:
             continue
-        for place, dim, factor, offset in node.annotations.get(ALIGN, ()):
-            pointer = pointers[int(place)]
-            found.setdefault(pointer, {})[int(dim)] = int(factor), int(offset)
-    return {pointer: dims for pointer, dims in found.items() if pointer in allocated}
+        for position, dim, factor, offset in node.annotations.get(ALIGN, ()):
+            pointer = pointers[int(position)]
+            dims_of.setdefault(pointer, {})[int(dim)] = int(factor), int(offset)
+    return {pointer: dims for pointer, dims in dims_of.items() if pointer in allocated}
 
 
 class _Compaction(AccessMapper):
@@ -118,21 +118,21 @@ class _Compaction(AccessMapper):
 
     def _only_buffer(self, node: Allocate) -> Buffer | None:
         """The buffer in an allocation, if there is one of its dtype and shape."""
-        found = self.buffers.get(node.buffer_var, ())
-        if len(found) != 1:
+        candidates = self.buffers.get(node.buffer_var, ())
+        if len(candidates) != 1:
             return None
-        (buffer,) = found
+        (buffer,) = candidates
         is_all = buffer.dtype == node.dtype and all_same(buffer.shape, node.extents)
         return buffer if is_all else None
 
     @cached_property
     def buffers(self) -> dict[Var, set[Buffer]]:
         """The buffers that the function declares or accesses, by their pointers."""
-        found: dict[Var, set[Buffer]] = {}
+        buffers_of: dict[Var, set[Buffer]] = {}
         for node in walk(self.func.body):
             if isinstance(node, BufferLoad | BufferStore | DeclBuffer | BufferRegion):
-                found.setdefault(node.buffer.data, set()).add(node.buffer)
-        return found
+                buffers_of.setdefault(node.buffer.data, set()).add(node.buffer)
+        return buffers_of
 
     def _compact(
         self, buffers: Sequence[Buffer], body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
@@ -154,16 +154,16 @@ class _Compaction(AccessMapper):
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
         is_of_kernel = self.to_run and storage_scope(buffer.scope()).level > 0
         pairs = zip(sets, buffer.shape, strict=True)
-        return tuple([self._range(one, size, is_of_kernel) for one, size in pairs])
+        return tuple([self._range(interval, size, is_of_kernel) for interval, size in pairs])
 
-    def _range(self, one: IntervalSet, size: Expr, is_of_kernel: bool) -> Range:
+    def _range(self, interval: IntervalSet, size: Expr, is_of_kernel: bool) -> Range:
         """The accessed range of a dimension, within its bounds."""
         zero = IntImm(0, size.dtype)
-        if one.min is None or one.max is None:
+        if interval.min is None or interval.max is None:
             return Range(zero, size)
         simplify = self.analyzer.simplify
-        low = simplify(one.min)
-        extent = simplify(ops.add(ops.sub(simplify(one.max), low), 1))
+        low = simplify(interval.min)
+        extent = simplify(ops.add(ops.sub(simplify(interval.max), low), 1))
         if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
             low = simplify(ops.maximum(zero, low))
         is_fixed = variables_of(extent).isdisjoint(self.loops) and not _has_elements(extent)
@@ -202,19 +202,26 @@ class _Compaction(AccessMapper):
         if aligned is None and node not in self.regions:
             return self.generic(node)
         region = self.regions.get(node)
-        shape = node.shape if region is None else tuple([one.extent for one in region])
+        shape = node.shape if region is None else tuple([dim_range.extent for dim_range in region])
         strides = node.strides
         if aligned is not None:
             strides = aligned_strides(shape, aligned, self.analyzer)
-        made = replace(node, shape=shape, strides=strides)
-        is_moved = region is not None and not all(ops.is_const(one.min, 0) for one in region)
-        return replace(made) if made is node and is_moved else made
+        buffer = replace(node, shape=shape, strides=strides)
+        is_moved = region is not None and not all(
+            ops.is_const(dim_range.min, 0) for dim_range in region
+        )
+        return replace(buffer) if buffer is node and is_moved else buffer
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         region = self.regions.get(buffer)
         if region is None:
             return indices
-        return tuple([ops.sub(index, one.min) for index, one in zip(indices, region, strict=True)])
+        return tuple(
+            [
+                ops.sub(index, dim_range.min)
+                for index, dim_range in zip(indices, region, strict=True)
+            ]
+        )
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         region = self.regions.get(node.buffer)
@@ -222,12 +229,12 @@ class _Compaction(AccessMapper):
         if region is None:
             return inside
         moved = [
-            Range(ops.sub(one.min, own.min), one.extent)
-            for one, own in zip(inside.region, region, strict=True)
+            Range(ops.sub(dim_range.min, own.min), dim_range.extent)
+            for dim_range, own in zip(inside.region, region, strict=True)
         ]
         return replace(inside, region=tuple(moved))
 
 
 def _has_elements(e: Expr) -> bool:
     """Whether an expression depends on memory, which may change."""
-    return any(isinstance(one, BufferLoad) for one in walk(e))
+    return any(isinstance(part, BufferLoad) for part in walk(e))

@@ -52,40 +52,46 @@ class ConditionalWrites:
         """The part of a path around the accesses of a buffer outside of the loops in which it is
         read where it is not written; the path itself without such loops, or if threads are in them.
         """
-        loops = {one.loop_var: place for place, one in enumerate(path) if type(one) is For}
-        writes = [_about(one, loops) for one in self._writes.get(buffer, {}).values()]
+        loops = {node.loop_var: depth for depth, node in enumerate(path) if type(node) is For}
+        writes = [_about(conditions, loops) for conditions in self._writes.get(buffer, {}).values()]
         if not writes or not all(writes):
             return path
         first = len(path)
         for conditions in self._reads.get(buffer, {}).values():
-            known = _about(conditions, loops)
-            missing = [_unproved(one, known, path, self._settings) for one in writes]
+            assumptions = _about(conditions, loops)
+            missing = [_unproved(write, assumptions, path, self._settings) for write in writes]
             if all(missing):
-                used = [variables_of(one) for conditions in missing for one in conditions]
+                used = [
+                    variables_of(condition) for conditions in missing for condition in conditions
+                ]
                 first = min([first, *[loops[var] for variables in used for var in variables]])
-        inner = [one for one in path[first:] if type(one) is For]
-        return path[:first] if all(one.kind in _IN_ORDER for one in inner) else path
+        inner = [node for node in path[first:] if type(node) is For]
+        return path[:first] if all(loop.kind in _IN_ORDER for loop in inner) else path
 
 
 def _about(conditions: _Conditions, loops: Container[Var]) -> list[Expr]:
     """The conditions that depend on some loops, and on nothing else."""
-    used = [(one, variables_of(one)) for one in conditions]
-    return [one for one, variables in used if variables and all(v in loops for v in variables)]
+    used = [(condition, variables_of(condition)) for condition in conditions]
+    return [
+        condition
+        for condition, variables in used
+        if variables and all(v in loops for v in variables)
+    ]
 
 
 _IN_ORDER = ("serial", "unrolled")
 
 
 def _unproved(
-    conditions: list[Expr], known: list[Expr], path: _Path, settings: Lowering
+    conditions: list[Expr], assumptions: list[Expr], path: _Path, settings: Lowering
 ) -> list[Expr]:
     """The conditions that do not follow from known ones in the loops of a path."""
     analyzer = Analyzer(settings)
-    for one in path:
-        if type(one) is For:
-            analyzer.bind(one.loop_var, Range(one.min, one.extent))
+    for item in path:
+        if type(item) is For:
+            analyzer.bind(item.loop_var, Range(item.min, item.extent))
     holds: Expr = ops.TRUE
-    for one in known:
-        holds = ops.logical_and(holds, one)
+    for item in assumptions:
+        holds = ops.logical_and(holds, item)
     with analyzer.constraint(holds):
-        return [one for one in conditions if not analyzer.can_prove(one)]
+        return [condition for condition in conditions if not analyzer.can_prove(condition)]

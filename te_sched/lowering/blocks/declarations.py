@@ -50,7 +50,7 @@ def drop_declarations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 def has_declarations(statement: Stmt) -> bool:
     """Whether a statement declares buffers."""
-    return any(type(one) is DeclBuffer for one in statements(statement))
+    return any(type(stmt) is DeclBuffer for stmt in statements(statement))
 
 
 class _Declaring(Mapper):
@@ -69,7 +69,7 @@ class _Declaring(Mapper):
 class _Realizing(Mapper):
     def __init__(self, body: Stmt) -> None:
         self.declared = Counter(
-            [one.buffer.data for one in statements(body) if type(one) is DeclBuffer]
+            [stmt.buffer.data for stmt in statements(body) if type(stmt) is DeclBuffer]
         )
 
     def visit_Allocate(self, node: Allocate) -> Stmt:

@@ -30,19 +30,19 @@ _Mixed = tuple[BlockKey, list[Var], set[Var]]
 def initialize_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with decomposed reductions, where they may be empty and their loops allow it."""
     if not any(
-        type(one) is Block and _may_be_empty(one, settings) for one in statements(func.body)
+        type(stmt) is Block and _may_be_empty(stmt, settings) for stmt in statements(func.body)
     ):
         return func
     with unobserved():
         sch = BlockSchedule(func)
         mixed: list[_Mixed] = []
-        for key in [one for one in sch.keys.values() if _may_be_empty(sch.block(one), settings)]:
+        for key in [key for key in sch.keys.values() if _may_be_empty(sch.block(key), settings)]:
             mixed += _decompose(sch, key)
-        made: PrimFunc = sch.mod["main"]
+        new_func: PrimFunc = sch.mod["main"]
         added = _Before()
         for key, above, loops in mixed:
             added.statements[sch.loop(above[0])].append(_initialize(sch, key, above, loops))
-    return replace(made, body=added.visit(made.body))
+    return replace(new_func, body=added.visit(new_func.body))
 
 
 def _may_be_empty(block: Block, settings: Lowering) -> bool:
@@ -52,7 +52,7 @@ def _may_be_empty(block: Block, settings: Lowering) -> bool:
     domains = [axis.dom for axis in block.iter_vars if axis.kind == REDUCTION and axis.dom]
     prove = Analyzer(settings).can_prove
     return not all(
-        prove(ops.greater(one.extent, ops.const(0, one.extent.dtype))) for one in domains
+        prove(ops.greater(domain.extent, ops.const(0, domain.extent.dtype))) for domain in domains
     )
 
 
@@ -64,9 +64,9 @@ def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     realize, loops = sch.realize(key), sch.loops_above(key)
     kinds = {loop: {axis.kind for axis in bound_axes(realize, loop)} for loop in loops}
     reduced = [loop for loop in loops if REDUCTION in kinds[loop]]
-    if not reduced or any(sch.loop(one).thread_binding is not None for one in reduced):
+    if not reduced or any(sch.loop(loop).thread_binding is not None for loop in reduced):
         return []
-    mixed = {one for one in reduced if kinds[one] != {REDUCTION}}
+    mixed = {loop for loop in reduced if kinds[loop] != {REDUCTION}}
     if not mixed:
         with suppress(ScheduleError):
             sch.decompose_reduction(sch.handle_of(key), sch.handle_of(reduced[0]))
@@ -78,7 +78,7 @@ def _initialize(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[
     """Initialize what a reduction writes if it has no iteration, over the domains of its axes of
     data where loops have no iteration either.
     """
-    realize, loops = sch.realize(key), [sch.loop(one) for one in above]
+    realize, loops = sch.realize(key), [sch.loop(loop_key) for loop_key in above]
     values, empty, init = [], ops.const(False), realize.block.init
     assert init is not None
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):

@@ -75,11 +75,11 @@ class _Pipeline:
     def __init__(self, loop: For, threads: dict[Var, Range], settings: Lowering) -> None:
         self.loop, self.threads = loop, threads
         self.analyzer = Analyzer(settings)
-        self.block, predicate, self.allocated, found = _statements_of(loop)
+        self.block, predicate, self.allocated, stmts = _statements_of(loop)
         stages, orders = self._annotation(_STAGE), self._annotation(_ORDER)
-        if not len(stages) == len(orders) == len(found):
+        if not len(stages) == len(orders) == len(stmts):
             raise self._refused(
-                f"has {len(found)} statements, {len(stages)} stages and {len(orders)} orders",
+                f"has {len(stmts)} statements, {len(stages)} stages and {len(orders)} orders",
                 "each statement of the loop has a stage and an order",
             )
         if len(set(orders)) < len(orders):
@@ -92,19 +92,24 @@ class _Pipeline:
         by_data = {buffer.data: buffer for buffer in self.allocated}
         self.pointed: set[Buffer] = set()
         self.parts = [
-            self._part(*one, predicate, by_data) for one in zip(found, stages, orders, strict=True)
+            self._part(*entry, predicate, by_data)
+            for entry in zip(stmts, stages, orders, strict=True)
         ]
         self.versions = {buffer: self._versions(buffer) for buffer in self.allocated}
         self._check()
 
     def _annotation(self, key: str) -> list[int]:
         """The numbers of an annotation."""
-        given = self.loop.annotations.get(key)
-        numbers = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
-        values = [one.value if isinstance(one, IntImm) else one for one in numbers]
-        if not values or any(type(one) is not int or one < 0 for one in values):
+        annotation = self.loop.annotations.get(key)
+        numbers = (
+            list(annotation)
+            if isinstance(annotation, Sequence) and not isinstance(annotation, str)
+            else []
+        )
+        values = [number.value if isinstance(number, IntImm) else number for number in numbers]
+        if not values or any(type(value) is not int or value < 0 for value in values):
             raise self._refused(
-                f"has {key}={given}", "each statement has a number that is not negative"
+                f"has {key}={annotation}", "each statement has a number that is not negative"
             )
         return values
 
@@ -122,25 +127,25 @@ class _Pipeline:
         self, node: Stmt, stage: int, order: int, predicate: Expr, by_data: dict[Var, Buffer]
     ) -> _Part:
         reads, writes, opaque = inner_accesses(node, by_data)
-        self.pointed |= {one.buffer for one in opaque}
+        self.pointed |= {region.buffer for region in opaque}
         condition = predicate
         if type(node) is BlockRealize and not node.iter_values:
             condition = _both(predicate, node.predicate)
             node = replace(node, predicate=ops.TRUE)
         return _Part(
             node, condition, stage, order,
-            {one.buffer: one for one in (*reads, *opaque)},
-            {one.buffer: one for one in (*writes, *opaque)},
+            {region.buffer: region for region in (*reads, *opaque)},
+            {region.buffer: region for region in (*writes, *opaque)},
         )  # fmt: skip
 
     # Dependences
 
     def _versions(self, buffer: Buffer) -> int:
         """The number of iterations that use a buffer at a time."""
-        users = [one for one in self.parts if buffer in one.reads or buffer in one.writes]
+        users = [part for part in self.parts if buffer in part.reads or buffer in part.writes]
         if not users:
             return 1
-        count = max(one.stage for one in users) - min(one.stage for one in users) + 1
+        count = max(user.stage for user in users) - min(user.stage for user in users) + 1
         is_needed = count > 2 or buffer in _doubled(users)
         if count == 1 or (not is_needed and self._violation(users, buffer, 1) is None):
             return 1
@@ -153,13 +158,13 @@ class _Pipeline:
 
     def _check(self) -> None:
         """Raise an error if the order changes a dependence."""
-        used = {buffer: None for one in self.parts for buffer in (*one.reads, *one.writes)}
+        used = {buffer: None for part in self.parts for buffer in (*part.reads, *part.writes)}
         for buffer in used:
-            found = self._violation(self.parts, buffer, self.versions.get(buffer, 1))
-            if found is not None:
+            violation = self._violation(self.parts, buffer, self.versions.get(buffer, 1))
+            if violation is not None:
                 raise self._refused(
                     f"executes accesses to buffer {buffer.name} in another order",
-                    f"statement {found[1]} depends on statement {found[0]}",
+                    f"statement {violation[1]} depends on statement {violation[0]}",
                 )
 
     def _violation(
@@ -182,10 +187,10 @@ class _Pipeline:
         """Whether b accesses elements that a accesses `distance` iterations before."""
         pairs = [(a.writes, b.writes), (a.writes, b.reads), (a.reads, b.writes)]
         return any(
-            buffer in one
+            buffer in regions
             and buffer in other
-            and not self._is_disjoint(one[buffer], other[buffer], distance)
-            for one, other in pairs
+            and not self._is_disjoint(regions[buffer], other[buffer], distance)
+            for regions, other in pairs
         )
 
     def _is_disjoint(self, a: BufferRegion, b: BufferRegion, distance: int) -> bool:
@@ -198,9 +203,9 @@ class _Pipeline:
         moved = substitute(b, later)
         prove = self.analyzer.can_prove
         return any(
-            prove(ops.less_equal(ops.add(one.min, one.extent), other.min))
-            or prove(ops.less_equal(ops.add(other.min, other.extent), one.min))
-            for one, other in zip(a.region, moved.region, strict=True)
+            prove(ops.less_equal(ops.add(dim_range.min, dim_range.extent), other.min))
+            or prove(ops.less_equal(ops.add(other.min, other.extent), dim_range.min))
+            for dim_range, other in zip(a.region, moved.region, strict=True)
         )
 
     # Statements
@@ -210,8 +215,8 @@ class _Pipeline:
         low, extent = self.loop.min, self.loop.extent
         end, last = ops.add(low, extent), ops.const(self.last, low.dtype)
         mapper = _Versions(self.loop, self.versions)
-        parts = [one._replace(statement=mapper.visit(one.statement)) for one in self.parts]
-        self.parts = sorted(parts, key=lambda one: one.order)
+        parts = [part._replace(statement=mapper.visit(part.statement)) for part in self.parts]
+        self.parts = sorted(parts, key=lambda part: part.order)
         steps = [
             self._steps(low, ops.add(low, last), "unrolled"),
             self._steps(ops.add(low, last), end, self.loop.kind),
@@ -236,19 +241,19 @@ class _Pipeline:
         if not is_single:
             self.analyzer.bind(var, Range(zero, extent))
         is_last = begin is not self.loop.min and kind == "unrolled"
-        found = [self._at(one, step, is_last) for one in self.parts]
-        body = sequence(found)
+        stmts = [self._at(part, step, is_last) for part in self.parts]
+        body = sequence(stmts)
         if is_single:
             return _as_block(body)
         is_body = begin is not self.loop.min and not is_last
         notes = {k: v for k, v in self.loop.annotations.items() if is_body and k not in _KEYS}
         return _as_block(For(var, zero, extent, kind, body, None, notes))
 
-    def _at(self, one: _Part, step: Expr, is_last: bool) -> Stmt | None:
+    def _at(self, part: _Part, step: Expr, is_last: bool) -> Stmt | None:
         """A statement of a step; None if it is never executed."""
         low, extent = self.loop.min, self.loop.extent
         simplify = self.analyzer.simplify
-        iteration = simplify(ops.sub(step, one.stage))
+        iteration = simplify(ops.sub(step, part.stage))
         bounds = [ops.less_equal(low, iteration), ops.less(iteration, ops.add(low, extent))]
         full = ops.const(self.last, extent.dtype)
         if is_last and self.last > 1 and not self.analyzer.can_prove(ops.less_equal(full, extent)):
@@ -260,8 +265,8 @@ class _Pipeline:
         if ops.is_const(condition, 0):
             return None
         values: dict[Var, Expr] = {self.loop.loop_var: iteration}
-        condition = simplify(_both(condition, substitute(one.predicate, values)))
-        realize = _as_block(fresh_copy(one.statement, values))
+        condition = simplify(_both(condition, substitute(part.predicate, values)))
+        realize = _as_block(fresh_copy(part.statement, values))
         return replace(realize, predicate=_both(condition, realize.predicate))
 
 
@@ -305,8 +310,8 @@ def _statements_of(loop: For) -> tuple[Block | None, Expr, list[Buffer], list[St
         body = block.body
         buffers += block.alloc_buffers
     if any(
-        type(one) is Block and (one.iter_vars or one.match_buffers or one.init is not None)
-        for one in statements(loop)
+        type(node) is Block and (node.iter_vars or node.match_buffers or node.init is not None)
+        for node in statements(loop)
     ):
         name = loop.loop_var.name
         raise BlockError(
@@ -315,14 +320,14 @@ def _statements_of(loop: For) -> tuple[Block | None, Expr, list[Buffer], list[St
             "apply ConvertBlocksToOpaque and LowerMatchBuffer before InjectSoftwarePipeline",
             Subject("axis", name),
         )
-    found: list[Stmt] = []
-    for one in _sequence_of(body):
-        if not _is_joined(one):
-            found.append(one)
+    stmts: list[Stmt] = []
+    for stmt in _sequence_of(body):
+        if not _is_joined(stmt):
+            stmts.append(stmt)
             continue
-        buffers += one.block.alloc_buffers
-        found += _sequence_of(one.block.body)
-    return block, predicate, buffers, found
+        buffers += stmt.block.alloc_buffers
+        stmts += _sequence_of(stmt.block.body)
+    return block, predicate, buffers, stmts
 
 
 def _sequence_of(body: Stmt) -> tuple[Stmt, ...]:
@@ -340,12 +345,12 @@ def _is_joined(node: Stmt) -> TypeGuard[BlockRealize]:
 
 def _doubled(parts: list[_Part]) -> set[Buffer]:
     """The buffers of blocks with the annotation double_buffer_scope."""
-    found = set()
+    buffers = set()
     for part in parts:
         for node in statements(part.statement):
             if type(node) is Block and "double_buffer_scope" in node.annotations:
-                found.add(node.writes[int(node.annotations["double_buffer_scope"])].buffer)
-    return found
+                buffers.add(node.writes[int(node.annotations["double_buffer_scope"])].buffer)
+    return buffers
 
 
 def _both(a: Expr, b: Expr) -> Expr:

@@ -86,11 +86,11 @@ class _CrossThreadReductions(StatementMapper):
         threads = self._threads(node)
         if threads:
             return self._reduce(node, threads)
-        loops, made = self.loops, self.made
+        loops, outer_buffers = self.loops, self.made
         self.loops, self.made = [], []
         body = self.visit(node.block.body)
         buffers = (*node.block.alloc_buffers, *self.made)
-        self.loops, self.made = loops, made
+        self.loops, self.made = loops, outer_buffers
         block = replace(node.block, body=body, alloc_buffers=buffers)
         return self._by_first_thread(replace(node, block=block))
 
@@ -98,14 +98,14 @@ class _CrossThreadReductions(StatementMapper):
         self.loops.append(node)
         body = self.visit(node.body)
         self.loops.pop()
-        for one in self.active:
-            if one.init_at is node:
-                body = sequence([_initialized(one), body])
-        if any(loop is node for one in self.active for loop in one.lifted):
+        for reduction in self.active:
+            if reduction.init_at is node:
+                body = sequence([_initialized(reduction), body])
+        if any(loop is node for active in self.active for loop in active.lifted):
             return body
         loop: Stmt = replace(node, body=body)
-        for one in [one for one in self.active if one.place is node]:
-            loop = self._finished(one, loop)
+        for reduction in [active for active in self.active if active.place is node]:
+            loop = self._finished(reduction, loop)
         return loop
 
     def _threads(self, node: BlockRealize) -> list[For]:
@@ -113,14 +113,16 @@ class _CrossThreadReductions(StatementMapper):
         if node.block.init is None:
             return []
         used = values_of_kind(node, REDUCTION)
-        found = [one for one in self.loops if one.thread_binding is not None]
-        threads = [one for one in found if one.loop_var in used]
-        for one in threads:
-            assert one.thread_binding is not None
-            tag = one.thread_binding.thread_tag
+        bound_loops = [
+            candidate for candidate in self.loops if candidate.thread_binding is not None
+        ]
+        threads = [candidate for candidate in bound_loops if candidate.loop_var in used]
+        for loop in threads:
+            assert loop.thread_binding is not None
+            tag = loop.thread_binding.thread_tag
             if not tag.startswith("threadIdx"):
                 raise _refused(
-                    node.block, f"its reduction loop {one.loop_var.name} is bound to {tag}",
+                    node.block, f"its reduction loop {loop.loop_var.name} is bound to {tag}",
                     "only the threads of a block can combine their values",
                     "bind the loop to threadIdx.x, y or z",
                 )  # fmt: skip
@@ -129,17 +131,17 @@ class _CrossThreadReductions(StatementMapper):
     def _reduce(self, node: BlockRealize, threads: list[For]) -> Stmt:
         """The part of a reduction that replaces its block."""
         used = values_of_kind(node, REDUCTION)
-        related = [one for one in self.loops if one.loop_var in used]
-        serial = [one for one in related if one.thread_binding is None]
-        place = serial[0] if serial else None
-        first = self.loops.index(place if place is not None else threads[0])
+        related = [loop for loop in self.loops if loop.loop_var in used]
+        serial = [loop for loop in related if loop.thread_binding is None]
+        serial_loop = serial[0] if serial else None
+        first = self.loops.index(serial_loop if serial_loop is not None else threads[0])
         outermost = self.loops.index(related[0])
-        others = [one for one in self.loops[outermost:] if one.loop_var not in used]
+        others = [loop for loop in self.loops[outermost:] if loop.loop_var not in used]
         spatial = values_of_kind(node, SPATIAL)
         if any(
-            (one.loop_var in spatial and self.loops.index(one) > first)
-            or (one.thread_binding is None and not ops.is_const(one.extent, 1))
-            for one in others
+            (loop.loop_var in spatial and self.loops.index(loop) > first)
+            or (loop.thread_binding is None and not ops.is_const(loop.extent, 1))
+            for loop in others
         ):
             raise _refused(
                 node.block, "another loop is inside of its reduction loops",
@@ -149,24 +151,26 @@ class _CrossThreadReductions(StatementMapper):
         if self.settings.to_run:
             self._check_first_iteration(node, related)
         update = update_of(node.block, partial(_refused, node.block))
-        found = _Reduction(node, threads, serial, place, *update)
-        is_direct = place is None and ops.is_const(node.predicate, 1)
-        found.cross = [_local(store.buffer, "cross_thread_") for store in update.stores]
-        self.made += found.cross
+        reduction = _Reduction(node, threads, serial, serial_loop, *update)
+        is_direct = serial_loop is None and ops.is_const(node.predicate, 1)
+        reduction.cross = [_local(store.buffer, "cross_thread_") for store in update.stores]
+        self.made += reduction.cross
         for store in update.stores:
             if store.buffer.scope() == "local":
                 self.results[store.buffer] = threads
         if is_direct:
-            return self._finished(found, None)
-        found.own = [_local(store.buffer, "in_thread_") for store in update.stores]
-        self.made += found.own
-        outside = [one for one in threads if place is None or self.loops.index(one) < first]
-        found.lifted = [one for one in threads if not any(one is other for other in outside)]
-        if outside and not found.lifted:
-            found.init_at = outside[-1]
-        self.active.append(found)
-        own = _in_thread(found)
-        return own if place is not None else self._finished(found, own)
+            return self._finished(reduction, None)
+        reduction.own = [_local(store.buffer, "in_thread_") for store in update.stores]
+        self.made += reduction.own
+        outside = [
+            loop for loop in threads if serial_loop is None or self.loops.index(loop) < first
+        ]
+        reduction.lifted = [loop for loop in threads if not any(loop is other for other in outside)]
+        if outside and not reduction.lifted:
+            reduction.init_at = outside[-1]
+        self.active.append(reduction)
+        own = _in_thread(reduction)
+        return own if serial_loop is not None else self._finished(reduction, own)
 
     def _check_first_iteration(self, node: BlockRealize, reduced: list[For]) -> None:
         """Refuse a block that its first iteration does not initialize: a sequential program would
@@ -204,13 +208,13 @@ class _CrossThreadReductions(StatementMapper):
                 "let the reduction iterators begin at the start of their domain",
             )
 
-    def _finished(self, one: _Reduction, own: Stmt | None) -> Stmt:
+    def _finished(self, reduction: _Reduction, own: Stmt | None) -> Stmt:
         """A reduction with its remaining steps, in the loops of its threads."""
-        parts: list[Stmt | None] = [own, _combined(one), _written_back(one)]
-        if one.lifted:
-            parts.insert(0, _initialized(one))
+        parts: list[Stmt | None] = [own, _combined(reduction), _written_back(reduction)]
+        if reduction.lifted:
+            parts.insert(0, _initialized(reduction))
         body = sequence(parts)
-        for loop in reversed(one.lifted):
+        for loop in reversed(reduction.lifted):
             body = replace(loop, body=body)
         return body
 
@@ -221,13 +225,13 @@ class _CrossThreadReductions(StatementMapper):
         if not read or stays:
             return node
         bound = {
-            one.thread_binding.thread_tag for one in self.loops if one.thread_binding is not None
+            loop.thread_binding.thread_tag for loop in self.loops if loop.thread_binding is not None
         }
         missing = {
-            one.thread_binding.thread_tag: one
+            loop.thread_binding.thread_tag: loop
             for buffer in read
-            for one in self.results[buffer]
-            if one.thread_binding is not None and one.thread_binding.thread_tag not in bound
+            for loop in self.results[buffer]
+            if loop.thread_binding is not None and loop.thread_binding.thread_tag not in bound
         }
         result: Stmt = node
         predicate = node.predicate
@@ -265,7 +269,7 @@ def _refused(block: Block, what: str, why: str, help: str) -> ReductionError:
 
 
 def _regions(buffers: Sequence[Buffer]) -> tuple[BufferRegion, ...]:
-    return tuple([BufferRegion(one, (Range(IntImm(0), IntImm(1)),)) for one in buffers])
+    return tuple([BufferRegion(buffer, (Range(IntImm(0), IntImm(1)),)) for buffer in buffers])
 
 
 def _simple(name: str, reads: Sequence[Buffer], writes: Sequence[Buffer], body: Stmt) -> Stmt:
@@ -274,26 +278,26 @@ def _simple(name: str, reads: Sequence[Buffer], writes: Sequence[Buffer], body: 
     return BlockRealize((), ops.TRUE, block)
 
 
-def _initialized(one: _Reduction) -> Stmt:
-    name = one.realize.block.name_hint + "_in_thread_init"
-    pairs = zip(one.own, one.reducer.identity, strict=True)
-    return _simple(name, (), one.own, sequence([BufferStore(b, v, _FIRST) for b, v in pairs]))
+def _initialized(reduction: _Reduction) -> Stmt:
+    name = reduction.realize.block.name_hint + "_in_thread_init"
+    pairs = zip(reduction.own, reduction.reducer.identity, strict=True)
+    return _simple(name, (), reduction.own, sequence([BufferStore(b, v, _FIRST) for b, v in pairs]))
 
 
-def _in_thread(one: _Reduction) -> Stmt:
+def _in_thread(reduction: _Reduction) -> Stmt:
     """The block that reduces into registers."""
-    block = one.realize.block
+    block = reduction.realize.block
     moved = _ToRegisters(
-        {store.buffer: own for store, own in zip(one.stores, one.own, strict=True)}
+        {store.buffer: own for store, own in zip(reduction.stores, reduction.own, strict=True)}
     )
     return replace(
-        one.realize,
+        reduction.realize,
         block=replace(
             block,
             name_hint=block.name_hint + "_in_thread",
             init=None,
             body=moved.visit(block.body),
-            writes=_regions(one.own),
+            writes=_regions(reduction.own),
             reads=tuple([region for region in block.reads if region.buffer not in moved.buffers]),
         ),
     )
@@ -310,53 +314,57 @@ class _ToRegisters(AccessMapper):
         return _FIRST
 
 
-def _combined(one: _Reduction) -> Stmt:
+def _combined(reduction: _Reduction) -> Stmt:
     """The block that combines the values of threads."""
-    block = one.realize.block
-    values = [BufferLoad(own, _FIRST) for own in one.own] if one.own else list(one.sources)
+    block = reduction.realize.block
+    values = (
+        [BufferLoad(own, _FIRST) for own in reduction.own]
+        if reduction.own
+        else list(reduction.sources)
+    )
     arguments = (
         IntImm(len(values), "uint32"),
         *values,
         ops.TRUE,
-        *[BufferLoad(buffer, _FIRST) for buffer in one.cross],
-        *[loop.loop_var for loop in one.threads],
+        *[BufferLoad(buffer, _FIRST) for buffer in reduction.cross],
+        *[loop.loop_var for loop in reduction.threads],
     )
     call = Evaluate(Call("handle", "tir.tvm_thread_allreduce", arguments))
     null = Call("handle", "tir.reinterpret", (IntImm(0, "uint64"),))
-    body = AttrStmt(one.reducer, "reduce_scope", null, call)
+    body = AttrStmt(reduction.reducer, "reduce_scope", null, call)
     name = block.name_hint + "_cross_thread"
-    if one.own:
-        return _simple(name, one.own, one.cross, body)
-    results = {store.buffer for store in one.stores}
+    if reduction.own:
+        return _simple(name, reduction.own, reduction.cross, body)
+    results = {store.buffer for store in reduction.stores}
     direct = replace(
         block,
         name_hint=name,
         init=None,
         body=body,
         reads=tuple([region for region in block.reads if region.buffer not in results]),
-        writes=_regions(one.cross),
+        writes=_regions(reduction.cross),
     )
-    return replace(one.realize, block=direct)
+    return replace(reduction.realize, block=direct)
 
 
-def _written_back(one: _Reduction) -> Stmt:
+def _written_back(reduction: _Reduction) -> Stmt:
     """The block that stores the result, executed by the first thread, or by each for registers."""
-    block = one.realize.block
-    pairs = zip(block.iter_vars, one.realize.iter_values, strict=True)
+    block = reduction.realize.block
+    pairs = zip(block.iter_vars, reduction.realize.iter_values, strict=True)
     kept = [(axis, value) for axis, value in pairs if axis.kind == SPATIAL]
     fresh = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in kept}
     axes = [IterVar(axis.dom, fresh[axis.var], axis.kind, axis.thread_tag) for axis, _ in kept]
-    reduced = {loop.loop_var for loop in (*one.threads, *one.serial)}
+    reduced = {loop.loop_var for loop in (*reduction.threads, *reduction.serial)}
     conditions = [
         part
-        for part in conjuncts(one.realize.predicate)
+        for part in conjuncts(reduction.realize.predicate)
         if not ops.is_const(part, 1) and not variables_of(part) & reduced
     ]
-    if any(store.buffer.scope() != "local" for store in one.stores):
-        conditions += [ops.equal(loop.loop_var, loop.min) for loop in one.threads]
+    if any(store.buffer.scope() != "local" for store in reduction.stores):
+        conditions += [ops.equal(loop.loop_var, loop.min) for loop in reduction.threads]
     predicate: Expr = ops.TRUE
-    for place, condition in enumerate(conditions):
-        predicate = ops.logical_and(predicate, condition) if place else condition
+    for position, condition in enumerate(conditions):
+        predicate = ops.logical_and(predicate, condition) if position else condition
     mapping: dict[Var, Expr] = dict(fresh)
     stores = [
         BufferStore(
@@ -364,11 +372,11 @@ def _written_back(one: _Reduction) -> Stmt:
             BufferLoad(buffer, _FIRST),
             tuple([substitute(index, mapping) for index in store.indices]),
         )
-        for store, buffer in zip(one.stores, one.cross, strict=True)
+        for store, buffer in zip(reduction.stores, reduction.cross, strict=True)
     ]
     back = Block(
         tuple(axes),
-        _regions(one.cross),
+        _regions(reduction.cross),
         tuple([substitute(region, mapping) for region in block.writes]),
         block.name_hint + "_write_back",
         None,

@@ -40,7 +40,7 @@ class _Initializations(StatementMapper):
         init = block.init
         if conditions:
             condition = conditions[0]
-            for one in conditions[1:]:
-                condition = ops.logical_and(condition, one)
+            for conjunct in conditions[1:]:
+                condition = ops.logical_and(condition, conjunct)
             init = IfThenElse(condition, init)
         return replace(block, init=None, body=sequence([init, block.body]))

@@ -22,10 +22,10 @@ from te_sched.lowering.join_dimensions import offset_by
 
 def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without views of regions."""
-    known = {*func.params}
+    bound_vars = {*func.params}
     for buffer in func.buffer_map.values():
-        known |= variables_of(*buffer.shape, *buffer.strides)
-    return func.with_body(_MatchedViews(Analyzer(settings), known).visit(func.body))
+        bound_vars |= variables_of(*buffer.shape, *buffer.strides)
+    return func.with_body(_MatchedViews(Analyzer(settings), bound_vars).visit(func.body))
 
 
 class _MatchedViews(AccessMapper):
@@ -34,8 +34,8 @@ class _MatchedViews(AccessMapper):
     A view does not define variables that are `known`: those of the function, loops and lets.
     """
 
-    def __init__(self, analyzer: Analyzer, known: set[Var]) -> None:
-        self.analyzer, self.known = analyzer, known
+    def __init__(self, analyzer: Analyzer, bound_vars: set[Var]) -> None:
+        self.analyzer, self.known = analyzer, bound_vars
         self.views: dict[Buffer, BufferRegion] = {}
         self.values: dict[Var, Expr] = {}
 
@@ -49,7 +49,7 @@ class _MatchedViews(AccessMapper):
             return indices
         _check_rows(buffer, region, indices, self.analyzer)
         dropped = len(region.region) - len(indices)
-        begins = [one.min for one in region.region]
+        begins = [dim_range.min for dim_range in region.region]
         own = [offset_by(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
         return (*begins[:dropped], *own)
 
@@ -60,8 +60,8 @@ class _MatchedViews(AccessMapper):
             return inside
         dropped = len(region.region) - len(inside.region)
         own = [
-            Range(ops.add(outer.min, one.min), one.extent)
-            for outer, one in zip(region.region[dropped:], inside.region, strict=True)
+            Range(ops.add(outer.min, dim_range.min), dim_range.extent)
+            for outer, dim_range in zip(region.region[dropped:], inside.region, strict=True)
         ]
         return BufferRegion(region.buffer, (*region.region[:dropped], *own))
 
@@ -92,10 +92,10 @@ class _MatchedViews(AccessMapper):
         whole = source.buffer
         self.views[view] = source
         self.values[view.data] = whole.data
-        begins = tuple([one.min for one in source.region])
+        begins = tuple([bounds.min for bounds in source.region])
         dropped = len(source.region) - len(view.shape)
-        for wanted, one in zip(view.shape, source.region[dropped:], strict=True):
-            self._value(view, wanted, one.extent, asserts, "shape")
+        for wanted, dim_range in zip(view.shape, source.region[dropped:], strict=True):
+            self._value(view, wanted, dim_range.extent, asserts, "shape")
         if view.elem_offset is not None:
             offset = self.analyzer.simplify(element_offset(whole, begins))
             if ops.is_const(view.elem_offset, 0) and not ops.is_const(offset, 0):
@@ -105,15 +105,15 @@ class _MatchedViews(AccessMapper):
             self._value(view, wanted, stride, asserts, "stride")
 
     def _value(
-        self, view: Buffer, wanted: Expr, given: Expr, asserts: list[tuple[Expr, str]], what: str
+        self, view: Buffer, wanted: Expr, value: Expr, asserts: list[tuple[Expr, str]], what: str
     ) -> None:
         if type(wanted) is Var and wanted not in self.values and wanted not in self.known:
-            self.values[wanted] = given
+            self.values[wanted] = value
             return
-        equal = self.analyzer.simplify(ops.equal(self.visit(wanted), given))
+        equal = self.analyzer.simplify(ops.equal(self.visit(wanted), value))
         if isinstance(equal, IntImm):
             if not equal.value:
-                raise _mismatch(view, what, wanted, given)
+                raise _mismatch(view, what, wanted, value)
             return
         asserts.append((equal, f"the {what} of {view.name} is not that of its region"))
 
@@ -140,12 +140,12 @@ def _check_rows(
             )
 
 
-def _mismatch(view: Buffer, what: str, wanted: Expr, given: Expr) -> LoweringError:
+def _mismatch(view: Buffer, what: str, wanted: Expr, value: Expr) -> LoweringError:
     remedy = "match a region of this size"
     if what == "elem_offset":
         remedy = "write T.match_buffer(..., offset_factor=1), which takes any offset"
     return LoweringError(
-        f"the {what} of view {view.name} is {wanted}, expected {given}",
+        f"the {what} of view {view.name} is {wanted}, expected {value}",
         "it differs from that of the region that it matches",
         remedy,
         Subject("buffer", view.name),
@@ -157,10 +157,10 @@ def strides_of(buffer: Buffer) -> tuple[Expr, ...]:
     if buffer.strides:
         return buffer.strides
     strides: list[Expr] = []
-    for place in reversed(range(len(buffer.shape))):
-        extent = buffer.shape[place]
-        is_last = place == len(buffer.shape) - 1
+    for axis in reversed(range(len(buffer.shape))):
+        extent = buffer.shape[axis]
+        is_last = axis == len(buffer.shape) - 1
         strides.append(
-            IntImm(1, extent.dtype) if is_last else ops.mul(strides[-1], buffer.shape[place + 1])
+            IntImm(1, extent.dtype) if is_last else ops.mul(strides[-1], buffer.shape[axis + 1])
         )
     return tuple(reversed(strides))

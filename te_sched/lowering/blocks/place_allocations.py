@@ -49,11 +49,11 @@ def common_ancestors(func: PrimFunc) -> dict[Buffer, Any]:
         search.allocated[buffer] = None
         search.by_data[buffer.data] = buffer
     search.statement(func.body, ())
-    found: dict[Buffer, Any] = {}
+    ancestors: dict[Buffer, Any] = {}
     for buffer, path in search.common.items():
         path = _with_all_blocks(buffer, path)
-        found[buffer] = path[-1] if path else None
-    return found
+        ancestors[buffer] = path[-1] if path else None
+    return ancestors
 
 
 def _with_all_blocks(buffer: Buffer, path: _Path, to_run: bool = False) -> _Path:
@@ -63,10 +63,10 @@ def _with_all_blocks(buffer: Buffer, path: _Path, to_run: bool = False) -> _Path
     """
     if buffer.scope() != "global":
         return path
-    for place, one in enumerate(path):
-        bound = one.thread_binding if type(one) is For else None
+    for depth, node in enumerate(path):
+        bound = node.thread_binding if type(node) is For else None
         if bound is not None and bound.thread_tag.startswith("blockIdx"):
-            return path[: place + (not to_run)]
+            return path[: depth + (not to_run)]
     return path
 
 
@@ -184,27 +184,27 @@ class _Search:
 
     def keep_in(self, buffer: Buffer, path: _Path) -> None:
         """Record that the place of a buffer is on a path."""
-        known = self.common.get(buffer, path)
-        self.common[buffer] = known[: _shared(known, path)]
+        common_path = self.common.get(buffer, path)
+        self.common[buffer] = common_path[: _shared(common_path, path)]
 
 
 def _outside_loops(path: _Path, variables: Set[Var], is_local: bool = False) -> _Path | None:
     """The part of a path outside of the loops of variables, if there are any; local memory does not
     outlive the threads.
     """
-    for place, one in enumerate(path):
-        if type(one) is not For or (is_local and one.thread_binding is not None):
+    for depth, node in enumerate(path):
+        if type(node) is not For or (is_local and node.thread_binding is not None):
             continue
-        if one.loop_var in variables:
-            return path[:place]
+        if node.loop_var in variables:
+            return path[:depth]
     return None
 
 
 def _has_only(path: _Path, loops: Set[Var]) -> bool:
     """Whether a path consists of loops of these variables, each in one thread."""
     return all(
-        type(one) is For and one.loop_var in loops and one.kind in ("serial", "unrolled")
-        for one in path
+        type(node) is For and node.loop_var in loops and node.kind in ("serial", "unrolled")
+        for node in path
     )
 
 
@@ -227,11 +227,11 @@ class _Placing(StatementMapper):
     def visit_Block(self, node: Block) -> Stmt:
         buffers = self.places.get(id(node), ())
         reads, writes = [
-            tuple([one for one in regions if one.buffer not in self.inner])
+            tuple([region for region in regions if region.buffer not in self.inner])
             for regions in (node.reads, node.writes)
         ]
         block: Block = self._inside(node, buffers)
-        kept = [one for one in block.alloc_buffers if one not in self.moved]
+        kept = [buffer for buffer in block.alloc_buffers if buffer not in self.moved]
         return replace(block, reads=reads, writes=writes, alloc_buffers=(*kept, *buffers))
 
     def visit_For(self, node: For) -> Stmt:

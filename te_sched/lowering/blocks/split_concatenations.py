@@ -41,7 +41,7 @@ class _ConcatenationSplitter(StatementMapper):
         if len(parts) <= _FEW:
             return node
         return SeqStmt(
-            tuple([_copy(inner.block, number, *one) for number, one in enumerate(parts)])
+            tuple([_copy(inner.block, number, *part) for number, part in enumerate(parts)])
         )
 
 
@@ -51,16 +51,16 @@ def _is_plain(loops: list[For], realize: BlockRealize) -> bool:
     return (
         type(block.body) is BufferStore
         and block.init is None
-        and all(one.kind == "serial" and not one.annotations for one in loops)
-        and [*map(id, realize.iter_values)] == [id(one.loop_var) for one in loops]
+        and all(loop.kind == "serial" and not loop.annotations for loop in loops)
+        and [*map(id, realize.iter_values)] == [id(loop.loop_var) for loop in loops]
         and are_spatial(block.iter_vars)
     )
 
 
 def _parts(value: Expr, block: Block) -> list[tuple[IterVar, int, int, Expr]]:
     """The iterator, begin, end and value of each part of a concatenation, the first one first."""
-    found: list[tuple[IterVar, int, int, Expr]] = []
-    axes = {one.var: one for one in block.iter_vars}
+    parts: list[tuple[IterVar, int, int, Expr]] = []
+    axes = {axis.var: axis for axis in block.iter_vars}
     axis: IterVar | None = None
     end: int | None = None
     while (choice := choice_of(value)) is not None:
@@ -73,33 +73,41 @@ def _parts(value: Expr, block: Block) -> list[tuple[IterVar, int, int, Expr]]:
         begin = condition.a.value
         if axis is None or end is None or condition.b is not axis.var or not 0 < begin <= end:
             return []
-        found.append((axis, begin, end, chosen))
+        parts.append((axis, begin, end, chosen))
         end = begin
     if axis is not None and end is not None:
-        found.append((axis, 0, end, value))
-    return found[::-1]
+        parts.append((axis, 0, end, value))
+    return parts[::-1]
 
 
 def _copy(block: Block, number: int, axis: IterVar, begin: int, end: int, value: Expr) -> Stmt:
     """The loops of one part."""
     dtype = axis.var.dtype
     axes, loops, values = [], [], {}
-    for one in block.iter_vars:
-        assert one.dom is not None
-        extent = IntImm(end - begin, dtype) if one is axis else one.dom.extent
-        new = IterVar(Range(one.dom.min, extent), Var(one.var.name, one.var.dtype), one.kind)
-        values[one.var] = ops.add(new.var, IntImm(begin, dtype)) if one is axis else new.var
+    for iter_var in block.iter_vars:
+        assert iter_var.dom is not None
+        extent = IntImm(end - begin, dtype) if iter_var is axis else iter_var.dom.extent
+        new = IterVar(
+            Range(iter_var.dom.min, extent),
+            Var(iter_var.var.name, iter_var.var.dtype),
+            iter_var.kind,
+        )
+        values[iter_var.var] = (
+            ops.add(new.var, IntImm(begin, dtype)) if iter_var is axis else new.var
+        )
         axes.append(new)
-        loops.append(Var(f"{one.var.name.removeprefix('v_')}", one.var.dtype))
+        loops.append(Var(f"{iter_var.var.name.removeprefix('v_')}", iter_var.var.dtype))
     store = block.body
     assert type(store) is BufferStore
-    indices = tuple([substitute(one, values) for one in store.indices])
+    indices = tuple([substitute(index, values) for index in store.indices])
     body = BufferStore(store.buffer, substitute(value, values), indices)
-    made = Block(tuple(axes), (), (), f"{block.name_hint}_{number}", None, body)
-    buffers = [one.buffer for one in walk(body) if isinstance(one, BufferLoad)]
-    reads, writes, _ = access_regions(made, {one.data: one for one in (*buffers, store.buffer)})
-    made = replace(made, reads=reads, writes=writes)
-    nest: Stmt = BlockRealize(tuple(loops), ops.const(True), made)
+    part_block = Block(tuple(axes), (), (), f"{block.name_hint}_{number}", None, body)
+    buffers = [load.buffer for load in walk(body) if isinstance(load, BufferLoad)]
+    reads, writes, _ = access_regions(
+        part_block, {buffer.data: buffer for buffer in (*buffers, store.buffer)}
+    )
+    part_block = replace(part_block, reads=reads, writes=writes)
+    nest: Stmt = BlockRealize(tuple(loops), ops.const(True), part_block)
     for var, new in zip(reversed(loops), reversed(axes), strict=True):
         assert new.dom is not None
         nest = For(var, new.dom.min, new.dom.extent, "serial", nest)

@@ -36,9 +36,9 @@ def unify_equal_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
     ------
     BlockError if loops over the threads of one axis have different extents.
     """
-    for tag, (one, other) in differing_threads(func.body, settings):
+    for tag, (extent, other) in differing_threads(func.body, settings):
         raise BlockError(
-            f"thread axis {tag} has extents {one} and {other} in one kernel",
+            f"thread axis {tag} has extents {extent} and {other} in one kernel",
             ONE_LAUNCH,
             EQUAL_EXTENTS,
             Subject("axis", tag),
@@ -120,15 +120,15 @@ class _Unification(ReferenceMapper):
         assert self.launched is not None
         assert node.thread_binding is not None
         tag, dtype = node.thread_binding.thread_tag, node.loop_var.dtype
-        known = self.launched.get(tag)
-        if known is None:
+        launch = self.launched.get(tag)
+        if launch is None:
             var = Var(tag, dtype)
             axis = IterVar(None, Var("", dtype), "ThreadIndex", tag)
             zero = ops.const(0, dtype)
             notes = {} if self.launched else node.annotations  # inner ones stay inside
-            known = For(var, zero, extent, node.kind, node.body, axis, notes)
-            self.launched[tag] = known
-        value = ops.cast(dtype, known.loop_var)
+            launch = For(var, zero, extent, node.kind, node.body, axis, notes)
+            self.launched[tag] = launch
+        value = ops.cast(dtype, launch.loop_var)
         self.values[node.loop_var] = ops.add(value, self.visit(node.min))
 
 

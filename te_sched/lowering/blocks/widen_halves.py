@@ -29,7 +29,7 @@ WIDE = "float32"
 def widen_halves(func: PrimFunc) -> PrimFunc:
     """The function with its numbers of 16 bits computed in float32, if it computes any."""
     nodes = list(walk(func.body))
-    is_in_blocks = any(type(one) is Block for one in nodes)
+    is_in_blocks = any(type(node) is Block for node in nodes)
     if not is_in_blocks or any(map(_is_opaque, nodes)) or not any(map(_computes_halves, nodes)):
         return func
     with unobserved():
@@ -37,10 +37,10 @@ def widen_halves(func: PrimFunc) -> PrimFunc:
         results = set(func.buffer_map.values())
         for key in list(sch.keys.values()):
             block = sch.block(key)
-            for place, region in enumerate(block.writes):
+            for index, region in enumerate(block.writes):
                 if block.init is not None and region.buffer in results and is_half(region.buffer):
                     with suppress(ScheduleError):  # it is rounded at each step then
-                        sch.cache_write(sch.handle_of(key), place, "global")
+                        sch.cache_write(sch.handle_of(key), index, "global")
         summed: PrimFunc = sch.mod["main"]
     mapper = _Widener(summed)
     return replace(summed, body=mapper.visit(summed.body))
@@ -54,7 +54,7 @@ def is_half(value: Any) -> bool:
 
 def _computes_halves(node: Any) -> bool:
     if type(node) is Block:
-        return node.init is not None and any(is_half(one.buffer) for one in node.writes)
+        return node.init is not None and any(is_half(region.buffer) for region in node.writes)
     is_computed = isinstance(node, BinaryOp) or (type(node) is Call and choice_of(node) is None)
     return is_computed and is_half(node)
 
@@ -66,7 +66,7 @@ def _is_opaque(node: Any) -> bool:
     if type(node) is not Call:
         return False
     is_foreign = node.op in FOREIGN or node.op == "tir.reinterpret"
-    return is_foreign or any(one.dtype == "handle" for one in node.args)
+    return is_foreign or any(arg.dtype == "handle" for arg in node.args)
 
 
 class _Widener(Retyper, ReferenceMapper):
@@ -75,7 +75,7 @@ class _Widener(Retyper, ReferenceMapper):
     def __init__(self, func: PrimFunc) -> None:
         self.kept = {*func.params, *func.buffer_map.values()}
         nodes = list(walk(func.body))
-        self.allocated = {one.buffer_var for one in nodes if type(one) is Allocate}
+        self.allocated = {node.buffer_var for node in nodes if type(node) is Allocate}
         self.variables: dict[Var, Var] = {}
 
     def renewed(self, node: Any) -> Any:

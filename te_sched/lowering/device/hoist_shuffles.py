@@ -78,7 +78,7 @@ class _Hoist(StatementMapper):
         if buffer is not None:
             zero = const(0, buffer.dtype)
             places = range(self.sizes[node.buffer_var])
-            stores = [BufferStore(buffer, zero, (IntImm(place),)) for place in places]
+            stores = [BufferStore(buffer, zero, (IntImm(index),)) for index in places]
             body = sequence([*stores, body])
         return replace(node, body=body)
 
@@ -138,14 +138,14 @@ class _Hoist(StatementMapper):
         if not isinstance(load, BufferLoad) or len(_loads(shuffle)) > 1:
             raise self.error("its value is computed under the condition")
         size = self.sizes.get(load.buffer.data)
-        place = self.analyzer.simplify(load.indices[0])
-        low, high = self.analyzer.const_bounds(place)
+        index = self.analyzer.simplify(load.indices[0])
+        low, high = self.analyzer.const_bounds(index)
         if size is None or low is None or low < 0:
             raise self.error(f"{spelled(load)} may be out of bounds outside of its condition")
         if high is None or high >= size:
-            place = Min(place, IntImm(size - 1, place.dtype))
+            index = Min(index, IntImm(size - 1, index.dtype))
         self.cleared[load.buffer.data] = load.buffer
-        kept = BufferLoad(load.buffer, (place,))
+        kept = BufferLoad(load.buffer, (index,))
         return replace(shuffle, args=(shuffle.args[0], kept, *shuffle.args[2:]))
 
     def differs(self, e: Expr) -> bool:

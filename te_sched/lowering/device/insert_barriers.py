@@ -210,10 +210,10 @@ class _Planner:
             plan = self.with_barrier_in(plan, node)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         runs = self.analyzer.can_prove_greater_equal(node.extent, 1)
-        found = _BarrierPlan(
+        loop_plan = _BarrierPlan(
             body, _seen_from(plan.head, node), _seen_from(plan.tail, node), plan.meets
         )
-        return found if runs else found.closed()
+        return loop_plan if runs else loop_plan.closed()
 
     def in_later(self, accesses: Iterable[_Access], loop: For) -> list[_Access]:
         """Accesses of a loop's body in any later iteration than that of its variable."""
@@ -328,11 +328,15 @@ class _Planner:
 
     def accesses_of(self, node: Stmt) -> list[_Access]:
         """The accesses of a statement itself, not of the statements in it."""
-        return [self.access(one) for one in occurrences_of(node) if one.data in self.shared]
+        return [
+            self.access(occurrence)
+            for occurrence in occurrences_of(node)
+            if occurrence.data in self.shared
+        ]
 
-    def access(self, one: Occurrence) -> _Access:
-        data, writes, indices = one.data, one.writes, one.indices
-        if one.buffer is None or one.is_atomic or len(indices) != 1:
+    def access(self, occurrence: Occurrence) -> _Access:
+        data, writes, indices = occurrence.data, occurrence.writes, occurrence.indices
+        if occurrence.buffer is None or occurrence.is_atomic or len(indices) != 1:
             return _Access(data, writes, None, 1)
         where = self.conditions
         index = substitute(indices[0], self.values)
@@ -376,9 +380,9 @@ class _Planner:
             for b in later
         )
 
-    def may_share(self, one: Var, other: Var) -> bool:
+    def may_share(self, data: Var, other: Var) -> bool:
         """Whether two allocations may be in the same memory."""
-        return one is other or self.scope == "shared.dyn"
+        return data is other or self.scope == "shared.dyn"
 
     def meet(self, a: _Access, b: _Access) -> bool:
         """Whether different threads may touch the same element."""
@@ -388,27 +392,27 @@ class _Planner:
 
     def are_apart(self, a: _Access, b: _Access) -> bool:
         """Whether each element that both touch is touched by a single thread."""
-        own = {var for one in (a, b) for var, _ in one.ranges}
+        own = {var for access in (a, b) for var, _ in access.ranges}
         fixed = self.forms.ranges.keys() - own - self.numbers
         return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.touch, b.touch)
 
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
         """Whether the numbers whose digits form both indices belong to one thread, or the indices
         differ."""
-        one, other = self.unpacked(a), self.unpacked(b)
-        if one is None or other is None or one.digits != other.digits:
+        form, other = self.unpacked(a), self.unpacked(b)
+        if form is None or other is None or form.digits != other.digits:
             return False
         low, high = self.analyzer.const_bounds(
-            self.analyzer.simplify(ops.sub(one.rest, other.rest))
+            self.analyzer.simplify(ops.sub(form.rest, other.rest))
         )
         if low is None or high is None:
             return False
         lanes = a.lanes, b.lanes
-        if max(high + a.lanes - 1, b.lanes - 1 - low) < one.gap:
+        if max(high + a.lanes - 1, b.lanes - 1 - low) < form.gap:
             lanes = 1, 1
-        elif low or high or not self.are_in_runs(a, one) or not self.are_in_runs(b, other):
+        elif low or high or not self.are_in_runs(a, form) or not self.are_in_runs(b, other):
             return False
-        a = with_fields(a, index=one.number, lanes=lanes[0])
+        a = with_fields(a, index=form.number, lanes=lanes[0])
         b = with_fields(b, index=other.number, lanes=lanes[1])
         return self.are_apart(a, b)
 
@@ -420,16 +424,16 @@ class _Planner:
     def unpacked(self, access: _Access) -> Packed | None:
         """The number whose digits form the index of an access; the rest is the same in all
         threads."""
-        found = self.packed(access)
+        form = self.packed(access)
         own = self.numbers.union(var for var, _ in access.ranges)
-        return None if found is None or own.intersection(walk(found.rest)) else found
+        return None if form is None or own.intersection(walk(form.rest)) else form
 
     def packed(self, access: _Access) -> Packed | None:
         """The number whose digits form the index, found under the ranges of its loops."""
         if access.moved_from is not None:
             usual, values = access.moved_from
-            found = self.packed(usual)
-            return None if found is None else found.moved(values)
+            form = self.packed(usual)
+            return None if form is None else form.moved(values)
         assert access.index is not None
         with ExitStack() as facts:
             for condition in access.where:

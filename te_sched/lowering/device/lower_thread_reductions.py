@@ -110,13 +110,13 @@ class ThreadReductions(StatementMapper):
                 f"{wording().computation}",
             )
         team = self.team(reduced)
-        places = [place for place in results if isinstance(place, BufferLoad)]
+        places = [load for load in results if isinstance(load, BufferLoad)]
         self.combined.update(reduced)
-        self.told.update(place.buffer.data for place in places)
+        self.told.update(load.buffer.data for load in places)
         combine = PartialResults(reducer, places)
         own = [
-            BufferStore(place.buffer, self.where(condition, value, start), place.indices)
-            for place, value, start in zip(places, values, reducer.identity, strict=True)
+            BufferStore(load.buffer, self.where(condition, value, start), load.indices)
+            for load, value, start in zip(places, values, reducer.identity, strict=True)
         ]
         return self.reduced(node, combine, own, team)
 
@@ -186,8 +186,8 @@ class ThreadReductions(StatementMapper):
         offset = size // 2
         while offset:
             others = [
-                shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, size)
-                for place in combine.places
+                shuffle("tir.tvm_warp_shuffle_down", self.mask, load, offset, size)
+                for load in combine.places
             ]
             steps.append(combine.statement(others))
             offset //= 2
@@ -198,11 +198,11 @@ class ThreadReductions(StatementMapper):
         return sequence(
             [
                 BufferStore(
-                    place.buffer,
-                    shuffle("tir.tvm_warp_shuffle", self.mask, place, 0, size),
-                    place.indices,
+                    load.buffer,
+                    shuffle("tir.tvm_warp_shuffle", self.mask, load, 0, size),
+                    load.indices,
                 )
-                for place in combine.places
+                for load in combine.places
             ]
         )
 
@@ -217,12 +217,12 @@ class ThreadReductions(StatementMapper):
             *self.in_warp(combine, WARP),
             IfThenElse(ops.equal(lane, 0), stores),
         ]
-        found = [BufferLoad(buffer, (ops.add(row, lane),)) for buffer in memory]
+        loads = [BufferLoad(buffer, (ops.add(row, lane),)) for buffer in memory]
         is_warp = TRUE if warps == WARP else ops.less(lane, warps)
         starts = [
-            BufferStore(place.buffer, choose(is_warp, value, start), place.indices)
-            for place, value, start in zip(
-                combine.places, found, combine.reducer.identity, strict=True
+            BufferStore(load.buffer, choose(is_warp, value, start), load.indices)
+            for load, value, start in zip(
+                combine.places, loads, combine.reducer.identity, strict=True
             )
         ]
         return [*steps, *starts, *self.in_warp(combine, WARP), self.tell(combine, WARP)]
@@ -254,15 +254,15 @@ class ThreadReductions(StatementMapper):
         steps.append(
             IfThenElse(ops.equal(team.rank, 0), sequence(stores_of(memory, first, combine.places)))
         )
-        for place, buffer in zip(combine.places, memory, strict=True):
-            steps.append(BufferStore(place.buffer, BufferLoad(buffer, (first,)), place.indices))
+        for load, buffer in zip(combine.places, memory, strict=True):
+            steps.append(BufferStore(load.buffer, BufferLoad(buffer, (first,)), load.indices))
         return steps
 
     def memory(self, combine: PartialResults, size: int) -> list[Buffer]:
         """Shared memory for the values, also used by other reductions of the kernel."""
         taken: list[Buffer] = []
-        for place in combine.places:
-            dtype = place.buffer.dtype
+        for load in combine.places:
+            dtype = load.buffer.dtype
             free = [
                 buffer
                 for buffer in self.buffers
@@ -300,27 +300,27 @@ class PartialResults:
         """places = combine(places, others), without variables for a single component."""
         if len(self.places) > 1:
             return self.statement(others)
-        (place,), (result,) = self.places, self.reducer.result
-        values = {self.reducer.lhs[0]: place, self.reducer.rhs[0]: others[0]}
-        return BufferStore(place.buffer, substitute(result, values), place.indices)
+        (load,), (result,) = self.places, self.reducer.result
+        values = {self.reducer.lhs[0]: load, self.reducer.rhs[0]: others[0]}
+        return BufferStore(load.buffer, substitute(result, values), load.indices)
 
     def statement(self, others: Sequence[Expr]) -> Stmt:
         """places = combine(places, others), all components at once."""
         together = len(self.places) > 1  # a component must not read the new value of another
         values: dict[Var, Expr] = {}
         lets: list[tuple[Var, Expr]] = []
-        for variables, given, kept in (
+        for variables, operands, kept in (
             (self.reducer.lhs, self.places, together),
             (self.reducer.rhs, others, True),
         ):
-            for var, value in zip(variables, given, strict=True):
+            for var, value in zip(variables, operands, strict=True):
                 values[var] = fresh = Var(var.name, var.dtype) if kept else value
                 if isinstance(fresh, Var):
                     lets.append((fresh, value))
         stores: Stmt = sequence(
             [
-                BufferStore(place.buffer, substitute(result, values), place.indices)
-                for place, result in zip(self.places, self.reducer.result, strict=True)
+                BufferStore(load.buffer, substitute(result, values), load.indices)
+                for load, result in zip(self.places, self.reducer.result, strict=True)
             ]
         )
         for var, value in reversed(lets):
@@ -334,12 +334,12 @@ def choose(condition: Expr, value: Expr, otherwise: Expr) -> Expr:
     return Call(value.dtype, "tir.if_then_else", (condition, value, otherwise))
 
 
-def shuffle(op: str, mask: Expr, place: BufferLoad, lane: int | Expr, width: int) -> Expr:
-    arguments = (mask, place, ops.convert(lane), IntImm(width), IntImm(WARP))
-    return Call(place.dtype, op, arguments)
+def shuffle(op: str, mask: Expr, load: BufferLoad, lane: int | Expr, width: int) -> Expr:
+    arguments = (mask, load, ops.convert(lane), IntImm(width), IntImm(WARP))
+    return Call(load.dtype, op, arguments)
 
 
 def stores_of(memory: Sequence[Buffer], index: Expr, places: Sequence[BufferLoad]) -> list[Stmt]:
     return [
-        BufferStore(buffer, place, (index,)) for buffer, place in zip(memory, places, strict=True)
+        BufferStore(buffer, load, (index,)) for buffer, load in zip(memory, places, strict=True)
     ]

@@ -123,15 +123,15 @@ class _WarpMemory(AccessMapper):
         buffer, indices = load.buffer, load.indices
         if buffer is node.buffer:
             return load
-        (place,) = self.moved(node.buffer, indices)
+        (index,) = self.moved(node.buffer, indices)
         run = self.runs[node.buffer.data]
         lane = ops.floormod(ops.floordiv(indices[0], run), self.width)
         lane = self.analyzer.simplify(lane)
         if self.analyzer.can_prove_equal(lane, ops.floormod(self.thread, self.width)):
-            return BufferLoad(buffer, (place,))
+            return BufferLoad(buffer, (index,))
         lane_0 = ops.mul(ops.floordiv(self.thread, WARP), WARP)
-        first = substitute(place, {self.thread: lane_0})
-        distance = self.analyzer.simplify(ops.sub(place, first))
+        first = substitute(index, {self.thread: lane_0})
+        distance = self.analyzer.simplify(ops.sub(index, first))
         low, high = self.analyzer.const_bounds(distance)
         if low is None or high is None or high - low >= _MOST:
             raise self.error(
@@ -144,9 +144,9 @@ class _WarpMemory(AccessMapper):
             chosen = Select(ops.equal(distance, step), other, chosen)
         return chosen
 
-    def shuffled(self, buffer: Buffer, place: Expr, lane: Expr) -> Expr:
+    def shuffled(self, buffer: Buffer, index: Expr, lane: Expr) -> Expr:
         """The element of another lane at a position that is the same in all lanes."""
-        kept = BufferLoad(buffer, (self.analyzer.simplify(place),))
+        kept = BufferLoad(buffer, (self.analyzer.simplify(index),))
         arguments = (self.mask, kept, lane, IntImm(self.width), IntImm(WARP))
         return Call(kept.dtype, "tir.tvm_warp_shuffle", arguments)
 

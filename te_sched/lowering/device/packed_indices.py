@@ -50,15 +50,15 @@ def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
     are of equal numbers; so are those that are less than the gap apart.
     """
     terms = sorted(_terms(index, 1), key=lambda term: term[1])
-    for place, (lowest, stride) in enumerate(terms):
+    for position, (lowest, stride) in enumerate(terms):
         digit = split_of(lowest)
         if not _is_remainder(digit) or digit.lower_factor != 1 or stride < 1:
             continue
-        others = [*terms[:place], *terms[place + 1 :]]
+        others = [*terms[:position], *terms[position + 1 :]]
         for number in _numbers(digit.source, digit.extent, others, analyzer):
-            found = _joined(number, digit.extent, stride, list(others), analyzer)
-            if found is not None:
-                return found
+            form = _joined(number, digit.extent, stride, list(others), analyzer)
+            if form is not None:
+                return form
     return None
 
 
@@ -82,13 +82,13 @@ def _joined(
     digits, reach, gap = [(size, stride)], (size - 1) * stride, stride
     while True:
         above = analyzer.simplify(ops.floordiv(number, size))
-        for place, (part, scale) in enumerate(others):
+        for position, (part, scale) in enumerate(others):
             if scale <= reach:
                 continue
             more = _size_of_digit(part, above, analyzer)
             if more is None:
                 continue
-            del others[place]
+            del others[position]
             digits.append((more, scale))
             gap = min(gap, scale - reach)
             break
@@ -100,9 +100,9 @@ def _joined(
         size *= more
 
 
-def _with_higher(found: Packed, others: list[tuple[Expr, int]], analyzer: Analyzer) -> Packed:
+def _with_higher(form: Packed, others: list[tuple[Expr, int]], analyzer: Analyzer) -> Packed:
     """The index with the other terms that are large enough as higher digits."""
-    number, digits, gap = found.number, list(found.digits), found.gap
+    number, digits, gap = form.number, list(form.digits), form.gap
     low, high = analyzer.const_bounds(number)
     size = prod(size for size, _ in digits[:-1])
     reach = sum((size - 1) * stride for size, stride in digits[:-1])
@@ -153,12 +153,12 @@ def _quotient(e: Any) -> tuple[Expr, int]:
     if divisor < 1:
         return e, 1
     parts = list(_terms(e.a, 1))
-    for place, (part, scale) in enumerate(parts):
+    for position, (part, scale) in enumerate(parts):
         if scale != 1 or not isinstance(part, FloorDiv):
             continue
         inner, by = _quotient(part)
         if by > 1:
-            others = _sum([*parts[:place], *parts[place + 1 :]])
+            others = _sum([*parts[:position], *parts[position + 1 :]])
             return ops.add(ops.mul(others, by), inner), by * divisor
     return e.a, divisor
 

@@ -75,13 +75,13 @@ class _LaunchCollector(StatementMapper):
                 f"cannot launch a kernel of {self.name!r} over unknown thread tag {tag!r}",
                 help=f"bind to one of {', '.join(TAGS)}, or to vthread",
             )
-        known = self.axes.get(tag)
-        if known is None:
+        axis = self.axes.get(tag)
+        if axis is None:
             var = Var(tag.replace(".", "_"), thread.var.dtype)
-            known = self.axes[tag] = LaunchAxis(tag, var, node.value)
-        elif not self.analyzer.can_prove_equal(known.extent, node.value):
+            axis = self.axes[tag] = LaunchAxis(tag, var, node.value)
+        elif not self.analyzer.can_prove_equal(axis.extent, node.value):
             raise BuildError(
-                f"{wording().loops} of {known.extent} and of {node.value} iterations are bound to "
+                f"{wording().loops} of {axis.extent} and of {node.value} iterations are bound to "
                 f"{tag} in one kernel of {self.name!r}",
                 "all threads of a kernel are launched at once",
                 f"split the {wording().loops} so that both extents are the same",
@@ -90,12 +90,12 @@ class _LaunchCollector(StatementMapper):
                     Subject(wording().loop, tag),
                 ],
             )
-        self.values[thread.var] = known.var
+        self.values[thread.var] = axis.var
         inside = launched(node)
         others = variables_of(node.body).difference(inside)
-        outer = [one for one in self.around if one.node.thread_tag == tag]
+        outer = [launch for launch in self.around if launch.node.thread_tag == tag]
         if any(self.launched.get(var) == tag for var in others) or any(
-            _reads_results(node, one) for one in outer
+            _reads_results(node, launch) for launch in outer
         ):
             raise self.twice(tag, node)
         self.around.append(node)
@@ -124,15 +124,15 @@ def _reads_results(inner: AttrStmt, outer: AttrStmt) -> bool:
         return False
     results: set[Var] = set()
     stores = [part for part in statements(outer.body) if type(part) is BufferStore]
-    found = True
-    while found:  # also through other memory
-        found = False
+    has_changed = True
+    while has_changed:  # also through other memory
+        has_changed = False
         for store in stores:
             used = {var for part in (store.value, *store.indices) for var in variables_of(part)}
             read = {load.buffer.data for load in walk(store) if type(load) is BufferLoad}
             if store.buffer.data not in results and (own in used or read & results):
                 results.add(store.buffer.data)
-                found = True
+                has_changed = True
     return any(load.buffer.data in results for load in walk(inner.body) if type(load) is BufferLoad)
 
 

@@ -34,9 +34,10 @@ class DaskBuilder(Builder):
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
         futures = [
-            self._calls.submit(_built, one.mod, str(one.target), one.params) for one in build_inputs
+            self._calls.submit(_built, build_input.mod, str(build_input.target), build_input.params)
+            for build_input in build_inputs
         ]
-        return [self._result(one) for one in futures]
+        return [self._result(future) for future in futures]
 
     def _result(self, future: Any) -> BuilderResult:
         try:

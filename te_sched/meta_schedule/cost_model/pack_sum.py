@@ -88,13 +88,13 @@ class PackSum:
 
 def _rows(xs: Sequence[Any]) -> NDArray[np.float32]:
     """The rows of candidates; zeros of those without stores."""
-    width = max((one.shape[1] for one in xs), default=0)
-    found = np.zeros((len(xs), 2 * width), "float32")
-    counts = np.array([len(one) for one in xs], "int64")
+    width = max((features.shape[1] for features in xs), default=0)
+    rows = np.zeros((len(xs), 2 * width), "float32")
+    counts = np.array([len(features) for features in xs], "int64")
     filled = np.flatnonzero(counts)
     if not len(filled):
-        return found
-    stores = np.concatenate([xs[int(one)] for one in filled]).astype("float64", copy=False)
+        return rows
+    stores = np.concatenate([xs[int(index)] for index in filled]).astype("float64", copy=False)
     begins = np.cumsum(counts[filled]) - counts[filled]
     sums = np.add.reduceat(np.exp2(np.minimum(stores, _LARGEST)) - 1, begins, axis=0)
     totals = stores.sum(axis=1)
@@ -102,9 +102,9 @@ def _rows(xs: Sequence[Any]) -> NDArray[np.float32]:
         begin + int(np.argmax(totals[begin : begin + count]))
         for begin, count in zip(begins, counts[filled], strict=True)
     ]
-    found[filled, :width] = stores[main]
-    found[filled, width:] = np.log2(1 + sums)
-    return found
+    rows[filled, :width] = stores[main]
+    rows[filled, width:] = np.log2(1 + sums)
+    return rows
 
 
 def custom_callback(

@@ -153,7 +153,7 @@ class XGBModel(CostModel):
         if not candidates:
             return
         rows = self._features(context, candidates)
-        costs = [_seconds(one) for one in results]
+        costs = [_seconds(result) for result in results]
         key = self._key(context)
         if key in self.data:
             self.data[key].append(rows, costs)
@@ -196,7 +196,7 @@ class XGBModel(CostModel):
         }
         for number, group in enumerate(self.data.values()):
             arrays[f"costs{number}"] = group.costs
-            arrays[f"counts{number}"] = np.array([len(one) for one in group.features])
+            arrays[f"counts{number}"] = np.array([len(features) for features in group.features])
             arrays[f"rows{number}"] = np.concatenate(group.features)
         np.savez_compressed(file, **arrays)
         files.write(path, file.getvalue(), "save", error=DeclarationError)
@@ -220,7 +220,7 @@ class XGBModel(CostModel):
         """Train from the beginning with all measurements."""
         groups = self.data.values()
         data = PackSum(
-            [one for group in groups for one in group.features],
+            [features for group in groups for features in group.features],
             np.concatenate([group.scores for group in groups]),
         )
         self._trained_size = self.data_size
@@ -243,13 +243,14 @@ class XGBModel(CostModel):
         )
 
     def _features(self, context: TuneContext, candidates: list[MeasureCandidate]) -> list[Any]:
-        found = self.extractor.extract_from(context, candidates)
+        arrays = self.extractor.extract_from(context, candidates)
         rows = [
-            np.asarray(one.numpy() if hasattr(one, "numpy") else one, "float32") for one in found
+            np.asarray(array.numpy() if hasattr(array, "numpy") else array, "float32")
+            for array in arrays
         ]
-        widths = {one.shape[-1] for one in rows if one.ndim == 2} | self._widths()
-        if len(rows) != len(candidates) or any(one.ndim != 2 for one in rows) or len(widths) > 1:
-            shapes = sorted({one.shape for one in rows})
+        widths = {row.shape[-1] for row in rows if row.ndim == 2} | self._widths()
+        if len(rows) != len(candidates) or any(row.ndim != 2 for row in rows) or len(widths) > 1:
+            shapes = sorted({row.shape for row in rows})
             raise DeclarationError(
                 f"{type(self.extractor).__name__} gave features that the model cannot use",
                 f"{len(rows)} arrays of shapes {', '.join(map(str, shapes))} for "
@@ -265,11 +266,11 @@ class XGBModel(CostModel):
 
     def _key(self, context: TuneContext) -> str:
         """The name of a task: a hash of its module."""
-        known = self._hashes.get(context)
-        if known is None or known[0] is not context.mod:
+        entry = self._hashes.get(context)
+        if entry is None or entry[0] is not context.mod:
             text = "" if context.mod is None else f"{structural_hash(context.mod):x}"
-            self._hashes[context] = known = (context.mod, text)
-        return known[1]
+            self._hashes[context] = entry = (context.mod, text)
+        return entry[1]
 
 
 def _seconds(result: Any) -> float:

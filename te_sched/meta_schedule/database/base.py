@@ -107,19 +107,19 @@ class TuningRecord:
     ) -> None:
         self._trace = trace
         self.workload, self.target = workload, target
-        self.run_secs = None if run_secs is None else [Seconds(one) for one in run_secs]
+        self.run_secs = None if run_secs is None else [Seconds(duration) for duration in run_secs]
         self.args_info = None if args_info is None else list(args_info)
         self.error_msg, self.machine = error_msg, machine
 
     @property
     def trace(self) -> Trace:
         """The trace of the schedule."""
-        found = self._trace
-        if not isinstance(found, Trace):
+        trace = self._trace
+        if not isinstance(trace, Trace):
             schedule = Schedule(self.workload.mod)
-            Trace.apply_json_to_schedule(found, schedule)
-            found = self._trace = schedule.trace
-        return found
+            Trace.apply_json_to_schedule(trace, schedule)
+            trace = self._trace = schedule.trace
+        return trace
 
     @property
     def mean(self) -> float:
@@ -139,9 +139,9 @@ class TuningRecord:
 
     def schedule(self) -> Schedule:
         """The workload with the trace applied."""
-        found = Schedule(self.workload.mod)
-        self.trace.apply_to_schedule(found, remove_postproc=False)
-        return found
+        sch = Schedule(self.workload.mod)
+        self.trace.apply_to_schedule(sch, remove_postproc=False)
+        return sch
 
     def as_measure_candidate(self) -> MeasureCandidate:
         """The schedule and its arguments, to measure it again."""
@@ -154,9 +154,9 @@ class TuningRecord:
     def as_json(self) -> list[Any]:
         """The record as TVM's `database_tuning_record.json` has it: trace, seconds, target and
         arguments."""
-        seconds = None if self.run_secs is None else [one.value for one in self.run_secs]
+        seconds = None if self.run_secs is None else [duration.value for duration in self.run_secs]
         target = None if self.target is None else self.target.export()
-        arguments = None if self.args_info is None else [one.as_json() for one in self.args_info]
+        arguments = None if self.args_info is None else [info.as_json() for info in self.args_info]
         return [self.trace_json(), seconds, target, arguments]
 
     @staticmethod
@@ -173,7 +173,7 @@ class TuningRecord:
         if not _is_trace(trace):
             raise _damaged("a trace", trace)
         if seconds is not None and not (
-            is_sequence(seconds) and all(isinstance(one, int | float) for one in seconds)
+            is_sequence(seconds) and all(isinstance(duration, int | float) for duration in seconds)
         ):
             raise _damaged("a list of seconds", seconds)
         return TuningRecord(
@@ -181,23 +181,24 @@ class TuningRecord:
             workload,
             seconds,
             None if target is None else Target(target),
-            None if arguments is None else [ArgInfo.from_json(one) for one in arguments],
+            None if arguments is None else [ArgInfo.from_json(info) for info in arguments],
         )
 
 
-def _is_trace(given: Any) -> bool:
+def _is_trace(value: Any) -> bool:
     """Whether a value has the form of a trace's JSON: instructions and decisions."""
-    if not (is_sequence(given) and len(given) == 2 and all(map(is_sequence, given))):
+    if not (is_sequence(value) and len(value) == 2 and all(map(is_sequence, value))):
         return False
-    instructions, decisions = given
+    instructions, decisions = value
     return all(
-        is_sequence(one) and len(one) == 4 and isinstance(one[0], str) for one in instructions
-    ) and all(is_sequence(one) and len(one) == 2 for one in decisions)
+        is_sequence(instruction) and len(instruction) == 4 and isinstance(instruction[0], str)
+        for instruction in instructions
+    ) and all(is_sequence(decision) and len(decision) == 2 for decision in decisions)
 
 
-def _damaged(what: str, given: object) -> DeclarationError:
+def _damaged(what: str, value: object) -> DeclarationError:
     return DeclarationError(
-        f"{repr_of(given)} does not describe {what}", "", "give what as_json() returned"
+        f"{repr_of(value)} does not describe {what}", "", "give what as_json() returned"
     )
 
 
@@ -244,8 +245,12 @@ class Database(Component):
             return None
         records = self.get_top_k(self.commit_workload(mod), len(self))
         target = Target(target)
-        same = [one for one in records if one.is_of(target)]
-        alike = [one for one in records if one.target is None or one.target.kind == target.kind]
+        same = [record for record in records if record.is_of(target)]
+        alike = [
+            record
+            for record in records
+            if record.target is None or record.target.kind == target.kind
+        ]
         return next(iter([*same, *alike]), None)
 
     def query_schedule(
@@ -285,8 +290,8 @@ class Database(Component):
         best: dict[tuple[int, str], TuningRecord] = {}
         for record in self.get_all_tuning_records():
             purpose = (record.workload.shash, str(record.target))
-            known = best.get(purpose)
-            if record.is_valid and (known is None or record.mean < known.mean):
+            incumbent = best.get(purpose)
+            if record.is_valid and (incumbent is None or record.mean < incumbent.mean):
                 best[purpose] = record
         for record in best.values():
             workload = destination.commit_workload(record.workload.mod)
@@ -325,7 +330,9 @@ def fastest(records: Sequence[TuningRecord], count: int) -> list[TuningRecord]:
     """The fastest of some records, in order, without failures."""
     if count < 0:
         raise DeclarationError(f"cannot give {count} records", "", "ask for 0 or more")
-    return sorted((one for one in records if one.is_valid), key=lambda one: one.mean)[:count]
+    return sorted(
+        (record for record in records if record.is_valid), key=lambda record: record.mean
+    )[:count]
 
 
 PyDatabase = Database

@@ -19,8 +19,10 @@ class _Union(Database):
         self, mod: IRModule, target: Target, workload_name: str | None
     ) -> list[TuningRecord]:
         """What the databases answer, in their order."""
-        found = [one.query_tuning_record(mod, target, workload_name) for one in self.databases]
-        return [one for one in found if one is not None]
+        records = [
+            database.query_tuning_record(mod, target, workload_name) for database in self.databases
+        ]
+        return [record for record in records if record is not None]
 
 
 class UnionDatabase(_Union):
@@ -34,7 +36,7 @@ class UnionDatabase(_Union):
         self, mod: IRModule, target: Target, workload_name: str | None = None
     ) -> TuningRecord | None:
         answers = self.answers(mod, target, workload_name)
-        return min(answers, key=lambda one: one.mean, default=None)
+        return min(answers, key=lambda record: record.mean, default=None)
 
 
 class OrderedUnionDatabase(_Union):

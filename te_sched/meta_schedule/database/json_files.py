@@ -79,16 +79,16 @@ class JSONDatabase(MemoryDatabase):
 
     def commit_workload(self, mod: IRModule) -> Workload:
         before = len(self.workloads)
-        found = super().commit_workload(mod)
+        workload = super().commit_workload(mod)
         if len(self.workloads) > before:
-            self._numbered.append(found)
-            self._append(self.path_workload, found.as_json())
-        return found
+            self._numbered.append(workload)
+            self._append(self.path_workload, workload.as_json())
+        return workload
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         super().commit_tuning_record(record)
         workload = self.commit_workload(record.workload.mod)
-        number = next(n for n, one in enumerate(self._numbered) if one is workload)
+        number = next(n for n, other in enumerate(self._numbered) if other is workload)
         data = record.as_json()
         if record.error_msg is not None:  # TVM's files know a failure by its seconds
             data[1] = [FAILED]
@@ -102,9 +102,9 @@ class JSONDatabase(MemoryDatabase):
         return TuningRecord.from_json(record, self._numbered[number])
 
 
-def _path(given: Any, folder: Path | None, name: str) -> str:
-    if given is not None:
-        return files.check_path(given, "open", DeclarationError)
+def _path(path: Any, folder: Path | None, name: str) -> str:
+    if path is not None:
+        return files.check_path(path, "open", DeclarationError)
     if folder is None:
         raise DeclarationError(
             "the database has no files",

@@ -34,11 +34,11 @@ class MemoryDatabase(Database):
         return self._known(mod) is not None
 
     def commit_workload(self, mod: IRModule) -> Workload:
-        found = self._known(mod)
-        if found is None:
-            found = Workload(mod)
-            self._add(found)
-        return found
+        workload = self._known(mod)
+        if workload is None:
+            workload = Workload(mod)
+            self._add(workload)
+        return workload
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         workload = self.commit_workload(record.workload.mod)
@@ -51,7 +51,7 @@ class MemoryDatabase(Database):
         own = self._known(workload.mod)
         if own is None:
             return []
-        return fastest([one for one in self.records if one.workload is own], top_k)
+        return fastest([record for record in self.records if record.workload is own], top_k)
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
         return list(self.records)
@@ -60,9 +60,9 @@ class MemoryDatabase(Database):
         return len(self.records)
 
     def _known(self, mod: IRModule) -> Workload | None:
-        for one in self._by_hash.get(self._equality.hash(mod), ()):
-            if one.mod is mod or self._equality.equal(one.mod, mod):
-                return one
+        for workload in self._by_hash.get(self._equality.hash(mod), ()):
+            if workload.mod is mod or self._equality.equal(workload.mod, mod):
+                return workload
         return None
 
     def _add(self, workload: Workload) -> None:

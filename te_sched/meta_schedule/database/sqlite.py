@@ -156,12 +156,12 @@ class SQLiteDatabase(Database):
 
     def _number(self, mod: IRModule) -> int | None:
         """The number of the workload of a module; None if it has none."""
-        found = self._connection.execute(
+        cursor = self._connection.execute(
             "SELECT id FROM workload WHERE hash = ? ORDER BY id", (self._hash(mod),)
         )
-        for (number,) in found.fetchall():
-            known = self._workload(number).mod
-            if known is mod or self._equality.equal(known, mod):
+        for (number,) in cursor.fetchall():
+            stored_mod = self._workload(number).mod
+            if stored_mod is mod or self._equality.equal(stored_mod, mod):
                 return int(number)
         return None
 
@@ -191,7 +191,7 @@ class SQLiteDatabase(Database):
         return self._workloads[number]
 
     def _records(self, condition: str, values: tuple[Any, ...]) -> list[TuningRecord]:
-        found = []
+        records = []
         for number, content, error, machine in self._connection.execute(
             _SELECT + condition, values
         ).fetchall():
@@ -202,8 +202,8 @@ class SQLiteDatabase(Database):
                 why = failure.summary if isinstance(failure, TeSchedError) else str(failure)
                 raise self._damaged("record", why) from failure
             record.error_msg, record.machine = error, machine
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     def _damaged(self, what: str, why: str) -> DeclarationError:
         return DeclarationError(

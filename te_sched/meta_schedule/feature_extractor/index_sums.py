@@ -101,7 +101,7 @@ def part(
     kind: str, operands: tuple[IndexSum, ...], divisor: int = 0, key: object = None
 ) -> IndexSum:
     """The form of a part; unknown ones are told apart by `key`."""
-    keys = tuple([(one.base, frozenset(one.terms.items())) for one in operands])
+    keys = tuple([(operand.base, frozenset(operand.terms.items())) for operand in operands])
     return IndexSum(0, {NonlinearTerm(kind, operands, divisor, (kind, keys, divisor, key)): 1})
 
 
@@ -139,7 +139,7 @@ def _split(a: IndexSum, divisor: int) -> tuple[IndexSum, IndexSum]:
 
 def _digit(a: IndexSum, divisor: int) -> tuple[int, IndexSum, IndexSum] | None:
     """A sum as scale * high + low with a low from 0 to scale - 1 and a scale of the divisor."""
-    for scale in sorted({abs(one) for one in a.terms.values()}, reverse=True):
+    for scale in sorted({abs(factor) for factor in a.terms.values()}, reverse=True):
         if scale > 1 and divisor % scale == 0:
             high, below = _split(a, scale)
             low, last = bounds(below)
@@ -154,7 +154,7 @@ def bounds(a: IndexSum, depth: int = 0, scope: StorageScope | None = None) -> tu
     low = last = a.base
     for term, scale in a.terms.items():
         if type(term) is NonlinearTerm:
-            ends = [scale * one for one in _part_bounds(term, depth, scope)]
+            ends = [scale * end for end in _part_bounds(term, depth, scope)]
             low, last = low + min(ends), last + max(ends)
         elif term.varies(depth, scope):  # type: ignore[union-attr]
             span = scale * (term.extent - 1)  # type: ignore[union-attr]
@@ -162,17 +162,17 @@ def bounds(a: IndexSum, depth: int = 0, scope: StorageScope | None = None) -> tu
     return low, last
 
 
-def _part_bounds(one: NonlinearTerm, depth: int, scope: StorageScope | None) -> tuple[int, int]:
-    inside = [bounds(operand, depth, scope) for operand in one.operands]
-    if one.kind == "//":
-        return inside[0][0] // one.divisor, inside[0][1] // one.divisor
-    if one.kind == "%":
+def _part_bounds(term: NonlinearTerm, depth: int, scope: StorageScope | None) -> tuple[int, int]:
+    inside = [bounds(operand, depth, scope) for operand in term.operands]
+    if term.kind == "//":
+        return inside[0][0] // term.divisor, inside[0][1] // term.divisor
+    if term.kind == "%":
         low, last = inside[0]
-        if low // one.divisor == last // one.divisor:
-            return low % one.divisor, last % one.divisor
-        return 0, one.divisor - 1
-    if one.kind in ("min", "max"):
-        choose = min if one.kind == "min" else max
+        if low // term.divisor == last // term.divisor:
+            return low % term.divisor, last % term.divisor
+        return 0, term.divisor - 1
+    if term.kind in ("min", "max"):
+        choose = min if term.kind == "min" else max
         return choose(low for low, _ in inside), choose(last for _, last in inside)
     return 0, UNKNOWN
 
@@ -182,16 +182,16 @@ def bounds_by_depth(a: IndexSum, loops: tuple[LoopLevel, ...]) -> list[tuple[int
     if any([type(term) is NonlinearTerm for term in a.terms]):
         return [bounds(a, depth) for depth in range(len(loops) + 1)]
     low = last = a.base
-    found = [(low, last)]
+    intervals = [(low, last)]
     terms: Any = a.terms
     for loop in reversed(loops):
         scale = terms.get(loop)
         if scale is not None:
             span = scale * (loop.extent - 1)
             low, last = (low, last + span) if scale > 0 else (low + span, last)
-        found.append((low, last))
-    found.reverse()
-    return found
+        intervals.append((low, last))
+    intervals.reverse()
+    return intervals
 
 
 def loops_of(a: IndexSum) -> Iterator[LoopLevel]:
@@ -206,33 +206,33 @@ def loops_of(a: IndexSum) -> Iterator[LoopLevel]:
 
 def stride(a: IndexSum, loop: LoopLevel) -> int:
     """By how much a sum grows from the first iteration of a loop to the second."""
-    found = 0
+    step = 0
     for term, scale in a.terms.items():
         if term is loop:
-            found += scale
+            step += scale
         elif type(term) is NonlinearTerm and any(
-            one is loop for one in loops_of(IndexSum(0, {term: 1}))
+            level is loop for level in loops_of(IndexSum(0, {term: 1}))
         ):
-            found += scale * (_value(term, loop) - _value(term, None))
-    return found
+            step += scale * (_value(term, loop) - _value(term, None))
+    return step
 
 
-def _value(one: NonlinearTerm, loop: LoopLevel | None) -> int:
+def _value(part_term: NonlinearTerm, loop: LoopLevel | None) -> int:
     """The value of a part where a loop is in its second iteration, the others in their first."""
     inside = []
-    for operand in one.operands:
+    for operand in part_term.operands:
         value = operand.base
         for term, scale in operand.terms.items():
             value += scale * (
                 _value(term, loop) if type(term) is NonlinearTerm else int(term is loop)
             )
         inside.append(value)
-    if one.kind == "//":
-        return inside[0] // one.divisor
-    if one.kind == "%":
-        return inside[0] % one.divisor
-    if one.kind in ("min", "max"):
-        return min(inside) if one.kind == "min" else max(inside)
+    if part_term.kind == "//":
+        return inside[0] // part_term.divisor
+    if part_term.kind == "%":
+        return inside[0] % part_term.divisor
+    if part_term.kind in ("min", "max"):
+        return min(inside) if part_term.kind == "min" else max(inside)
     return sum(inside)
 
 

@@ -135,28 +135,28 @@ class PerStoreFeature(FeatureExtractor):
         ((1, 164), 6.022367813028454)
         """
         is_gpu = context.target.kind.name in _GPUS
-        return [nd.array(self._rows(one.sch, is_gpu)) for one in candidates]
+        return [nd.array(self._rows(candidate.sch, is_gpu)) for candidate in candidates]
 
     def _rows(self, sch: Schedule, is_gpu: bool) -> NDArray[np.float64]:
         """The rows of a schedule, which are kept until it changes."""
         state = (is_gpu, *sch.functions.values())
-        known = self._known.get(sch)
-        if known is not None and all(a is b for a, b in zip(known[0], state, strict=False)):
-            found: NDArray[np.float64] = known[1]
-            return found
+        entry = self._known.get(sch)
+        if entry is not None and all(a is b for a, b in zip(entry[0], state, strict=False)):
+            features: NDArray[np.float64] = entry[1]
+            return features
         rows: list[list[float]] = []
         for func in sch.functions.values():
             program = read(func)
             rows += [self._row(program, store, is_gpu) for store in program.stores]
-        found = np.log2(1.0 + np.array(rows, "float64").reshape(-1, self.feature_vector_length))
-        self._known[sch] = state, found
-        return found
+        features = np.log2(1.0 + np.array(rows, "float64").reshape(-1, self.feature_vector_length))
+        self._known[sch] = state, features
+        return features
 
     def _row(self, program: Program, store: Store, is_gpu: bool) -> list[float]:
         nest = _Nest(program, store)
         row = [float(nest.total * count) for count in store.operations]
         for kind in ("vectorized", "unrolled", "parallel"):
-            row += _annotated([one.extent for one in store.loops if one.kind == kind])
+            row += _annotated([loop.extent for loop in store.loops if loop.kind == kind])
         row += _threads(store.loops, is_gpu)
         row += self._buffers(nest)
         row += self._curve(nest, sum(store.operations[FLOATS:INTS]))
@@ -168,12 +168,12 @@ class PerStoreFeature(FeatureExtractor):
     def _buffers(self, nest: _Nest) -> list[float]:
         line = self.cache_line_bytes
         chosen = sorted(
-            nest.uses, key=lambda one: (-nest.lines(one, line), -one.bytes, one.buffer.name)
+            nest.uses, key=lambda use: (-nest.lines(use, line), -use.bytes, use.buffer.name)
         )
-        found: list[float] = []
+        features: list[float] = []
         for use in chosen[: self.buffers_per_store]:
-            found += nest.description(use, line)
-        return found + [0.0] * (_OF_A_BUFFER * self.buffers_per_store - len(found))
+            features += nest.description(use, line)
+        return features + [0.0] * (_OF_A_BUFFER * self.buffers_per_store - len(features))
 
     def _curve(self, nest: _Nest, flops: int) -> list[float]:
         if not flops:
@@ -194,17 +194,17 @@ def _annotated(extents: list[int]) -> list[float]:
 
 
 def _threads(loops: tuple[LoopLevel, ...], is_gpu: bool) -> list[float]:
-    lengths = {one.tag: one.extent for one in loops}
+    lengths = {loop.tag: loop.extent for loop in loops}
     virtual = [extent for tag, extent in lengths.items() if tag.startswith(("vthread", "cthread"))]
     own = [lengths.get(tag, 1) for tag in _THREADS]
     return [float(is_gpu), *own, _product(virtual)] if is_gpu else [0.0] + [1.0] * 7
 
 
 def _product(numbers: list[int]) -> int:
-    found = 1
-    for one in numbers:
-        found *= one
-    return found
+    product = 1
+    for number in numbers:
+        product *= number
+    return product
 
 
 class _Use:
@@ -224,28 +224,31 @@ class _Use:
         accesses: list[Any],
     ) -> None:
         self.buffer = buffer
-        self.is_read = any([not one.is_write for one in accesses])
-        self.is_written = any([one.is_write for one in accesses])
+        self.is_read = any([not access.is_write for access in accesses])
+        self.is_written = any([access.is_write for access in accesses])
         self.bytes = dtypes.storage_bytes(buffer.dtype)
-        different = {one.indices if not one.indices else _key(one.indices): one for one in accesses}
-        indices = [one.indices for one in different.values()]
+        different = {
+            access.indices if not access.indices else _key(access.indices): access
+            for access in accesses
+        }
+        indices = [access.indices for access in different.values()]
         self.elements = [1] * (len(loops) + 1)
         self.row = 1  # the elements of a row that are accessed
         for dim, size in enumerate(shape):
-            extents = _extents([one[dim] for one in indices], loops, size)
+            extents = _extents([index[dim] for index in indices], loops, size)
             self.elements = [a * b for a, b in zip(self.elements, extents, strict=True)]
             self.row = extents[0]
-        moved = {id(loop) for one in indices for form in one for loop in loops_of(form)}
+        moved = {id(loop) for index in indices for form in index for loop in loops_of(form)}
         self.fixed = [id(loop) not in moved for loop in loops]
         steps = list(accumulate([1, *shape[:0:-1]], int.__mul__))[::-1]
         self.strides = [
-            0 if fixed else _smallest([_stride(one, steps, loop) for one in indices])
+            0 if fixed else _smallest([_stride(index, steps, loop) for index in indices])
             for loop, fixed in zip(loops, self.fixed, strict=True)
         ]
 
 
 def _key(indices: tuple[IndexSum, ...]) -> Any:
-    return tuple([(one.base, frozenset(one.terms.items())) for one in indices])
+    return tuple([(index.base, frozenset(index.terms.items())) for index in indices])
 
 
 def _extents(forms: list[IndexSum], loops: tuple[LoopLevel, ...], size: int) -> list[int]:
@@ -258,12 +261,14 @@ def _extents(forms: list[IndexSum], loops: tuple[LoopLevel, ...], size: int) -> 
 
 
 def _stride(indices: tuple[IndexSum, ...], steps: list[int], loop: LoopLevel) -> int:
-    return abs(sum([stride(one, loop) * step for one, step in zip(indices, steps, strict=True)]))
+    return abs(
+        sum([stride(index, loop) * step for index, step in zip(indices, steps, strict=True)])
+    )
 
 
 def _smallest(strides: list[int]) -> int:
     """The smallest stride that is not 0; 1 if a loop moves no access in its first iterations."""
-    return min([one for one in strides if one], default=1)
+    return min([value for value in strides if value], default=1)
 
 
 class _Nest:
@@ -275,7 +280,7 @@ class _Nest:
 
     def __init__(self, program: Program, store: Store) -> None:
         self.program, self.store, self.loops = program, store, store.loops
-        extents = [max(1, one.extent) for one in self.loops]
+        extents = [max(1, loop.extent) for loop in self.loops]
         self.inner = list(accumulate([1, *extents[::-1]], int.__mul__))[::-1]
         self.total = self.inner[0]
         groups: dict[Buffer, list[Any]] = {}
@@ -288,7 +293,8 @@ class _Nest:
         self.touched = [0] * len(self.inner)
         for use in self.uses:
             self.touched = [
-                sum_ + use.bytes * one for sum_, one in zip(self.touched, use.elements, strict=True)
+                sum_ + use.bytes * count
+                for sum_, count in zip(self.touched, use.elements, strict=True)
             ]
 
     def leave(self) -> None:
@@ -320,7 +326,7 @@ class _Nest:
             float(use.is_written and not both),
             float(both),
             *amounts,
-            *[float(kind == one) for one in ("loop", "serial", "none")],
+            *[float(kind == reuse_kind) for reuse_kind in ("loop", "serial", "none")],
             iterations,
             distance,
             count,
@@ -335,7 +341,9 @@ class _Nest:
             loop, iterations = self.loops[depth], self.inner[depth + 1]
             if use.fixed[depth] and loop.extent > 1:
                 inside = self.loops[depth + 1 : depth + 2]
-                distance = self.touched[depth + 1] + sum([one.touched for one in inside])
+                distance = self.touched[depth + 1] + sum(
+                    [inner_loop.touched for inner_loop in inside]
+                )
                 return "loop", iterations, distance, loop.extent
             if use.buffer in loop.touches:
                 distance = (loop.touched + self.touched[depth]) // max(1, loop.extent)

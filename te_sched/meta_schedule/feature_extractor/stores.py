@@ -100,11 +100,11 @@ class Program:
 
     def shape(self, buffer: Buffer) -> tuple[int, ...]:
         """The extents of a buffer."""
-        found = self.shapes.get(buffer)
-        if found is None:
-            found = tuple([_number(extent, UNKNOWN) for extent in buffer.shape])
-            self.shapes[buffer] = found
-        return found
+        shape = self.shapes.get(buffer)
+        if shape is None:
+            shape = tuple([_number(extent, UNKNOWN) for extent in buffer.shape])
+            self.shapes[buffer] = shape
+        return shape
 
 
 @walks_deeply("extract the features of a program")
@@ -117,7 +117,7 @@ def read(func: S.PrimFunc) -> Program:
     """
     reader = _StoreReader()
     reader.statement(func.body)
-    program = Program([one for one in reader.stores if one.operations])
+    program = Program([store for store in reader.stores if store.operations])
     for buffer in reader.allocated:
         _place(program, buffer, reader.stores)
     for store in program.stores:
@@ -131,7 +131,7 @@ def read(func: S.PrimFunc) -> Program:
 def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
     """Find the loops that are around all accesses of a buffer, and the region that is accessed in
     one iteration of them; indices begin there."""
-    uses = [(one.loops, a) for one in stores for a in one.accesses if a.buffer is buffer]
+    uses = [(store.loops, a) for store in stores for a in store.accesses if a.buffer is buffer]
     if not uses:
         return
     depth = 0
@@ -142,12 +142,12 @@ def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
     scope = storage_scope(buffer.scope())
     extents, lows = [], []
     for dim, size in enumerate(program.shape(buffer)):
-        ends = [bounds(one.indices[dim], depth, scope) for _, one in uses]
+        ends = [bounds(own_access.indices[dim], depth, scope) for _, own_access in uses]
         lows.append(min([low for low, _ in ends]))
         extents.append(min(size, max(1, max([last for _, last in ends]) - lows[-1] + 1)))
-    for _, one in uses:
-        pairs = zip(one.indices, lows, strict=True)
-        one.indices = tuple([moved(index, low, depth, scope) for index, low in pairs])
+    for _, access in uses:
+        pairs = zip(access.indices, lows, strict=True)
+        access.indices = tuple([moved(index, low, depth, scope) for index, low in pairs])
     program.shapes[buffer] = tuple(extents)
     program.depths[buffer] = depth
 
@@ -164,19 +164,19 @@ def _add(counts: list[int], sums: tuple[int, int, int], times: int = 1) -> None:
 def _parents_first(e: Expr) -> list[Expr]:
     """The parts of an expression, each once, before those that it consists of, from left to
     right."""
-    found: list[Expr] = []
+    exprs: list[Expr] = []
     seen, stack = {e}, [(e, False)]
     while stack:
-        one, is_done = stack.pop()
+        expr, is_done = stack.pop()
         if is_done:
-            found.append(one)
+            exprs.append(expr)
             continue
-        stack.append((one, True))
-        for child in children(one):
+        stack.append((expr, True))
+        for child in children(expr):
             if isinstance(child, Expr) and child not in seen:
                 seen.add(child)
                 stack.append((child, False))
-    return found[::-1]
+    return exprs[::-1]
 
 
 class _StoreReader:
@@ -226,7 +226,7 @@ class _StoreReader:
 
     def _enter(self, var: Var, low: Expr, extent: int, kind: str, tag: str) -> None:
         """Add a loop, unless there is one of its thread axis."""
-        loop = next((one for one in self.loops if tag and one.tag == tag), None)
+        loop = next((loop for loop in self.loops if tag and loop.tag == tag), None)
         if loop is None:
             loop = LoopLevel(extent, len(self.loops), kind, tag)
             self.loops = (*self.loops, loop)
@@ -252,7 +252,7 @@ class _StoreReader:
             self.forms[axis.var] = value
         self.allocated += block.alloc_buffers
         for view in block.match_buffers:
-            lows = tuple([self._index(one.min) for one in view.source.region])
+            lows = tuple([self._index(dim_range.min) for dim_range in view.source.region])
             self.views[view.buffer] = self._seen(view.source.buffer, lows)
         around, self.unroll_step = self.unroll_step, self._step(block.annotations)
         if block.init is not None:
@@ -274,7 +274,7 @@ class _StoreReader:
         is_constant = type(value) in (IntImm, E.FloatImm)
         store = Store(self.loops, [], [0] * (SELECT + 1), self.unroll_step)
         self._count(node.value, store)
-        written = tuple([self._index(one) for one in node.indices])
+        written = tuple([self._index(index) for index in node.indices])
         store.accesses.append(BufferAccess(*self._seen(node.buffer, written), True))
         if is_constant:
             store.operations = []
@@ -288,11 +288,11 @@ class _StoreReader:
         if view is None:
             return buffer, indices
         source, lows = view
-        found = list(lows)
+        sums = list(lows)
         for dim, index in enumerate(reversed(indices), 1):
-            if dim <= len(found):
-                found[-dim] = plus(found[-dim], index)
-        return source, tuple(found)
+            if dim <= len(sums):
+                sums[-dim] = plus(sums[-dim], index)
+        return source, tuple(sums)
 
     # -- operations of values ----------------------------------------------------------------------
 
@@ -317,9 +317,9 @@ class _StoreReader:
         if kind in _LEAVES:
             return []
         if kind is BufferLoad:
-            indices = tuple([self._index(one) for one in e.indices])
+            indices = tuple([self._index(index) for index in e.indices])
             store.accesses.append(BufferAccess(*self._seen(e.buffer, indices), False, times))
-            return [one for one in e.indices if self._form(one) is None]
+            return [index for index in e.indices if self._form(index) is None]
         if kind in _SLOTS:
             is_float = dtypes.is_float(dtypes.element(e.dtype))
             form = None if is_float else self._form(e)
@@ -361,12 +361,12 @@ class _StoreReader:
 
     def _index(self, e: Expr) -> IndexSum:
         """The form of an index; its parts with unknown values depend on the loops it has."""
-        found = self._form(e)
-        if found is None:
+        form = self._form(e)
+        if form is None:
             parts = _parents_first(e)
-            known = [self.forms[one] for one in parts if type(one) is Var and one in self.forms]
-            found = part("?", tuple(known), key=e)
-        return found
+            forms = [self.forms[expr] for expr in parts if type(expr) is Var and expr in self.forms]
+            form = part("?", tuple(forms), key=e)
+        return form
 
     def _form(self, e: Any) -> IndexSum | None:
         """The form of an index; None of an expression that is not a function of loops."""

@@ -21,7 +21,7 @@ def create(kind: str = "default") -> list[MeasureCallback]:
     ['RemoveBuildArtifact', 'AddToDatabase', 'UpdateCostModel']
     """
     kinds = {"default": [RemoveBuildArtifact, AddToDatabase, UpdateCostModel]}
-    return [one() for one in named("list of callbacks", kinds, kind)]
+    return [callback() for callback in named("list of callbacks", kinds, kind)]
 
 
 MeasureCallback.create = staticmethod(create)  # type: ignore[attr-defined]

@@ -73,6 +73,6 @@ class RemoveBuildArtifact(MeasureCallback):
         builder_results: list[BuilderResult],
         runner_results: list[RunnerResult],
     ) -> None:
-        for one in builder_results:
-            if one.artifact_path is not None:
-                remove_build_dir(one.artifact_path)
+        for result in builder_results:
+            if result.artifact_path is not None:
+                remove_build_dir(result.artifact_path)

@@ -30,8 +30,8 @@ def create(kind: str) -> dict[Mutator, float]:
     }
     gpus = {MutateTileSize(): 0.9, MutateUnroll(): 0.08, MutateThreadBinding(): 0.02}
     kinds = {"llvm": processors, "hexagon": processors, "cuda": gpus, "cuda-tensorcore": gpus}
-    found: dict[Mutator, float] = named("kind of target", kinds, kind)
-    return found
+    mutators: dict[Mutator, float] = named("kind of target", kinds, kind)
+    return mutators
 
 
 Mutator.create = staticmethod(create)  # type: ignore[attr-defined]

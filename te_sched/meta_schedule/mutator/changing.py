@@ -56,7 +56,7 @@ class MutateTileSize(_OfOneDecision):
     def choices(self, trace: Trace) -> Iterator[tuple[Instruction, Callable[[RandomNumbers], Any]]]:
         for inst, decision in trace.decisions.items():
             if inst.kind.name == "SamplePerfectTile":
-                factors = [int(one) for one in decision]
+                factors = [int(factor) for factor in decision]
                 if len(factors) > 1 and prod(factors) > 1:
                     most = int(inst.attrs[1])
                     yield inst, partial(_other_tile, factors, most)
@@ -91,10 +91,10 @@ class MutateThreadBinding(_OfOneDecision):
             if inst.kind.name == "Bind" and str(inst.attrs[0]).startswith("threadIdx")
         }
         extents = {
-            one
+            extent
             for inst in insts
             if inst.kind.name == "Split" and not threads.isdisjoint(inst.outputs)
-            for one in _hashable(inst.inputs[1:])
+            for extent in _hashable(inst.inputs[1:])
         }
         return _drawn(trace, extents)
 
@@ -124,12 +124,12 @@ class MutateComputeLocation(_OfOneDecision):
         sch = Schedule(self._mod, seed=numbers.fork())
         try:
             Trace(
-                [*before, inst], {one: trace.decisions.get(one) for one in before}
+                [*before, inst], {earlier: trace.decisions.get(earlier) for earlier in before}
             ).apply_to_schedule(sch, remove_postproc=False)
             for _ in range(_TRIES):
-                found = int(sch.trace.decisions[sch.trace.insts[-1]])
-                if found != present:
-                    return found
+                location = int(sch.trace.decisions[sch.trace.insts[-1]])
+                if location != present:
+                    return location
                 sch.sample_compute_location(sch.trace.insts[-1].inputs[0])
         except TeSchedError:
             return None
@@ -161,25 +161,25 @@ class MutateParallel(Mutator):
         insts = trace.insts
         places = [
             n
-            for n, one in enumerate(insts)
-            if one.kind.name == "Annotate" and one.attrs[0] == "meta_schedule.parallel"
+            for n, inst in enumerate(insts)
+            if inst.kind.name == "Annotate" and inst.attrs[0] == "meta_schedule.parallel"
         ]
         if not places or self._mod is None:
             return None
-        place = places[numbers.below(len(places))]
-        present = int(insts[place].inputs[1])
+        position = places[numbers.below(len(places))]
+        present = int(insts[position].inputs[1])
         limits = self._limits(trace)
         if not limits:
             return None
-        same = min((one for one in limits if one >= present), default=max(limits))
-        others = [one for one in limits if one != same]
+        same = min((limit for limit in limits if limit >= present), default=max(limits))
+        others = [limit for limit in limits if limit != same]
         if not others:
             return None
         value = others[numbers.below(len(others))]
-        old = insts[place]
+        old = insts[position]
         changed = Instruction(old.kind, [old.inputs[0], value], old.attrs, old.outputs)
         decisions = trace.decisions
-        return Trace([*insts[:place], changed, *insts[place + 1 :]], decisions)
+        return Trace([*insts[:position], changed, *insts[position + 1 :]], decisions)
 
     def _limits(self, trace: Trace) -> list[int]:
         """The products of the outer parallel loops of blocks, up to the limit."""
@@ -187,13 +187,13 @@ class MutateParallel(Mutator):
         sch = Schedule(self._mod)
         try:
             trace.apply_to_schedule(sch, remove_postproc=True)
-            found: set[int] = set()
+            limits: set[int] = set()
             for name in sch.mod.functions:
                 for block in sch.get_child_blocks(sch.get_block("root", name)):
-                    found.update(self._products(sch, block))
+                    limits.update(self._products(sch, block))
         except TeSchedError:
             return []
-        return sorted(found)
+        return sorted(limits)
 
     def _products(self, sch: Schedule, block: BlockRV) -> Iterator[int]:
         extent = 1
@@ -209,11 +209,11 @@ class MutateParallel(Mutator):
 
 
 def _hashable(values: Any) -> Iterator[Any]:
-    for one in values:
-        if isinstance(one, list | tuple):
-            yield from _hashable(one)
-        elif one is not None:
-            yield one
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _hashable(value)
+        elif value is not None:
+            yield value
 
 
 def _categories(
@@ -258,7 +258,7 @@ def _other_tile(factors: list[int], most: int, numbers: RandomNumbers) -> list[i
     if not moves:
         return None
     source, target, divisor = moves[numbers.below(len(moves))]
-    found = list(factors)
-    found[source] //= divisor
-    found[target] *= divisor
-    return found
+    tile = list(factors)
+    tile[source] //= divisor
+    tile[target] *= divisor
+    return tile

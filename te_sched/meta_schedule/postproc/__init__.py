@@ -62,8 +62,8 @@ def create(kind: str) -> list[Postproc]:
         "cuda": of_gpu,
         "cuda-tensorcore": [*of_gpu, RewriteTensorize],
     }
-    found: list[Callable[[], Postproc]] = named("kind of target", kinds, kind)
-    return [one() for one in found]
+    factories: list[Callable[[], Postproc]] = named("kind of target", kinds, kind)
+    return [factory() for factory in factories]
 
 
 Postproc.create = staticmethod(create)  # type: ignore[attr-defined]

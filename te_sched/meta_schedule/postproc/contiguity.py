@@ -20,12 +20,12 @@ def contiguous_loops(sch: Schedule, key: BlockKey) -> int:
     access; loops on which an access does not depend do not matter.
     """
     loops, block = sch.loops_above(key), sch.block(key)
-    extents = [loop_extent(sch, one) for one in loops]
+    extents = [loop_extent(sch, loop) for loop in loops]
     strides = _Strides(binding_of(sch.realize(key)))
-    found = [
+    counts = [
         _contiguous(strides.of(region), loops, extents) for region in (*block.reads, *block.writes)
     ]
-    return min(found, default=len(loops))
+    return min(counts, default=len(loops))
 
 
 def _contiguous(
@@ -35,13 +35,13 @@ def _contiguous(
     one element must be that of the innermost loop.
     """
     expected: int | None = None
-    for place in reversed(range(len(loops))):
-        stride, extent = strides.get(loops[place], 0), extents[place]
+    for depth in reversed(range(len(loops))):
+        stride, extent = strides.get(loops[depth], 0), extents[depth]
         if not stride:
             continue
-        is_first_step = expected is None and (stride == 1 or place == len(loops) - 1)
+        is_first_step = expected is None and (stride == 1 or depth == len(loops) - 1)
         if extent is None or not (is_first_step or stride == expected):
-            return len(loops) - 1 - place
+            return len(loops) - 1 - depth
         expected = stride * extent
     return len(loops)
 
@@ -80,28 +80,28 @@ class _Strides:
         """The number of elements between two iterations of each loop, as far as the first index of
         a region is a sum of multiples of loops.
         """
-        found: dict[Var, int] = {}
+        strides: dict[Var, int] = {}
         elements = 1
         dimensions = zip(region.region, region.buffer.shape, strict=True)
         for bound, size in reversed([*dimensions]):
             for loop, factor in self._factors(bound.min).items():
-                found.setdefault(loop, factor * elements)
+                strides.setdefault(loop, factor * elements)
             if not isinstance(size, IntImm):
                 break
             elements *= size.value
-        return found
+        return strides
 
     def _factors(self, index: Expr) -> dict[Var, int]:
         """The factors of loops in an index."""
-        found = self._known.get(index)
-        if found is None:
-            found = {}
+        factors = self._known.get(index)
+        if factors is None:
+            factors = {}
             value = self._values[index] if type(index) is Var and index in self._values else None
             whole = substitute(index, dict(self._values)) if value is None else value
             for loop, factor in terms(self._analyzer.simplify(whole), 1):
-                found[loop] = found.get(loop, 0) + factor
-            self._known[index] = found
-        return found
+                factors[loop] = factors.get(loop, 0) + factor
+            self._known[index] = factors
+        return factors
 
 
 def terms(value: Expr, factor: int) -> Iterable[tuple[Var, int]]:

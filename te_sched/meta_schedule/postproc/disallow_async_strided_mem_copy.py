@@ -35,17 +35,17 @@ def _is_allowed(sch: Schedule, key: BlockKey) -> bool:
     loops = sch.loops_above(key)
     return all(
         not _is_asynchronous(sch.loop(loop), block)
-        or copies_neighbors(sch, key, loops[place + 1 :])
-        for place, loop in enumerate(loops)
+        or copies_neighbors(sch, key, loops[depth + 1 :])
+        for depth, loop in enumerate(loops)
     )
 
 
 def _is_asynchronous(loop: For, block: Block) -> bool:
     """Whether a block is in an asynchronous stage of the pipeline of a loop."""
-    stages = [int(one) for one in loop.annotations.get(_ASYNC, ())]
-    own = [int(one) for one in loop.annotations.get(_STAGE, ())]
+    stages = [int(stage) for stage in loop.annotations.get(_ASYNC, ())]
+    own = [int(stage) for stage in loop.annotations.get(_STAGE, ())]
     parts = loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
     return any(
-        stage in stages and any(one is block for one in walk(part))
+        stage in stages and any(node is block for node in walk(part))
         for stage, part in zip(own, parts, strict=False)
     )

@@ -57,12 +57,12 @@ def _fetch(sch: Schedule, block: BlockRV, is_warp: bool) -> None:
 
 def _threads(sch: Schedule, key: BlockKey, is_warp: bool) -> dict[str, int]:
     """The thread axes around a block with their extents, the outer one first."""
-    found: dict[str, int] = {}
+    extents: dict[str, int] = {}
     for loop in sch.loops_above(key):
         thread, extent = sch.loop(loop).thread_binding, loop_extent(sch, loop)
         if thread is not None and extent is not None:
-            found[thread.thread_tag] = extent
-    wanted = {name: most for name, most in found.items() if name in _AXES}
+            extents[thread.thread_tag] = extent
+    wanted = {name: most for name, most in extents.items() if name in _AXES}
     if is_warp:
         wanted["threadIdx.x"] = _WARP_SIZE
     return {name: wanted[name] for name in _AXES if name in wanted}

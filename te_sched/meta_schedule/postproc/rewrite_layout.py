@@ -75,11 +75,11 @@ def _rewrite(sch: Schedule, function: str, buffer: Buffer) -> bool:
     last = [*reader.copies[:0:-1], reader.copies[0] if reader.copies else reader.key]
     for key in last:
         block = _found(sch, key, function)
-        place = 0 if reader.copies else reader.place
+        index = 0 if reader.copies else reader.place
         if key is last[-1]:
-            copy = sch.cache_read(block, place, "global")
+            copy = sch.cache_read(block, index, "global")
             sch.annotate(copy, _PREPARES, True)
-        sch.transform_layout(block, ("read", place), layout)  # type: ignore[arg-type]
+        sch.transform_layout(block, ("read", index), layout)  # type: ignore[arg-type]
     return True
 
 
@@ -90,19 +90,19 @@ def _found(sch: Schedule, key: BlockKey, function: str) -> BlockRV:
 def _reader(sch: Schedule, keys: Sequence[BlockKey], buffer: Buffer) -> _ReadingBlock | None:
     """The last block that reads a buffer or a copy of it."""
     copies: list[BlockKey] = []
-    found: tuple[BlockKey, int] | None = None
+    reader: tuple[BlockKey, int] | None = None
     for key in keys:
         block = sch.block(key)
-        places = [place for place, one in enumerate(block.reads) if one.buffer is buffer]
+        places = [index for index, region in enumerate(block.reads) if region.buffer is buffer]
         if not places:
             continue
         copy = _copied_to(block)
         if copy is None:
-            found = key, places[0]
+            reader = key, places[0]
         else:
             copies.append(key)
             buffer = copy
-    return None if found is None else _ReadingBlock(*found, copies)
+    return None if reader is None else _ReadingBlock(*reader, copies)
 
 
 def _copied_to(block: Block) -> Buffer | None:
@@ -112,7 +112,7 @@ def _copied_to(block: Block) -> Buffer | None:
         return None
     pairs = zip(body.indices, body.value.indices, strict=False)
     is_same = len(body.indices) == len(body.value.indices) and all(
-        one is other and type(one) is Var for one, other in pairs
+        index is other and type(index) is Var for index, other in pairs
     )
     return body.buffer if is_same else None
 
@@ -140,7 +140,9 @@ def _layout(sch: Schedule, reader: _ReadingBlock) -> IndexMap | None:
     region = realize.block.reads[reader.place]
     shape, values = region.buffer.shape, binding_of(realize)
     ranges = loop_ranges(sch, sch.loops_above(reader.key))
-    detected = detect_iter_map([substitute(one.min, dict(values)) for one in region.region], ranges)
+    detected = detect_iter_map(
+        [substitute(dim_range.min, dict(values)) for dim_range in region.region], ranges
+    )
     if detected.errors:
         return None
     digits: list[_Digit] = []
@@ -148,13 +150,13 @@ def _layout(sch: Schedule, reader: _ReadingBlock) -> IndexMap | None:
     for dimension, (whole, size) in enumerate(zip(detected.indices, shape, strict=True)):
         if not isinstance(size, IntImm):
             return None
-        found = _digits(whole, dimension, [*ranges])
-        if found is None or not _are_all(found, size.value):
+        index_digits = _digits(whole, dimension, [*ranges])
+        if index_digits is None or not _are_all(index_digits, size.value):
             return None
-        digits += found
+        digits += index_digits
         sizes.append(size.value)
-    indices = [Var(f"i{place}", size.dtype) for place, size in enumerate(shape)]
-    final = [one.of(indices[one.dimension], sizes[one.dimension]) for one in sorted(digits)]
+    indices = [Var(f"i{dim}", size.dtype) for dim, size in enumerate(shape)]
+    final = [digit.of(indices[digit.dimension], sizes[digit.dimension]) for digit in sorted(digits)]
     if not final:
         return None
     return with_types_of(IndexMap(tuple(indices), tuple(final)), shape)
@@ -163,10 +165,10 @@ def _layout(sch: Schedule, reader: _ReadingBlock) -> IndexMap | None:
 def _are_all(digits: Sequence[_Digit], size: int) -> bool:
     """Whether digits of an index take it through all values below a size."""
     scale = 1
-    for one in sorted(digits, key=lambda digit: digit.scale):
-        if one.scale != scale:
+    for loop_digit in sorted(digits, key=lambda digit: digit.scale):
+        if loop_digit.scale != scale:
             return False
-        scale *= one.extent
+        scale *= loop_digit.extent
     return scale == size
 
 
@@ -174,14 +176,14 @@ def _digits(whole: IterSumExpr, dimension: int, loops: Sequence[Var]) -> list[_D
     """The digits of an index, as parts of loops; None if it is none of these."""
     if whole.base != 0:
         return None
-    places = {loop: place for place, loop in enumerate(loops)}
-    found = []
+    places = {loop: depth for depth, loop in enumerate(loops)}
+    digits = []
     for split, scale in _parts(whole, 1):
         loop = split.source.source
         if type(loop) is not Var or not isinstance(split.extent, int):
             return None
-        found.append(_Digit(places[loop], -split.lower_factor, dimension, split.extent, scale))
-    return found
+        digits.append(_Digit(places[loop], -split.lower_factor, dimension, split.extent, scale))
+    return digits
 
 
 def _parts(whole: IterSumExpr, scale: int) -> Iterator[tuple[IterSplitExpr, Any]]:

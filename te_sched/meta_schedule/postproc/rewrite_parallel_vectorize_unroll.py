@@ -39,7 +39,7 @@ class RewriteParallelVectorizeUnroll(Postproc):
         for name, func in sch.functions.items():
             for root in sch.blocks_in(func.body):
                 marks = sch.block(root).annotations
-                asked = {one: int(marks[one]) for one in _MARKS if one in marks}
+                asked = {mark: int(marks[mark]) for mark in _MARKS if mark in marks}
                 if _EXPLICIT in asked and _IMPLICIT in asked:
                     return False
                 if asked:
@@ -79,22 +79,22 @@ def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _LoopPlan:
     lanes : the most lanes of a vector; -1 for no vectors.
     """
     loops = sch.loops_above(key)
-    can_change = [_can_change(sch, one) for one in loops]
-    extents = [loop_extent(sch, one) for one in loops]
-    is_nest = not any(has_several_statements(sch.loop(one)) for one in loops)
+    can_change = [_can_change(sch, loop) for loop in loops]
+    extents = [loop_extent(sch, loop) for loop in loops]
+    is_nest = not any(has_several_statements(sch.loop(loop)) for loop in loops)
     contiguous = contiguous_loops(sch, key) if lanes >= 0 else 0
     vector, iterations = 0, 1
-    for place in reversed(range(len(loops) - contiguous, len(loops))):
-        extent = extents[place]
-        is_shared = has_several_statements(sch.loop(loops[place]))
-        if is_shared or not can_change[place] or extent is None or iterations * extent > lanes:
+    for depth in reversed(range(len(loops) - contiguous, len(loops))):
+        extent = extents[depth]
+        is_shared = has_several_statements(sch.loop(loops[depth]))
+        if is_shared or not can_change[depth] or extent is None or iterations * extent > lanes:
             break
         vector, iterations = vector + 1, iterations * extent
     vector = 0 if iterations == 1 else vector
     parallel, iterations = 0, 1
-    for place, loop in enumerate(loops):
-        extent = extents[place]
-        if jobs < 0 or not can_change[place] or extent is None:
+    for depth, loop in enumerate(loops):
+        extent = extents[depth]
+        if jobs < 0 or not can_change[depth] or extent is None:
             break
         parallel, iterations = parallel + 1, iterations * extent
         if iterations > jobs or has_several_statements(sch.loop(loop)):

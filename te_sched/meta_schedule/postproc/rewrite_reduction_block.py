@@ -29,9 +29,11 @@ class RewriteReductionBlock(Postproc):
     def apply(self, sch: Schedule) -> bool:
         """Decompose the reductions of all functions."""
         for name in sch.functions:
-            while (found := _next(sch, name)) is not None:  # the blocks are other ones afterwards
-                block = sch.get_block(found[0], func_name=name)
-                init = sch.decompose_reduction(block, sch.get_loops(block)[found[1]])
+            while (
+                reduction := _next(sch, name)
+            ) is not None:  # the blocks are other ones afterwards
+                block = sch.get_block(reduction[0], func_name=name)
+                init = sch.decompose_reduction(block, sch.get_loops(block)[reduction[1]])
                 _mark_tensorize(sch, block, init)
         return True
 
@@ -54,9 +56,9 @@ def _next(sch: Schedule, name: str) -> tuple[str, int] | None:
     """The name of the first block to decompose in a function, and the number of the loop."""
     for root in sch.blocks_in(sch.functions[name].body):
         for key in blocks_inside(sch, root):
-            place = _first_reduction(sch, key)
-            if place is not None:
-                return sch.block(key).name_hint, place
+            depth = _first_reduction(sch, key)
+            if depth is not None:
+                return sch.block(key).name_hint, depth
     return None
 
 
@@ -67,8 +69,8 @@ def _first_reduction(sch: Schedule, key: BlockKey) -> int | None:
     if sch.block(key).init is None:
         return None
     loops = sch.loops_above(key)
-    reducing = [place for place, loop in enumerate(loops) if not is_data_parallel(sch, loop)]
-    if not reducing or any(_is_thread(sch, loops[place]) for place in reducing):
+    reducing = [depth for depth, loop in enumerate(loops) if not is_data_parallel(sch, loop)]
+    if not reducing or any(_is_thread(sch, loops[depth]) for depth in reducing):
         return None
     return reducing[0]
 

@@ -47,4 +47,6 @@ def _all(most: int) -> int:
 
 def _is_bound(sch: Schedule, key: BlockKey) -> bool:
     threads = [sch.loop(loop).thread_binding for loop in sch.loops_above(key)]
-    return any(one is not None and one.thread_tag.startswith("blockIdx") for one in threads)
+    return any(
+        thread is not None and thread.thread_tag.startswith("blockIdx") for thread in threads
+    )

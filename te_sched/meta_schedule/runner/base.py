@@ -52,7 +52,7 @@ class RunnerResult:
     def __init__(
         self, run_secs: Sequence[float] | None, error_msg: str | None, machine: str | None = None
     ) -> None:
-        self.run_secs = None if run_secs is None else [float(one) for one in run_secs]
+        self.run_secs = None if run_secs is None else [float(duration) for duration in run_secs]
         self.error_msg, self.machine = error_msg, machine
 
 

@@ -43,14 +43,16 @@ class DaskRunner(Runner):
         futures = [
             self._calls.submit(
                 _measured,
-                Artifact(one.artifact_path),
-                one.device_type,
-                [info.as_json() for info in one.args_info],
-                None if one.reference_path is None else Artifact(one.reference_path),
+                Artifact(runner_input.artifact_path),
+                runner_input.device_type,
+                [info.as_json() for info in runner_input.args_info],
+                None
+                if runner_input.reference_path is None
+                else Artifact(runner_input.reference_path),
             )
-            for one in runner_inputs
+            for runner_input in runner_inputs
         ]
-        return [RunnerFuture(one.done, partial(self._result, one)) for one in futures]
+        return [RunnerFuture(future.done, partial(self._result, future)) for future in futures]
 
     def _result(self, future: Any) -> RunnerResult:
         try:
@@ -73,7 +75,7 @@ def _measured(
     program: Artifact | None,
 ) -> tuple[list[float] | None, str | None, str | None]:
     path = artifact.written()
-    infos = [ArgInfo.from_json(one) for one in args_info]
+    infos = [ArgInfo.from_json(info) for info in args_info]
     reference = None if program is None else _kept(program)
     try:
         (future,) = runner.run([RunnerInput(path, device_type, infos, reference)])

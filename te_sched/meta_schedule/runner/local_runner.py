@@ -98,29 +98,29 @@ class LocalRunner(Runner):
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Begin to measure all, one after the other."""
-        for one in runner_inputs:
-            self._prepare(one.reference_path, one.args_info)
-        limits = [self._limit(one.reference_path) for one in runner_inputs]
+        for runner_input in runner_inputs:
+            self._prepare(runner_input.reference_path, runner_input.args_info)
+        limits = [self._limit(entry.reference_path) for entry in runner_inputs]
         futures = [
             self._pool.submit(
                 with_switches(measured),
-                one.artifact_path,
-                one.device_type,
-                [info.as_json() for info in one.args_info],
-                one.reference_path,
+                entry.artifact_path,
+                entry.device_type,
+                [info.as_json() for info in entry.args_info],
+                entry.reference_path,
                 self.evaluator_config,
                 self.alloc_repeat,
                 self.cooldown_sec,
                 self._functions,
                 timeout=limit,
             )
-            for one, limit in zip(runner_inputs, limits, strict=True)
+            for entry, limit in zip(runner_inputs, limits, strict=True)
         ]
         return [
             RunnerFuture(
-                future.done, partial(self._result, future, limit, machine_of(one.device_type))
+                future.done, partial(self._result, future, limit, machine_of(entry.device_type))
             )
-            for future, limit, one in zip(futures, limits, runner_inputs, strict=True)
+            for future, limit, entry in zip(futures, limits, runner_inputs, strict=True)
         ]
 
     def _prepare(self, path: str | None, infos: Sequence[ArgInfo]) -> None:

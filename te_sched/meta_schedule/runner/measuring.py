@@ -36,7 +36,9 @@ def measured(
     ------
     WrongAnswerError if it computes something else than the reference.
     """
-    alloc, run, clean = [get_global_func_with_default_on_worker(one, None) for one in functions]
+    alloc, run, clean = [
+        get_global_func_with_default_on_worker(function, None) for function in functions
+    ]
     steps = Steps(
         alloc and (lambda device: alloc(device, args_info, alloc_repeat)),
         run and (lambda module, device, sets: run(module, device, config, sets)),
@@ -92,7 +94,7 @@ def _results_of(reference_path: str) -> str:
 
 def shapes_of(args_info: Sequence[Any]) -> Shapes:
     """The shapes and dtypes of arguments, given as `ArgInfo` or as its JSON."""
-    infos = [one if isinstance(one, ArgInfo) else ArgInfo.from_json(one) for one in args_info]
+    infos = [info if isinstance(info, ArgInfo) else ArgInfo.from_json(info) for info in args_info]
     return [(info.shape, info.dtype) for info in infos if isinstance(info, TensorInfo)]
 
 

@@ -47,17 +47,17 @@ class AddRFactor(ScheduleRule):
         plain = reseeded_copy(sch)
         reduction, spatial = fused_reduction(sch, block)
         factors = sch.sample_perfect_tile(reduction, 2, self.max_innermost_factor or 0)
-        found = []
+        schedules = []
         for loop in sch.split(reduction, factors):
             factored = reseeded_copy(sch)
             try:
-                made = factored.rfactor(loop, len(spatial))
+                rfactor_block = factored.rfactor(loop, len(spatial))
             except ScheduleError:
                 continue
-            factored.get_loops(made)
+            factored.get_loops(rfactor_block)
             factored.annotate(block, RANDOM_PRODUCER, 1)
-            found.append(factored)
-        return [*found, plain]
+            schedules.append(factored)
+        return [*schedules, plain]
 
 
 def reseeded_copy(sch: Schedule) -> Schedule:

@@ -48,21 +48,21 @@ class ApplyCustomRule(ScheduleRule):
         if function is None:
             sch.unannotate(block, CUSTOM_RULE)
             return [sch]
-        found = function(sch, block)
-        if not is_sequence(found) or not all(isinstance(one, Schedule) for one in found):
+        schedules = function(sch, block)
+        if not is_sequence(schedules) or not all(isinstance(item, Schedule) for item in schedules):
             raise DeclarationError(
-                f"schedule rule {name} of block {own.name_hint} returned {kind_of(found)}",
+                f"schedule rule {name} of block {own.name_hint} returned {kind_of(schedules)}",
                 "the space consists of schedules",
                 "return a list of schedules",
             )
-        return list(found)
+        return list(schedules)
 
     def _function(self, name: str) -> Callable[[Schedule, BlockRV], Any] | None:
         names = [f"meta_schedule.{key}.{name}" for key in given(self._target).keys]
-        for one in names:
-            found = get_global_func(one, allow_missing=True)
-            if found is not None:
-                return found
+        for full_name in names:
+            function = get_global_func(full_name, allow_missing=True)
+            if function is not None:
+                return function
         # Operators of topi name a rule each, for targets that have one.
         level = logging.INFO if name.startswith("meta_schedule.") else logging.WARNING
         self._log.log(

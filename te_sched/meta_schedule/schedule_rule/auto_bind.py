@@ -38,7 +38,7 @@ class AutoBind(ScheduleRule):
         max_threads_per_block: int = -1,
     ) -> None:
         self.max_threadblocks = max_threadblocks
-        self.thread_extents = [int(one) for one in thread_extents or _EXTENTS]
+        self.thread_extents = [int(extent) for extent in thread_extents or _EXTENTS]
         self.max_threads_per_block = max_threads_per_block
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
@@ -56,7 +56,7 @@ def factor_sampler(sch: Schedule, extents: Sequence[int]) -> Factor:
     """A function that samples one of the extents which are not larger than a number."""
 
     def sample(most: int) -> Any:
-        legal = [one for one in extents if one <= most]
+        legal = [extent for extent in extents if extent <= most]
         if len(legal) < 2:
             return legal[0] if legal else most
         return sch.sample_categorical(legal, [1.0 / len(legal)] * len(legal))
@@ -78,9 +78,9 @@ def bind_block(
     if is_root(sch, key) or is_tiled(sch.block(key)):
         return
     axes = [_axis(sch, loop) for loop in sch.loops_above(key)]
-    if any(one.startswith("blockIdx") for one in axes):
+    if any(axis.startswith("blockIdx") for axis in axes):
         return
-    is_threaded = any(one.startswith("threadIdx") for one in axes)
+    is_threaded = any(axis.startswith("threadIdx") for axis in axes)
     if is_threaded:
         sch.get_loops(block)  # TVM asks twice; traces are alike
     loops = sch.get_loops(block)
@@ -103,12 +103,12 @@ def _outer_loops(sch: Schedule, key: BlockKey, axes: Sequence[str]) -> int:
     and around nothing else.
     """
     loops = sch.loops_above(key)
-    for place, (loop, axis) in enumerate(zip(loops, axes, strict=True)):
+    for depth, (loop, axis) in enumerate(zip(loops, axes, strict=True)):
         is_unrolled = sch.loop(loop).kind == "unrolled"
         if axis or is_unrolled or kind_of_loop(sch, key, loop) != SPATIAL:
-            return place
+            return depth
         if has_several_statements(sch.loop(loop)):
-            return place + 1
+            return depth + 1
     return len(loops)
 
 

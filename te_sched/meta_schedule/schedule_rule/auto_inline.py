@@ -55,7 +55,7 @@ class AutoInline(ScheduleRule):
         self.inline_const_tensor = inline_const_tensor
         self.disallow_if_then_else = disallow_if_then_else
         self.require_injective, self.require_ordered = require_injective, require_ordered
-        self.disallow_op = [str(one) for one in disallow_op or ()]
+        self.disallow_op = [str(op) for op in disallow_op or ()]
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The schedule, with the block inlined if it may be."""
@@ -83,12 +83,12 @@ class AutoInline(ScheduleRule):
             return False
         if not (self.require_injective or self.require_ordered):
             return True
-        found = [correspondence(read, block.writes[0]) for read in block.reads]
+        relations = [correspondence(read, block.writes[0]) for read in block.reads]
         return all(
-            one is not None
-            and (one.is_injective or not self.require_injective)
-            and (one.is_ordered or not self.require_ordered)
-            for one in found
+            relation is not None
+            and (relation.is_injective or not self.require_injective)
+            and (relation.is_ordered or not self.require_ordered)
+            for relation in relations
         )
 
     def _has_one_producer(self, sch: Schedule, key: BlockKey) -> bool:

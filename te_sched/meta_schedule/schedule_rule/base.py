@@ -20,8 +20,8 @@ class ScheduleRule(Component):
     @staticmethod
     def create(kind: Any) -> list[ScheduleRule]:
         """The default rules of a kind of target: "llvm", "cuda", ..."""
-        found: list[ScheduleRule] = named("kind of target", DEFAULTS, kind)()
-        return found
+        rules: list[ScheduleRule] = named("kind of target", DEFAULTS, kind)()
+        return rules
 
 
 PyScheduleRule = ScheduleRule

@@ -73,7 +73,7 @@ def split_factor(sch: Schedule, loop: Var) -> Any:
     """The factor, as it was given or sampled, by which `split` made a loop; None if it did not."""
     for entry in sch.trace.entries:
         if entry.method == "split":
-            for factor, made in zip(entry.arguments["factors"], entry.results, strict=True):
-                if made.key is loop:
+            for factor, new_loop in zip(entry.arguments["factors"], entry.results, strict=True):
+                if new_loop.key is loop:
                     return factor
     return None

@@ -36,7 +36,7 @@ class CrossThreadReduction(ScheduleRule):
     """
 
     def __init__(self, thread_extents: Sequence[int]) -> None:
-        self.thread_extents = [int(one) for one in thread_extents]
+        self.thread_extents = [int(extent) for extent in thread_extents]
         self._most = -1
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
@@ -55,18 +55,18 @@ class CrossThreadReduction(ScheduleRule):
         return [new, sch]
 
     def _spread(self, sch: Schedule, block: BlockRV) -> None:
-        place = _place(sch, block)
+        location = _place(sch, block)
         count = len(self.thread_extents)
         threads: Any = sch.sample_categorical(self.thread_extents, [1.0 / count] * count)
-        if place is not None:
-            target = place.loop
-            known = _threads_around(sch, sch.get_loops(place.consumer))
-            if known is None:
-                outer, inner = sch.split(place.innermost, [None, threads])
+        if location is not None:
+            target = location.loop
+            existing_threads = _threads_around(sch, sch.get_loops(location.consumer))
+            if existing_threads is None:
+                outer, inner = sch.split(location.innermost, [None, threads])
                 sch.bind(inner, _AXIS)
-                target = outer if place.innermost is place.loop else target
+                target = outer if location.innermost is location.loop else target
             else:
-                threads = known
+                threads = existing_threads
             sch.compute_at(block, target, preserve_unit_loops=True)
             sch.set_scope(block, 0, "shared")
         reduction, _ = fused_reduction(sch, block)
@@ -86,7 +86,7 @@ def _place(sch: Schedule, block: BlockRV) -> _Place | None:
     readers = sch.get_consumers(block)
     if not readers:
         return None
-    common = _common_loop(sch, [one.key for one in readers])
+    common = _common_loop(sch, [reader.key for reader in readers])
     if common is None and len(readers) > 1:
         return None
     loops, own = sch.get_loops(readers[0]), sch.get_loops(block)

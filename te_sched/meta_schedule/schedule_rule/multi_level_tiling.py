@@ -99,7 +99,7 @@ class MultiLevelTiling(ScheduleRule):
         _check_structure(structure)
         self.structure, self.tile_binds = structure, list(tile_binds or ())
         self.max_innermost_factor = max_innermost_factor
-        self.vector_load_lens = [int(one) for one in vector_load_lens or ()]
+        self.vector_load_lens = [int(length) for length in vector_load_lens or ()]
         self.reuse_read = _reuse("reuse_read", reuse_read, ("no", "must"), len(structure))
         self.reuse_write = _reuse("reuse_write", reuse_write, _REQUESTS, len(structure))
         self.filter_fn = filter_fn
@@ -115,7 +115,7 @@ class MultiLevelTiling(ScheduleRule):
     def tiled(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The schedules of a block that the rule accepts."""
         self.mark(sch, block)
-        return [one.sch for one in self.apply_steps([TilingState(sch, block)])]
+        return [state.sch for state in self.apply_steps([TilingState(sch, block)])]
 
     def mark(self, sch: Schedule, block: BlockRV) -> None:
         """Annotate a block as tiled."""
@@ -165,9 +165,11 @@ class MultiLevelTiling(ScheduleRule):
         for loop in loops:
             kind = kind_of_loop(sch, key, loop.key)
             letter = letter_of(kind)
-            levels = [level for level, one in enumerate(self.structure) if one == letter]
-            made = self.split_loop(sch, block, loop, len(levels))
-            for level, tile in zip(levels, made, strict=True):
+            levels = [
+                level for level, tile_kind in enumerate(self.structure) if tile_kind == letter
+            ]
+            new_loops = self.split_loop(sch, block, loop, len(levels))
+            for level, tile in zip(levels, new_loops, strict=True):
                 tiles[level].append(tile)
         return tiles
 
@@ -205,25 +207,25 @@ class MultiLevelTiling(ScheduleRule):
         reuse = self.reuse_write
         stated = state.sch.block(state.block.key).annotations.get(_LEVELS)
         if stated is not None:
-            reuse = ReuseType("must", [int(one) for one in stated], self._write_scope())
+            reuse = ReuseType("must", [int(level) for level in stated], self._write_scope())
         if reuse is None or reuse.req == "no":
             return [state]
-        found: States = []
+        states: States = []
         if reuse.req == "may":
             readers = state.sch.get_consumers(state.block)
             if len(readers) == 1 and _is_copy_like(state.sch, readers[0]):
                 for level in reuse.levels:
                     new = state.copy()
                     new.sch.reverse_compute_at(readers[0], new.last_loop(level), True)
-                    found.append(new)
-                return [*found, state]
-            found.append(state.copy())
+                    states.append(new)
+                return [*states, state]
+            states.append(state.copy())
         for level in reuse.levels:
             new = state.copy()
-            made = new.sch.cache_write(new.block, 0, reuse.scope)
-            new.sch.reverse_compute_at(made, new.last_loop(level), True)
-            found.append(new)
-        return found
+            cache = new.sch.cache_write(new.block, 0, reuse.scope)
+            new.sch.reverse_compute_at(cache, new.last_loop(level), True)
+            states.append(new)
+        return states
 
     def _write_scope(self) -> str:
         return "global" if self.reuse_write is None else self.reuse_write.scope
@@ -233,23 +235,25 @@ class MultiLevelTiling(ScheduleRule):
         reuse = self.reuse_read
         if reuse is None or reuse.req == "no":
             return [state]
-        found: States = []
+        states: States = []
         for level in reuse.levels:
             new = state.copy()
             for number, region in enumerate(new.sch.block(new.block.key).reads):
-                made = new.sch.cache_read(new.block, number, reuse.scope, [new.block])
-                new.sch.compute_at(made, new.last_loop(level), True)
-                loops = new.sch.get_loops(made)
+                cache = new.sch.cache_read(new.block, number, reuse.scope, [new.block])
+                new.sch.compute_at(cache, new.last_loop(level), True)
+                loops = new.sch.get_loops(cache)
                 new.sch.fuse(*loops[len(loops) - len(region.region) :])
-                self.fetch_together(new.sch, made)
-                new.caches.append(made)
-            found.append(new)
-        return found
+                self.fetch_together(new.sch, cache)
+                new.caches.append(cache)
+            states.append(new)
+        return states
 
     def fetch_together(self, sch: Schedule, block: BlockRV) -> None:
         """Annotate a copy with how many elements each thread moves at once."""
         (written,) = sch.block(block.key).writes
-        choices = [one for one in self.vector_load_lens if _is_vector(written.buffer.dtype, one)]
+        choices = [
+            length for length in self.vector_load_lens if _is_vector(written.buffer.dtype, length)
+        ]
         if choices:
             lanes = sch.sample_categorical(choices, [1.0 / len(choices)] * len(choices))
             sch.annotate(block, "meta_schedule.cooperative_fetch", lanes)
@@ -269,7 +273,7 @@ class MultiLevelTiling(ScheduleRule):
             return [state]
         if len(loop.body.seq) != 3:
             return [state]
-        found = [state]
+        states = [state]
         for stage in _STAGES:
             new = state.copy()
             fused = new.sch.fuse(*new.tiles[level])
@@ -277,8 +281,8 @@ class MultiLevelTiling(ScheduleRule):
             new.sch.annotate(fused, "software_pipeline_stage", [0, 0, stage - 2])
             new.sch.annotate(fused, "software_pipeline_order", [0, 1, 2])
             new.sch.annotate(fused, "software_pipeline_async_stages", [0])
-            found.append(new)
-        return found
+            states.append(new)
+        return states
 
 
 def _is_vector(dtype: str, lanes: int) -> bool:
@@ -309,23 +313,25 @@ def _reuse(name: str, value: Any, requests: Sequence[str], levels: int) -> Reuse
     if value is None:
         return None
     try:
-        found = value if isinstance(value, ReuseType) else ReuseType(**value)
+        reuse = value if isinstance(value, ReuseType) else ReuseType(**value)
     except TypeError:
         raise DeclarationError(
             f"{name} is {repr_of(value)}, expected a ReuseType",
             "",
             'give ReuseType(req="must", levels=[1], scope="global")',
         ) from None
-    if found.req not in requests:
+    if reuse.req not in requests:
         raise DeclarationError(
-            f"{name} cannot be required as {repr_of(found.req)}",
+            f"{name} cannot be required as {repr_of(reuse.req)}",
             "",
             f"give one of {', '.join(map(repr, requests))}",
         )
-    if not is_sequence(found.levels) or not all(1 <= int(one) <= levels for one in found.levels):
+    if not is_sequence(reuse.levels) or not all(
+        1 <= int(level) <= levels for level in reuse.levels
+    ):
         raise DeclarationError(
-            f"{name} has levels {repr_of(found.levels)}",
+            f"{name} has levels {repr_of(reuse.levels)}",
             f"the structure has the levels 1 to {levels}",
             "give numbers of levels",
         )
-    return found._replace(levels=[int(one) for one in found.levels])
+    return reuse._replace(levels=[int(level) for level in reuse.levels])

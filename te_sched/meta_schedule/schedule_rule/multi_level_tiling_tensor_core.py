@@ -96,7 +96,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
                     "fragments are copied from and to shared memory",
                     'give ReuseType(req="must", levels=[...], scope="shared")',
                 )
-        self.groups = [_group(one) for one in intrin_groups]
+        self.groups = [_group(group) for group in intrin_groups]
         self.use_software_pipeline = use_software_pipeline
 
     def tiled(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
@@ -133,7 +133,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
 
     def lay_out_result(self, state: TensorCoreState) -> None:
         """Order the elements of the result by the tiles that a thread computes."""
-        levels = [level for level, one in enumerate(self.structure) if one == "S"]
+        levels = [level for level, tile_kind in enumerate(self.structure) if tile_kind == "S"]
         inner = levels[len(self.tile_binds) :]
         sch = state.sch
         counts = [
@@ -177,12 +177,12 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
 
     def load_fragments(self, state: TensorCoreState) -> None:
         """Copy the operands from shared memory to fragments."""
-        levels = [level for level, one in enumerate(self.structure) if one == "R"]
+        levels = [level for level, tile_kind in enumerate(self.structure) if tile_kind == "R"]
         names = (state.group.load_a, state.group.load_b)
         for number, (scope, name) in enumerate(zip(_FRAGMENTS, names, strict=True)):
-            made = state.sch.cache_read(state.block, number, scope)
-            state.sch.compute_at(made, state.last_loop(levels[1] + 1), True)
-            _tile(state.sch, made, name)
+            cache = state.sch.cache_read(state.block, number, scope)
+            state.sch.compute_at(cache, state.last_loop(levels[1] + 1), True)
+            _tile(state.sch, cache, name)
 
     def align_caches(self, state: TensorCoreState) -> None:
         """Inline the copies to two dimensions, and align the rows in shared memory."""
@@ -202,7 +202,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
         for cache in state.caches:
             sch.annotate(cache, "tir.manifest_shared_memory_local_stage", 1)
             sch.annotate(cache, "double_buffer_scope", 0)
-        levels = [level for level, one in enumerate(self.structure) if one == "R"]
+        levels = [level for level, tile_kind in enumerate(self.structure) if tile_kind == "R"]
         outer, inner = [state.last_loop(level + 1) for level in levels[:2]]
         sch.annotate(inner, "software_pipeline_stage", [0, 0, 1])
         sch.annotate(inner, "software_pipeline_order", [0, 1, 2])
@@ -221,26 +221,26 @@ def _step(change: Callable[[TensorCoreState], None]) -> Callable[[TilingState], 
     return step
 
 
-def _group(given: Mapping[str, str]) -> IntrinGroup:
+def _group(intrinsics: Mapping[str, str]) -> IntrinGroup:
     try:
-        found = IntrinGroup(**given)
+        group = IntrinGroup(**intrinsics)
     except TypeError:
         raise DeclarationError(
-            f"{repr_of(given)} is not a group of intrinsics",
+            f"{repr_of(intrinsics)} is not a group of intrinsics",
             "",
             "give a dictionary with init, load_a, load_b, compute and store",
         ) from None
-    for name in found:
+    for name in group:
         if BlockIntrin.get(name, allow_missing=True) is None:
             raise unknown(DeclarationError, name)
-    return found
+    return group
 
 
 def _described(group: IntrinGroup) -> Block:
     """The innermost block of the description of a product."""
     intrinsic = BlockIntrin.get(group.compute)
     assert intrinsic is not None
-    return [one for one in walk(intrinsic.desc.body) if type(one) is Block][-1]
+    return [node for node in walk(intrinsic.desc.body) if type(node) is Block][-1]
 
 
 def _fragment(group: IntrinGroup, axis: int) -> int:
@@ -259,9 +259,9 @@ def _tile(sch: Schedule, block: BlockRV, name: str) -> BlockRV:
             "its loops do not correspond to those of the description",
             "leave the block to other rules",
         )
-    made = sch.blockize(loop)
-    sch.annotate(made, AUTO_TENSORIZE, name)
-    return made
+    tile = sch.blockize(loop)
+    sch.annotate(tile, AUTO_TENSORIZE, name)
+    return tile
 
 
 def _computes(sch: Schedule, block: BlockRV, group: IntrinGroup) -> bool:
@@ -270,7 +270,7 @@ def _computes(sch: Schedule, block: BlockRV, group: IntrinGroup) -> bool:
     assert intrinsic is not None
     own, described = sch.block(block.key), intrinsic.desc.body
     assert isinstance(described, BlockRealize)
-    dtypes = [intrinsic.desc.buffer_map[one].dtype for one in intrinsic.desc.params]
+    dtypes = [intrinsic.desc.buffer_map[param].dtype for param in intrinsic.desc.params]
     regions = [*own.reads, *own.writes]
     if [region.buffer.dtype for region in regions] != dtypes:
         return False
@@ -291,13 +291,15 @@ def _as_product(sch: Schedule, block: BlockRV, group: IntrinGroup) -> BlockRV:
     buffers whose indices these are; returns the block that copies the result back.
     """
     places = (("write", 0), ("read", 0), ("read", 1))
-    copies = [sch.reindex(block, place) for place in places]
+    copies = [sch.reindex(block, side) for side in places]
     own = sch.block(block.key)
     operands = [_indices(region) for region in (own.writes[0], *own.reads)]
     described = _described(group)
     theirs = _operands_of(described)
     fused = {
-        axis.var: [one.var for one in own.iter_vars if _alike(one, axis, operands, theirs)]
+        axis.var: [
+            iter_var.var for iter_var in own.iter_vars if _alike(iter_var, axis, operands, theirs)
+        ]
         for axis in described.iter_vars
     }
     if not all(fused.values()):
@@ -307,21 +309,21 @@ def _as_product(sch: Schedule, block: BlockRV, group: IntrinGroup) -> BlockRV:
             "leave the block to other rules",
         )
     extents = {axis.var: axis.dom.extent for axis in own.iter_vars if axis.dom is not None}
-    known = {var: _joined(parts, extents) for var, parts in fused.items()}
+    exprs = {var: _joined(parts, extents) for var, parts in fused.items()}
     taken = {var for parts in fused.values() for var in parts}
 
-    def mapping(given: Sequence[Var], wanted: Sequence[Var]) -> IndexMap:
-        names = [Var(var.name, var.dtype) for var in given]
-        fresh: dict[Var, Expr] = dict(zip(given, names, strict=True))
-        new = [*[var for var in given if var not in taken], *[known[one] for one in wanted]]
-        return IndexMap(tuple(names), tuple([substitute(one, fresh) for one in new]))
+    def mapping(indices: Sequence[Var], wanted: Sequence[Var]) -> IndexMap:
+        names = [Var(var.name, var.dtype) for var in indices]
+        fresh: dict[Var, Expr] = dict(zip(indices, names, strict=True))
+        new = [*[var for var in indices if var not in taken], *[exprs[var] for var in wanted]]
+        return IndexMap(tuple(names), tuple([substitute(expr, fresh) for expr in new]))
 
     maps = [mapping(*pair) for pair in zip(operands, theirs, strict=True)]
     change: Any = sch.transform_layout
-    for place, one in ((places[1], maps[1]), (places[2], maps[2]), (places[0], maps[0])):
-        change(block, place, one, assume_injective_transform=True)
-    for copy, one in zip(copies, maps, strict=True):
-        sch.transform_block_layout(copy, one)
+    for access, index_map in ((places[1], maps[1]), (places[2], maps[2]), (places[0], maps[0])):
+        change(block, access, index_map, assume_injective_transform=True)
+    for copy, index_map in zip(copies, maps, strict=True):
+        sch.transform_block_layout(copy, index_map)
     axes = [axis.var for axis in own.iter_vars]
     sch.transform_block_layout(block, mapping(axes, [*fused]))
     return copies[0]
@@ -337,7 +339,7 @@ def _operands_of(described: Block) -> list[list[Var]]:
     store = described.body
     assert isinstance(store, BufferStore)
     places = [store.indices, *[load.indices for load in loads_of(described)]]
-    return [[one for one in indices if isinstance(one, Var)] for indices in places]
+    return [[index for index in indices if isinstance(index, Var)] for indices in places]
 
 
 def _alike(

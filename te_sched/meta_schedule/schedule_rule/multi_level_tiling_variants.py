@@ -67,7 +67,7 @@ class MultiLevelTilingWithIntrin(MultiLevelTiling):
         own = sch.block(block.key)
         described = self._intrinsic.desc.body
         assert isinstance(described, BlockRealize)
-        dtypes = {one.dtype for one in self._intrinsic.desc.buffer_map.values()}
+        dtypes = {buffer.dtype for buffer in self._intrinsic.desc.buffer_map.values()}
         if {region.buffer.dtype for region in (*own.reads, *own.writes)} != dtypes:
             return False
         trial = Schedule(sch.mod)

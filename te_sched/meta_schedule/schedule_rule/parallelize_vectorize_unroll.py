@@ -34,7 +34,7 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         unroll_explicit: bool = True,
     ) -> None:
         self.max_jobs_per_core, self.max_vectorize_extent = max_jobs_per_core, max_vectorize_extent
-        self.unroll_max_steps = [int(one) for one in unroll_max_steps or ()]
+        self.unroll_max_steps = [int(step) for step in unroll_max_steps or ()]
         self.unroll_explicit = unroll_explicit
         self._jobs = -1
 

@@ -23,12 +23,14 @@ class RandomComputeLocation(ScheduleRule):
         key = sch.block_key(block, "RandomComputeLocation")
         if not _is_movable(sch, key):
             return [sch]
-        made: list[BlockRV] = []
+        producers: list[BlockRV] = []
         if RANDOM_PRODUCER in sch.block(key).annotations:
-            made = sch.get_producers(block)
+            producers = sch.get_producers(block)
             sch.unannotate(block, RANDOM_PRODUCER)
-        for one in (block, *made):
-            sch.compute_at(one, sch.sample_compute_location(one), preserve_unit_loops=True)
+        for moved_block in (block, *producers):
+            sch.compute_at(
+                moved_block, sch.sample_compute_location(moved_block), preserve_unit_loops=True
+            )
         return [sch]
 
 

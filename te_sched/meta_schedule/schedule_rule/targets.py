@@ -59,13 +59,13 @@ def kind_of_target(target: Target | None) -> str:
     ------
     DeclarationError for targets without defaults.
     """
-    known = given(target)
-    if known.kind == "llvm":
+    effective_target = given(target)
+    if effective_target.kind == "llvm":
         return "llvm"
-    if known.kind in _GPUS:
-        return "cuda-tensorcore" if _capability(known) >= 75 else "cuda"
+    if effective_target.kind in _GPUS:
+        return "cuda-tensorcore" if _capability(effective_target) >= 75 else "cuda"
     raise DeclarationError(
-        f"no rules for target {known}",
+        f"no rules for target {effective_target}",
         "there are default rules for processors (llvm) and GPUs",
         "give the rules: PostOrderApply(sch_rules=[...], postprocs=[...], mutator_probs={...})",
     )

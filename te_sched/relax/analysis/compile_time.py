@@ -28,14 +28,16 @@ def computable_at_compile_time(func: GraphFunction) -> list[GraphVar]:
     """
     if "num_input" not in func.attrs:
         return []
-    known = list(func.params[int(func.attrs["num_input"]) :])
+    static_vars = list(func.params[int(func.attrs["num_input"]) :])
     sizes: set[Var] = set()
-    for param in known:
+    for param in static_vars:
         sizes |= set(definable_tir_vars_in_struct_info(param.struct_info))
     for binding in bindings_of(func):
         value = binding.value
-        needed = {one for one in nodes_of(value, True) if type(one) is Var}
-        unknown = [] if isinstance(value, GlobalVar) else set(free_vars(value)).difference(known)
+        needed = {node for node in nodes_of(value, True) if type(node) is Var}
+        unknown = (
+            [] if isinstance(value, GlobalVar) else set(free_vars(value)).difference(static_vars)
+        )
         is_known = not unknown and needed <= sizes
         if isinstance(binding, MatchCast) and is_known:
             used = set(tir_vars_in_struct_info(binding.struct_info))
@@ -43,5 +45,5 @@ def computable_at_compile_time(func: GraphFunction) -> list[GraphVar]:
             is_known = used <= sizes | defined
             sizes |= defined if is_known else set()
         if is_known and not contains_impure_call(value):
-            known.append(binding.var)
-    return known
+            static_vars.append(binding.var)
+    return static_vars

@@ -49,14 +49,14 @@ def _erased(
     if isinstance(info, FuncStructInfo):
         return info
     if isinstance(info, TupleStructInfo):
-        return replace(info, fields=tuple([_erased(one, sizes, shapes) for one in info.fields]))
+        return replace(info, fields=tuple([_erased(field, sizes, shapes) for field in info.fields]))
     if isinstance(info, TensorStructInfo) and isinstance(info.shape, GraphVar):
         return replace(info, shape=shapes.get(info.shape))
-    known = erase_unknown(info, sizes)
+    new_info = erase_unknown(info, sizes)
     analyzer = Analyzer()
 
     def value(size: Expr) -> Expr:
         new = substitute(size, sizes)
         return size if new is size else analyzer.simplify(new)
 
-    return map_sizes(known, value)
+    return map_sizes(new_info, value)

@@ -73,51 +73,51 @@ def suggest_layout_transforms(
         )
     results = buffers[len(buffers) - count :]
     pairs = zip(results, write_buffer_transforms, strict=True)
-    suggestions = _Suggestions({buffer: _layout_of(buffer, given) for buffer, given in pairs})
-    found = {block: suggestions.of(block) for block in reversed(_leaf_blocks(func))}
-    return {block: one for block, one in found.items() if one}
+    suggestions = _Suggestions({buffer: _layout_of(buffer, layout) for buffer, layout in pairs})
+    layouts_of = {block: suggestions.of(block) for block in reversed(_leaf_blocks(func))}
+    return {block: layouts for block, layouts in layouts_of.items() if layouts}
 
 
-def _layout_of(buffer: Buffer, given: object) -> IndexMap:
-    if callable(given):
-        given = _make_index_map.from_func(given, index_dtype="int64")
-    if not isinstance(given, IndexMap):
+def _layout_of(buffer: Buffer, layout: object) -> IndexMap:
+    if callable(layout):
+        layout = _make_index_map.from_func(layout, index_dtype="int64")
+    if not isinstance(layout, IndexMap):
         raise GraphAssertionError(
-            f"the layout of buffer {buffer.name} is {repr_of(given)}",
-            f"it is {kind_of(given)}",
+            f"the layout of buffer {buffer.name} is {repr_of(layout)}",
+            f"it is {kind_of(layout)}",
             "give an index map, or a function of indices",
         )
-    if len(given.initial_indices) != len(buffer.shape):
+    if len(layout.initial_indices) != len(buffer.shape):
         raise GraphError(
             f"the layout of buffer {buffer.name} has "
-            f"{counted(len(given.initial_indices), 'index', 'indices')}, "
+            f"{counted(len(layout.initial_indices), 'index', 'indices')}, "
             f"expected {len(buffer.shape)}",
-            f"it is {given}",
+            f"it is {layout}",
             "give a map of as many indices as the buffer has dimensions",
             in_tvm="Mismatch between output buffer shape and index map",
         )
-    return with_types_of(given, buffer.shape)
+    return with_types_of(layout, buffer.shape)
 
 
 def _leaf_blocks(func: PrimFunc) -> list[Block]:
     """The blocks directly in the function that have no inner blocks, in order."""
-    found = _outermost(func.body)
-    if len(found) == 1 and not found[0].iter_vars:  # the root block
-        found = _outermost(found[0].body)
-    return [one for one in found if not _outermost(one.body)]
+    blocks = _outermost(func.body)
+    if len(blocks) == 1 and not blocks[0].iter_vars:  # the root block
+        blocks = _outermost(blocks[0].body)
+    return [block for block in blocks if not _outermost(block.body)]
 
 
 def _outermost(body: Stmt) -> list[Block]:
     """The blocks in a statement that are not inside of others."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     stack: list[Stmt] = [body]
     while stack:
-        one = stack.pop()
-        if isinstance(one, Block):
-            found.append(one)
+        node = stack.pop()
+        if isinstance(node, Block):
+            blocks.append(node)
         else:
-            stack += reversed([part for part in children(one) if isinstance(part, Stmt)])
-    return found
+            stack += reversed([part for part in children(node) if isinstance(part, Stmt)])
+    return blocks
 
 
 class _Suggestions:
@@ -135,49 +135,53 @@ class _Suggestions:
         iterators = None if written is None else accesses.iterators(written, BufferStore)
         if written is None or layout is None or iterators is None:
             return {}
-        order = [one for one in iterators if one is not None]
+        order = [iterator for iterator in iterators if iterator is not None]
         if len(set(order)) != len(iterators):
             return {}
         new = substituted(layout, order)
-        own = _carried(new, order, [one.var for one in block.iter_vars])
-        if own is None or not _is_bijective(own, [one.dom for one in block.iter_vars]):
+        own = _carried(new, order, [iter_var.var for iter_var in block.iter_vars])
+        if own is None or not _is_bijective(own, [iter_var.dom for iter_var in block.iter_vars]):
             return {}
         if not _is_bijective(layout, _domains(written)):
             return {}
-        found: dict[Block | Buffer, IndexMap] = {block: own}
+        layouts: dict[Block | Buffer, IndexMap] = {block: own}
         if written in self._waiting:
-            found[written] = layout
+            layouts[written] = layout
             self._waiting.remove(written)
         for buffer in accesses.read():
             suggested = _of_read(new, order, accesses.iterators(buffer, BufferLoad))
             if buffer in self._layouts or suggested is None:
                 continue
             if _is_bijective(suggested, _domains(buffer)):
-                self._layouts[buffer] = found[buffer] = suggested
-        return found
+                self._layouts[buffer] = layouts[buffer] = suggested
+        return layouts
 
 
 class _Accesses:
     """The accesses of a block to buffers."""
 
     def __init__(self, block: Block) -> None:
-        self._accesses = [one for one in walk(block) if isinstance(one, BufferLoad | BufferStore)]
-        self._domains = {one.var: one.dom for one in block.iter_vars if one.dom is not None}
-        self._spatial = {one.var for one in block.iter_vars if one.kind == SPATIAL}
-        kinds = {one.kind for one in block.iter_vars}
+        self._accesses = [
+            node for node in walk(block) if isinstance(node, BufferLoad | BufferStore)
+        ]
+        self._domains = {
+            iter_var.var: iter_var.dom for iter_var in block.iter_vars if iter_var.dom is not None
+        }
+        self._spatial = {iter_var.var for iter_var in block.iter_vars if iter_var.kind == SPATIAL}
+        kinds = {iter_var.kind for iter_var in block.iter_vars}
         self._is_known = kinds <= {SPATIAL, REDUCTION} and len(self._domains) == len(
             block.iter_vars
         )
 
     def written(self) -> Buffer | None:
         """The buffer that the block writes, if it is one."""
-        found = {one.buffer for one in self._accesses if isinstance(one, BufferStore)}
-        return found.pop() if len(found) == 1 and self._is_known else None
+        buffers = {access.buffer for access in self._accesses if isinstance(access, BufferStore)}
+        return buffers.pop() if len(buffers) == 1 and self._is_known else None
 
     def read(self) -> list[Buffer]:
         """The buffers that the block reads, but for the one that it writes."""
-        found = [one.buffer for one in self._accesses if isinstance(one, BufferLoad)]
-        return [one for one in dict.fromkeys(found) if one is not self.written()]
+        buffers = [access.buffer for access in self._accesses if isinstance(access, BufferLoad)]
+        return [buffer for buffer in dict.fromkeys(buffers) if buffer is not self.written()]
 
     def iterators(
         self, buffer: Buffer, kind: type[BufferLoad | BufferStore]
@@ -185,7 +189,7 @@ class _Accesses:
         """The spatial iterator of each dimension of a buffer, None without one; None if they are
         not the same for all accesses, or an index is not a sum with one of them.
         """
-        found: list[Var | None] | None = None
+        common: list[Var | None] | None = None
         for access in self._accesses:
             if isinstance(access, kind) and access.buffer is buffer:
                 iterators: list[Var | None] = []
@@ -194,10 +198,10 @@ class _Accesses:
                     if iterator is False:
                         return None
                     iterators.append(iterator)
-                if not _are_same(iterators, found or iterators):
+                if not _are_same(iterators, common or iterators):
                     return None
-                found = iterators
-        return found
+                common = iterators
+        return common
 
     def _iterator(self, index: Expr) -> Var | Literal[False] | None:
         """The spatial iterator of an index; None without one, False if it is not a sum with one."""
@@ -213,7 +217,7 @@ class _Accesses:
 
 
 def _are_same(a: Sequence[object], b: Sequence[object]) -> bool:
-    return all(one is other for one, other in zip(a, b, strict=True))
+    return all(iterator is other for iterator, other in zip(a, b, strict=True))
 
 
 def _of_read(
@@ -222,15 +226,15 @@ def _of_read(
     """The layout of a buffer that is read in the order of the result; None if it stays."""
     if read is None:
         return None
-    place = {var: at for at, var in enumerate(order)}
-    places = [place[one] for one in read if one in place]
-    if any(one >= other for one, other in pairwise(places)):
+    position_of = {var: at for at, var in enumerate(order)}
+    places = [position_of[var] for var in read if var in position_of]
+    if any(position >= other for position, other in pairwise(places)):
         return None
-    found = _carried(new, order, read)
-    if found is None:
+    layout = _carried(new, order, read)
+    if layout is None:
         return None
-    pairs = zip_longest(found.initial_indices, found.final_indices)
-    return None if all(old is new for old, new in pairs) else found
+    pairs = zip_longest(layout.initial_indices, layout.final_indices)
+    return None if all(old is new for old, new in pairs) else layout
 
 
 def _carried(
@@ -243,7 +247,7 @@ def _carried(
     initial = tuple([Var(f"i{at}", dtype) for at in range(len(target))])
     source = set(order)
     values: dict[Var, Expr] = {
-        one: var for one, var in zip(target, initial, strict=True) if one in source
+        axis_var: var for axis_var, var in zip(target, initial, strict=True) if axis_var in source
     }
     rest: list[Expr] = []
     for index in new:
@@ -253,8 +257,8 @@ def _carried(
         elif used & values.keys():
             return None
     final: list[Expr] = []
-    for one, var in zip(target, initial, strict=True):
-        if one not in values:
+    for target_var, var in zip(target, initial, strict=True):
+        if target_var not in values:
             final.append(var)
         elif rest:
             final.append(rest.pop(0))
@@ -262,13 +266,13 @@ def _carried(
 
 
 def _domains(buffer: Buffer) -> list[Range]:
-    return [Range(ops.const(0, one.dtype), one) for one in buffer.shape]
+    return [Range(ops.const(0, size.dtype), size) for size in buffer.shape]
 
 
-def _is_bijective(given: IndexMap, domains: Sequence[Range | None]) -> bool:
+def _is_bijective(index_map: IndexMap, domains: Sequence[Range | None]) -> bool:
     """Whether a map gives each new index once, without padding."""
     try:
-        inverse(given, [domain for domain in domains if domain is not None])
+        inverse(index_map, [domain for domain in domains if domain is not None])
     except DeclarationError:
         return False
     return True

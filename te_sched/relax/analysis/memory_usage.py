@@ -47,31 +47,31 @@ def estimate_memory_usage(mod: IRModule | GraphFunction) -> str:
 
 
 def _memory_of(func: GraphFunction) -> _Memory:
-    found = _Memory()
+    memory = _Memory()
     for call in nodes_of(func):
         if not isinstance(call, GraphCall):
             continue
         name = str(call.op)
         if name == "relax.memory.alloc_storage":
-            found.planned += 1
-            found.planned_bytes += _bytes(call.args[0].values, "uint8") or 0
+            memory.planned += 1
+            memory.planned_bytes += _bytes(call.args[0].values, "uint8") or 0
         elif name == "relax.builtin.alloc_tensor":
-            _count(found, call.args[0], call.args[1].value, is_planned=False)
+            _count(memory, call.args[0], call.args[1].value, is_planned=False)
         elif name == "relax.memory.alloc_tensor":
-            _count(found, call.args[2], call.args[3].value, is_planned=True)
-    return found
+            _count(memory, call.args[2], call.args[3].value, is_planned=True)
+    return memory
 
 
-def _count(found: _Memory, shape: ShapeExpr, dtype: str, is_planned: bool) -> None:
+def _count(memory: _Memory, shape: ShapeExpr, dtype: str, is_planned: bool) -> None:
     size = _bytes(shape.values, dtype)
     if size is None:
-        found.dynamic += 1
+        memory.dynamic += 1
         return
-    found.tensors += 1
-    found.tensor_bytes += size
+    memory.tensors += 1
+    memory.tensor_bytes += size
     if not is_planned:
-        found.planned += 1
-        found.planned_bytes += size
+        memory.planned += 1
+        memory.planned_bytes += size
 
 
 def _bytes(sizes: Sequence[Expr], dtype: str) -> int | None:

@@ -21,8 +21,8 @@ def is_impure_call(call: GraphCall) -> bool:
     """
     if isinstance(call.op, Op):
         return not operator_of(call.op).is_pure
-    known = getattr(call.op, "struct_info_", None)
-    return not (isinstance(known, FuncStructInfo) and known.purity)
+    info = getattr(call.op, "struct_info_", None)
+    return not (isinstance(info, FuncStructInfo) and info.purity)
 
 
 def calls_program(expr: GraphValue) -> bool:
@@ -51,11 +51,11 @@ def contains_impure_call(expr: GraphValue, own_name: object = None) -> bool:
     """
     body = expr.body if isinstance(expr, GraphFunction) else expr
     return any(
-        isinstance(one, GraphCall)
-        and one.op is not own_name
-        and _differs(one.op, own_name)
-        and is_impure_call(one)
-        for one in _outside_of_functions(body)
+        isinstance(node, GraphCall)
+        and node.op is not own_name
+        and _differs(node.op, own_name)
+        and is_impure_call(node)
+        for node in _outside_of_functions(body)
     )
 
 
@@ -66,10 +66,10 @@ def _differs(name: object, own_name: object) -> bool:
 def _outside_of_functions(node: GraphValue) -> Iterator[object]:
     """The nodes of a graph that are in none of the functions which it defines."""
     skipped: set[int] = set()
-    for one in nodes_of(node):
-        if id(one) in skipped:
+    for child in nodes_of(node):
+        if id(child) in skipped:
             continue
-        if isinstance(one, GraphFunction):
-            skipped |= {id(part) for part in nodes_of(one)}
+        if isinstance(child, GraphFunction):
+            skipped |= {id(part) for part in nodes_of(child)}
             continue
-        yield one
+        yield child

@@ -16,7 +16,9 @@ def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:
     []
     """
     graph = {
-        GlobalVar(name): [one for one in all_global_vars(func) if one in mod.functions]
+        GlobalVar(name): [
+            global_var for global_var in all_global_vars(func) if global_var in mod.functions
+        ]
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
@@ -24,16 +26,18 @@ def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:
     groups: list[list[GlobalVar]] = []
     for name in graph:
         if name in reached[name] and not any(name in group for group in groups):
-            groups.append([one for one in graph if one in reached[name] and name in reached[one]])
+            groups.append(
+                [other for other in graph if other in reached[name] and name in reached[other]]
+            )
     return groups
 
 
 def _reachable(name: GlobalVar, graph: dict[GlobalVar, list[GlobalVar]]) -> set[GlobalVar]:
-    found: set[GlobalVar] = set()
+    names: set[GlobalVar] = set()
     open_names = list(graph[name])
     while open_names:
-        one = open_names.pop()
-        if one not in found:
-            found.add(one)
-            open_names += graph.get(one, [])
-    return found
+        global_var = open_names.pop()
+        if global_var not in names:
+            names.add(global_var)
+            open_names += graph.get(global_var, [])
+    return names

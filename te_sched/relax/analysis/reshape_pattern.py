@@ -22,8 +22,8 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
     >>> has_reshape_pattern(te.create_prim_func([A, topi.transpose(A)]))
     False
     """
-    buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
-    stores = [one for one in walk(func.body) if isinstance(one, BufferStore)]
+    buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
+    stores = [part for part in walk(func.body) if isinstance(part, BufferStore)]
     if len(buffers) < 2 or len(stores) != 1:
         return False
     source, target = buffers[0], buffers[-1]
@@ -31,17 +31,17 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
     load = store.value
     if not isinstance(load, BufferLoad) or load.buffer is not source or store.buffer is not target:
         return False
-    if any(ops.is_const(one, 0) for one in (*source.shape, *target.shape)):
+    if any(ops.is_const(size, 0) for size in (*source.shape, *target.shape)):
         return False
     analyzer = Analyzer()
     values: dict[Var, Expr] = {}
-    for one in walk(func.body):
-        _bind(one, analyzer, values)
-    if any(isinstance(one, Block) and one.init is not None for one in walk(func.body)):
+    for node in walk(func.body):
+        _bind(node, analyzer, values)
+    if any(isinstance(part, Block) and part.init is not None for part in walk(func.body)):
         return False
     simplify = _InRange(analyzer, values).visit
-    written = [simplify(one) for one in store.indices]
-    read = [simplify(one) for one in load.indices]
+    written = [simplify(index) for index in store.indices]
+    read = [simplify(index) for index in load.indices]
     position = _flat(target.shape, written)
     if analyzer.can_prove_equal(_flat(source.shape, read), position):
         return True
@@ -52,7 +52,7 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
 def _bind(node: object, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
     """Tell the analyzer the range of an axis or loop; one of a single value is that value."""
     if isinstance(node, Block):
-        domains = [(one.var, one.dom) for one in node.iter_vars]
+        domains = [(iter_var.var, iter_var.dom) for iter_var in node.iter_vars]
     elif isinstance(node, For):
         domains = [(node.loop_var, Range(node.min, node.extent))]
     else:
@@ -92,16 +92,16 @@ class _InRange(Mapper):
 
 def _flat(shape: Sequence[Expr], indices: Sequence[Expr]) -> Expr:
     """The position of an element in the order of memory."""
-    found: Expr = ops.const(0, indices[0].dtype if indices else "int64")
+    flat_index: Expr = ops.const(0, indices[0].dtype if indices else "int64")
     for size, index in zip(shape, indices, strict=True):
-        found = found * size + index
-    return found
+        flat_index = flat_index * size + index
+    return flat_index
 
 
 def _indices_of(position: Expr, shape: Sequence[Expr]) -> list[Expr]:
     """The indices of an element of a tensor, from its position in memory."""
-    found: list[Expr] = []
-    for place, size in enumerate(reversed(shape)):
-        found.append(position if place == len(shape) - 1 else ops.floormod(position, size))
+    indices: list[Expr] = []
+    for dim, size in enumerate(reversed(shape)):
+        indices.append(position if dim == len(shape) - 1 else ops.floormod(position, size))
         position = ops.floordiv(position, size)
-    return found[::-1]
+    return indices[::-1]

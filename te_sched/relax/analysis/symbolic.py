@@ -27,10 +27,10 @@ def tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
     >>> tir_vars_in_struct_info(relax.ShapeStructInfo([4, n * 2]))
     [n]
     """
-    found: list[Var] = []
+    variables: list[Var] = []
     for part in [*_params_of(sinfo), sinfo.ret] if isinstance(sinfo, FuncStructInfo) else [sinfo]:
-        found += [one for one in _all_nodes(part) if type(one) is Var]
-    return list(dict.fromkeys(found))
+        variables += [node for node in _all_nodes(part) if type(node) is Var]
+    return list(dict.fromkeys(variables))
 
 
 def _params_of(node: object) -> Sequence[StructInfo]:
@@ -38,9 +38,9 @@ def _params_of(node: object) -> Sequence[StructInfo]:
 
 
 def _all_nodes(sinfo: StructInfo) -> Iterator[object]:
-    for one in walk(sinfo):
-        yield one
-        for param in _params_of(one):
+    for node in walk(sinfo):
+        yield node
+        for param in _params_of(node):
             yield from _all_nodes(param)
 
 
@@ -57,40 +57,42 @@ def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
     elif isinstance(sinfo, FuncStructInfo):
         parts = [*(sinfo.params or ()), sinfo.ret]
     else:
-        return [one for one in dict.fromkeys(sizes_of(sinfo) or ()) if type(one) is Var]
-    found = [one for part in parts for one in definable_tir_vars_in_struct_info(part)]
-    return list(dict.fromkeys(found))
+        return [size for size in dict.fromkeys(sizes_of(sinfo) or ()) if type(size) is Var]
+    variables = [var for part in parts for var in definable_tir_vars_in_struct_info(part)]
+    return list(dict.fromkeys(variables))
 
 
 def defined_symbolic_vars(func: GraphFunction) -> list[Var]:
     """The variables of sizes that parameters and casts of a function define."""
-    found: list[Var] = []
-    for one in nodes_of(func):
-        if isinstance(one, GraphFunction):
-            infos = [param.struct_info_ for param in one.params]
+    variables: list[Var] = []
+    for node in nodes_of(func):
+        if isinstance(node, GraphFunction):
+            infos = [param.struct_info_ for param in node.params]
         else:
-            infos = [one.struct_info] if isinstance(one, MatchCast) else []
+            infos = [node.struct_info] if isinstance(node, MatchCast) else []
         for info in infos:
             if info is not None and not isinstance(info, FuncStructInfo):
-                found += definable_tir_vars_in_struct_info(info)
-    return list(dict.fromkeys(found))
+                variables += definable_tir_vars_in_struct_info(info)
+    return list(dict.fromkeys(variables))
 
 
 def used_symbolic_vars(expr: Node) -> list[Var]:
     """The variables of sizes that occur in a graph: in its expressions and struct infos."""
     infos = [var.struct_info_ for var in bound_vars(expr)]
-    infos += [one.struct_info for one in bindings_of(expr) if isinstance(one, MatchCast)]
-    found = [one for one in nodes_of(expr, True) if type(one) is Var]
+    infos += [
+        binding.struct_info for binding in bindings_of(expr) if isinstance(binding, MatchCast)
+    ]
+    variables = [node for node in nodes_of(expr, True) if type(node) is Var]
     for info in infos:
         if info is not None and not isinstance(info, FuncStructInfo):
-            found += tir_vars_in_struct_info(info)
-    return list(dict.fromkeys(found))
+            variables += tir_vars_in_struct_info(info)
+    return list(dict.fromkeys(variables))
 
 
 def free_symbolic_vars(func: GraphFunction) -> list[Var]:
     """The variables of sizes that a function uses but does not define."""
     defined = set(defined_symbolic_vars(func))
-    return [one for one in used_symbolic_vars(func) if one not in defined]
+    return [var for var in used_symbolic_vars(func) if var not in defined]
 
 
 def collect_non_negative_expressions(sinfo: StructInfo) -> list[Expr]:
@@ -101,11 +103,11 @@ def collect_non_negative_expressions(sinfo: StructInfo) -> list[Expr]:
     >>> collect_non_negative_expressions(relax.ShapeStructInfo([4, n - 2]))
     [n - T.int64(2)]
     """
-    found: list[Expr] = []
-    for one in _all_nodes(sinfo):
-        if isinstance(one, TensorStructInfo | ShapeStructInfo):
-            for size in sizes_of(one) or ():
-                is_new = not any(structural_equal(size, other) for other in found)
+    sizes: list[Expr] = []
+    for node in _all_nodes(sinfo):
+        if isinstance(node, TensorStructInfo | ShapeStructInfo):
+            for size in sizes_of(node) or ():
+                is_new = not any(structural_equal(size, other) for other in sizes)
                 if is_new and not isinstance(size, IntImm):
-                    found.append(size)
-    return found
+                    sizes.append(size)
+    return sizes

@@ -65,7 +65,7 @@ def _below(node: object, last_first: Mapping[type, tuple[str, ...]]) -> Iterator
 
 def bindings_of(node: Node | GraphTerm) -> Iterator[Binding]:
     """The bindings of a graph, in program order; a binding comes before those in its value."""
-    return (one for one in nodes_of(node) if isinstance(one, Binding))
+    return (part for part in nodes_of(node) if isinstance(part, Binding))
 
 
 def _defined_by(node: object) -> tuple[GraphVar, ...]:
@@ -86,15 +86,15 @@ def all_vars(expr: Node) -> list[GraphVar]:
     >>> all_vars(relax.op.add(x, x))
     [x]
     """
-    found: list[GraphVar] = []
-    for one in nodes_of(expr):
-        found += [one] if isinstance(one, GraphVar) else _defined_by(one)
-    return _unique(found)
+    variables: list[GraphVar] = []
+    for node in nodes_of(expr):
+        variables += [node] if isinstance(node, GraphVar) else _defined_by(node)
+    return _unique(variables)
 
 
 def bound_vars(expr: Node) -> list[GraphVar]:
     """The variables that a graph binds: parameters, and those of bindings."""
-    return _unique(var for one in nodes_of(expr) for var in _defined_by(one))
+    return _unique(var for node in nodes_of(expr) for var in _defined_by(node))
 
 
 def free_vars(expr: Node) -> list[GraphVar]:
@@ -106,7 +106,7 @@ def free_vars(expr: Node) -> list[GraphVar]:
     ([], [x])
     """
     bound = set(bound_vars(expr))
-    return [one for one in used_vars(expr) if one not in bound]
+    return [var for var in used_vars(expr) if var not in bound]
 
 
 def used_vars(expr: Node | GraphTerm) -> list[GraphVar]:
@@ -138,17 +138,17 @@ def sources_of(block: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
 
 def all_global_vars(expr: Node) -> list[GlobalVar]:
     """The names of functions that a graph refers to."""
-    return _unique(one for one in nodes_of(expr) if isinstance(one, GlobalVar))
+    return _unique(node for node in nodes_of(expr) if isinstance(node, GlobalVar))
 
 
 def called_global_vars(expr: Node) -> list[GlobalVar]:
     """The names of functions that a graph calls, itself or by `call_tir` and its like."""
-    found: list[GlobalVar] = []
-    for one in nodes_of(expr):
-        if isinstance(one, GraphCall):
-            callees = [one.op, *one.args[:1]]
-            found += [name for name in callees if isinstance(name, GlobalVar)]
-    return _unique(found)
+    global_vars: list[GlobalVar] = []
+    for node in nodes_of(expr):
+        if isinstance(node, GraphCall):
+            callees = [node.op, *node.args[:1]]
+            global_vars += [name for name in callees if isinstance(name, GlobalVar)]
+    return _unique(global_vars)
 
 
 def post_order_visit(expr: Node, fvisit: Callable[[object], None]) -> None:
@@ -202,15 +202,19 @@ def udchain(dfb: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
 
 def name_to_binding(func: Node) -> dict[str, list[Binding]]:
     """The bindings of a function by the name of their variable."""
-    found: dict[str, list[Binding]] = {}
-    for one in bindings_of(func):
-        found.setdefault(one.var.name_hint, []).append(one)
-    return found
+    bindings: dict[str, list[Binding]] = {}
+    for binding in bindings_of(func):
+        bindings.setdefault(binding.var.name_hint, []).append(binding)
+    return bindings
 
 
 def get_var2val(func: Node) -> dict[GraphVar, GraphValue]:
     """The values that variables of a function are bound to."""
-    return {one.var: one.value for one in bindings_of(func) if isinstance(one, VarBinding)}
+    return {
+        binding.var: binding.value
+        for binding in bindings_of(func)
+        if isinstance(binding, VarBinding)
+    }
 
 
 def written_in_place(func: Node) -> set[GraphVar]:
@@ -224,8 +228,8 @@ def written_in_place(func: Node) -> set[GraphVar]:
             continue
         if value.op == "relax.call_tir_inplace" and isinstance(value.args[1], Tuple):
             places = value.attrs.inplace_indices
-            written |= {value.args[1].fields[place] for place in places if place >= 0}
+            written |= {value.args[1].fields[index] for index in places if index >= 0}
         elif value.op == "relax.call_inplace_packed":
             places = value.attrs.inplace_indices
-            written |= {value.args[1 + place] for place in places if place >= 0}
+            written |= {value.args[1 + index] for index in places if index >= 0}
     return {value for value in written if isinstance(value, GraphVar)}

@@ -74,9 +74,9 @@ def well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = True) -
 
 def check_well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = True) -> None:
     """Raise a GraphError if a module or a function is not well formed."""
-    found = first_fault(obj, check_struct_info)
-    if found is not None:
-        raise found[0]
+    fault = first_fault(obj, check_struct_info)
+    if fault is not None:
+        raise fault[0]
 
 
 def first_fault(
@@ -187,14 +187,14 @@ class _Checker:
             return
         if func.body is not None:
             self._agree(ret, func.body.struct_info_, f"the result of function {name}")
-        known = {
-            one
+        param_vars = {
+            var
             for param in func.params
             if not isinstance(param.struct_info_, FuncStructInfo)
-            for one in tir_vars_in_struct_info(param.struct_info)
+            for var in tir_vars_in_struct_info(param.struct_info)
         }
         outer = set(self._owners) if func is not self._outermost else set()
-        self._require(own_variables(ret), known | outer, f"the result of function {name}")
+        self._require(own_variables(ret), param_vars | outer, f"the result of function {name}")
 
     # Variables and sizes
 
@@ -217,9 +217,9 @@ class _Checker:
                 )
             self._sizes.add(size)
 
-    def _require(self, used: Iterable[Var], known: Collection[Var], where: str) -> None:
+    def _require(self, used: Iterable[Var], scope_vars: Collection[Var], where: str) -> None:
         for size in used:
-            if size not in known:
+            if size not in scope_vars:
                 raise _malformed(
                     f"{where} has size {size}, which is not defined there",
                     "parameters and casts (match_cast) define variables of sizes",
@@ -233,9 +233,9 @@ class _Checker:
                 raise _malformed(f"the struct info of {where} is not known")
             return
         self._require(own_variables(info), self._sizes, where)
-        for one in walk(info):
-            if isinstance(one, GraphVar):
-                self._use(one)
+        for part in walk(info):
+            if isinstance(part, GraphVar):
+                self._use(part)
 
     def _use(self, var: GraphVar) -> None:
         if var not in self._visible:
@@ -252,7 +252,9 @@ class _Checker:
             for binding in block.bindings:
                 self._binding(binding)
             self._is_dataflow = outer
-            inside |= {one.var for one in block.bindings if isinstance(one.var, DataflowVar)}
+            inside |= {
+                binding.var for binding in block.bindings if isinstance(binding.var, DataflowVar)
+            }
             self._visible -= inside
         self.current = around
         self._leaf(seq.body, "the result of a sequence")
@@ -276,18 +278,20 @@ class _Checker:
         if self._checks_infos and not isinstance(binding, MatchCast):
             self._agree(var.struct_info_, value.struct_info_, f"variable {var.name_hint}")
 
-    def _agree(self, declared: StructInfo | None, found: StructInfo | None, where: str) -> None:
+    def _agree(
+        self, declared: StructInfo | None, value_info: StructInfo | None, where: str
+    ) -> None:
         """Check that a declared struct info does not contradict what is known of the value. R.Tuple
         without fields stands for any tuple.
         """
-        if declared is None or found is None:
+        if declared is None or value_info is None:
             return
         is_open = isinstance(declared, TupleStructInfo) and not declared.fields
-        if is_open and isinstance(found, TupleStructInfo):
+        if is_open and isinstance(value_info, TupleStructInfo):
             return
-        if struct_info_base_check(declared, found) is BaseCheckResult.FAIL_L0:
+        if struct_info_base_check(declared, value_info) is BaseCheckResult.FAIL_L0:
             raise _malformed(
-                f"{where} is {found}, declared as {declared}",
+                f"{where} is {value_info}, declared as {declared}",
                 "what is declared contradicts the value",
                 "declare a wider struct info, or convert the value",
             )
@@ -305,8 +309,8 @@ class _Checker:
         elif isinstance(value, If):
             self._branches(value)
         elif isinstance(value, Tuple):
-            for one in value.fields:
-                self._leaf(one, "an element of a tuple")
+            for field in value.fields:
+                self._leaf(field, "an element of a tuple")
         elif isinstance(value, TupleGetItem):
             self._leaf(value.tuple_value, "a tuple of which an element is taken")
         else:
@@ -323,12 +327,12 @@ class _Checker:
         elif isinstance(value, GlobalVar):
             self._global(value)
         elif isinstance(value, Tuple):
-            for one in value.fields:
-                self._leaf(one, what)
+            for field in value.fields:
+                self._leaf(field, what)
         elif not isinstance(value, LEAVES) or isinstance(value, PrimFunc):
             raise _malformed(f"{what} is not a variable or constant: {value}")
         elif not isinstance(value, Op):
-            used = [one for one in walk(value) if type(one) is Var]
+            used = [part for part in walk(value) if type(part) is Var]
             self._require(used, self._sizes, what)
 
     def _global(self, name: GlobalVar) -> None:
@@ -356,9 +360,9 @@ class _Checker:
         for info in call.sinfo_args:
             self._info(info, f"the struct info that {call.op} is given")
         if is_impure_call(call) and (self._is_pure or self._is_dataflow):
-            place = "a dataflow block" if self._is_dataflow else "a pure function"
+            context = "a dataflow block" if self._is_dataflow else "a pure function"
             raise _malformed(
-                f"{place} has a call with effects: {call}",
+                f"{context} has a call with effects: {call}",
                 "",
                 "declare the function with pure=False, and move the call out of dataflow blocks",
             )
@@ -400,53 +404,55 @@ def check_written_inputs(call: GraphCall, func: PrimFunc) -> None:
     count = len(call.args[1].fields)
     results = call.attrs.inplace_indices if str(call.op) == "relax.call_tir_inplace" else ()
     written = written_parameters(func)
-    for place, param in enumerate(func.params[:count]):
-        if param in written and place not in [int(one) for one in results]:
+    for index, param in enumerate(func.params[:count]):
+        if param in written and index not in [int(result) for result in results]:
             name = func.buffer_map[param].name
             raise _malformed(
                 f"{_callee(call)} writes {name}, which {call.op} gives it as an input",
-                f"{call.args[1].fields[place]} has other readers, which expect its value",
+                f"{call.args[1].fields[index]} has other readers, which expect its value",
                 f"declare that a result takes its place: relax.op.call_tir_inplace(..., "
-                f"inplace_indices=[{place}], ...), or write a copy",
+                f"inplace_indices=[{index}], ...), or write a copy",
             )
 
 
 def check_prim_func_call(call: GraphCall, info: FuncStructInfo) -> None:
     """Raise a GraphError if the arguments and results of a `call_tir` do not fit the PrimFunc."""
     name, arguments = call.args[0], call.args[1]
-    given = [one.struct_info for one in arguments.fields] if isinstance(arguments, Tuple) else None
-    if given is None or info.params is None:
+    arg_infos = (
+        [arg.struct_info for arg in arguments.fields] if isinstance(arguments, Tuple) else None
+    )
+    if arg_infos is None or info.params is None:
         return
     results = list(call.sinfo_args)
     if len(results) == 1 and isinstance(results[0], TupleStructInfo):
         results = list(results[0].fields)
-    first = len(given)
-    for place, result in zip(_inplace(call, len(results)), results, strict=True):
-        if place == -1:
-            given.append(result)
-        elif struct_info_base_check(given[place], result) is BaseCheckResult.FAIL_L0:
-            raise _malformed(f"{name} writes {result} in place of {given[place]}")
-    written = range(first, len(given))
+    first = len(arg_infos)
+    for index, result in zip(_inplace(call, len(results)), results, strict=True):
+        if index == -1:
+            arg_infos.append(result)
+        elif struct_info_base_check(arg_infos[index], result) is BaseCheckResult.FAIL_L0:
+            raise _malformed(f"{name} writes {result} in place of {arg_infos[index]}")
+    written = range(first, len(arg_infos))
     if len(call.args) > 2 and isinstance(call.args[2], ShapeExpr):
-        given += [PrimStructInfo(value=one) for one in call.args[2].values]
-    if len(given) != len(info.params):
+        arg_infos += [PrimStructInfo(value=size) for size in call.args[2].values]
+    if len(arg_infos) != len(info.params):
         raise _malformed(
-            f"{name} has {len(info.params)} parameters, the call gives {len(given)}",
-            f"{counted(len(given) - len(written), 'argument')}, and "
+            f"{name} has {len(info.params)} parameters, the call gives {len(arg_infos)}",
+            f"{counted(len(arg_infos) - len(written), 'argument')}, and "
             f"{counted(len(written), 'result')} by out_sinfo",
             "give an argument for each input, and out_sinfo for each output, as a list if there "
             "are several",
         )
     values: dict[Var, Expr] = {}
-    for param, one in zip(info.params, given, strict=True):
-        bind_sizes(param, one, values)
-    for place, (param, one) in enumerate(zip(info.params, given, strict=True)):
+    for param, arg_info in zip(info.params, arg_infos, strict=True):
+        bind_sizes(param, arg_info, values)
+    for index, (param, arg_info) in enumerate(zip(info.params, arg_infos, strict=True)):
         expected = substitute(param, values)
-        if struct_info_base_check(expected, one) is BaseCheckResult.FAIL_L0:
-            is_result = place in written
+        if struct_info_base_check(expected, arg_info) is BaseCheckResult.FAIL_L0:
+            is_result = index in written
             raise _malformed(
-                f"{name} is called with {one}, expected {expected}",
-                f"that is its parameter {place}{', a result' if is_result else ''}",
+                f"{name} is called with {arg_info}, expected {expected}",
+                f"that is its parameter {index}{', a result' if is_result else ''}",
                 "correct out_sinfo" if is_result else "pass a value of this struct info",
             )
 
@@ -455,7 +461,7 @@ def _inplace(call: GraphCall, count: int) -> list[int]:
     """For each result the argument in whose place it is written, or -1."""
     if str(call.op) != "relax.call_tir_inplace":
         return [-1] * count
-    return [int(one) for one in call.attrs.inplace_indices]
+    return [int(index) for index in call.attrs.inplace_indices]
 
 
 def check_calls(module: IRModule) -> None:
@@ -464,8 +470,8 @@ def check_calls(module: IRModule) -> None:
 
     Kernels of static graphs are called without checks of shapes.
     """
-    graphs = [one for one in module.functions.values() if isinstance(one, GraphFunction)]
-    for call in (one for graph in graphs for one in walk(graph) if isinstance(one, GraphCall)):
+    graphs = [func for func in module.functions.values() if isinstance(func, GraphFunction)]
+    for call in (node for graph in graphs for node in walk(graph) if isinstance(node, GraphCall)):
         if str(call.op) not in _CALLS_OF_FUNCTIONS:
             if isinstance(call.op, GlobalVar) and call.op not in module.functions:
                 raise _missing(call.op, module)

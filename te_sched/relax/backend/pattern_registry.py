@@ -19,8 +19,8 @@ _TABLES = ("cublas", "cudnn", "cutlass", "hipblas")  # of te_sched, read when th
 
 def _known(prefix: str) -> list[FusionPattern]:
     """The patterns whose names may begin with a prefix, those that are searched first last."""
-    names = [one for one in _TABLES if one.startswith(prefix) or prefix.startswith(one)]
-    tables = [import_module(f"te_sched.relax.backend.contrib.{one}").PATTERNS for one in names]
+    names = [name for name in _TABLES if name.startswith(prefix) or prefix.startswith(name)]
+    tables = [import_module(f"te_sched.relax.backend.contrib.{name}").PATTERNS for name in names]
     return [*chain(*tables), *_PATTERNS]
 
 
@@ -41,16 +41,16 @@ def register_patterns(patterns: Sequence[object]) -> None:
     >>> get_pattern("demo.exp").pattern
     Op(relax.exp)(*)
     """
-    _PATTERNS.extend([as_fusion_pattern(one) for one in patterns])
+    _PATTERNS.extend([as_fusion_pattern(pattern) for pattern in patterns])
 
 
 @checked
 def get_patterns_with_prefix(prefix: str) -> list[FusionPattern]:
     """The patterns whose names begin with a prefix, those that were registered last first."""
-    return [one for one in reversed(_known(prefix)) if one.name.startswith(prefix)]
+    return [pattern for pattern in reversed(_known(prefix)) if pattern.name.startswith(prefix)]
 
 
 @checked
 def get_pattern(name: str) -> FusionPattern | None:
     """The pattern with a name, the one that was registered last; None if there is none."""
-    return next((one for one in reversed(_known(name)) if one.name == name), None)
+    return next((pattern for pattern in reversed(_known(name)) if pattern.name == name), None)

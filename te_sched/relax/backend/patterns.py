@@ -122,11 +122,11 @@ def make_residual_block_pattern(
     >>> make_residual_block_pattern(is_op("relax.exp")(wildcard()))[0]
     OrPattern(Op(relax.add)(Op(relax.exp)(*), *) | Op(relax.add)(*, Op(relax.exp)(*)))
     """
-    node, known = node_output if isinstance(node_output, tuple) else (node_output, {})
+    node, parts = node_output if isinstance(node_output, tuple) else (node_output, {})
     residual = wildcard()
     operator = is_op(binary_op)
     either = operator(node, residual) | operator(residual, node)
-    return with_bias_and_activation(either, None, activation), {**known, "residual": residual}
+    return with_bias_and_activation(either, None, activation), {**parts, "residual": residual}
 
 
 @checked

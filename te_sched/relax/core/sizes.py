@@ -29,13 +29,13 @@ _Info = TypeVar("_Info", bound=StructInfo)
 _Item = TypeVar("_Item")
 
 
-def bind_sizes(param: StructInfo, given: StructInfo, values: dict[Var, Expr]) -> None:
+def bind_sizes(param: StructInfo, arg_info: StructInfo, values: dict[Var, Expr]) -> None:
     """Add the values of the variables in the sizes of a parameter, for what is passed to it."""
-    if isinstance(param, TupleStructInfo) and isinstance(given, TupleStructInfo):
-        for part, given_part in zip(param.fields, given.fields, strict=False):
+    if isinstance(param, TupleStructInfo) and isinstance(arg_info, TupleStructInfo):
+        for part, given_part in zip(param.fields, arg_info.fields, strict=False):
             bind_sizes(part, given_part, values)
         return
-    sizes, others = sizes_of(param), sizes_of(given)
+    sizes, others = sizes_of(param), sizes_of(arg_info)
     if sizes is None or others is None or len(sizes) != len(others):
         return
     for size, other in zip(sizes, others, strict=True):

@@ -95,8 +95,8 @@ class PatternContext(PublicObject):
     @checked_as(GraphTypeError)
     def match_dfb(self, dfb: BindingBlock) -> Matches | None:
         """The variables that the patterns match in a dataflow block; None without a match."""
-        for found in self.matches(dfb.bindings):
-            return variables_of_match(found)
+        for match in self.matches(dfb.bindings):
+            return variables_of_match(match)
         return None
 
     def matches(
@@ -113,25 +113,27 @@ class PatternContext(PublicObject):
     def _nodes(self) -> list[DFPattern]:
         """The patterns that match a variable each."""
         patterns, links = self._relations.patterns, self._relations.links
-        linked = dict.fromkeys(one for link in links for one in link[:2])
-        inner = {part for one in (*patterns, *linked) for part in _inside(one)}
-        roots = [one for one in patterns if one not in inner and is_of_value(one)]
+        linked = dict.fromkeys(pattern for link in links for pattern in link[:2])
+        inner = {part for pattern in (*patterns, *linked) for part in _inside(pattern)}
+        roots = [pattern for pattern in patterns if pattern not in inner and is_of_value(pattern)]
         return list(dict.fromkeys([*roots, *linked]))
 
     def _assign(
         self, nodes: list[DFPattern], match: Match, block: _Block, taken: set[object]
     ) -> Iterator[Match]:
         if not nodes:
-            if all(self._holds(one, match, block) for one in self._relations.constraints):
+            if all(
+                self._holds(constraint, match, block) for constraint in self._relations.constraints
+            ):
                 yield match
             return
         node, rest = nodes[0], nodes[1:]
-        known = match.get(node)
-        for var in block.variables if known is None else [known.given]:
+        hit = match.get(node)
+        for var in block.variables if hit is None else [hit.given]:
             if var in taken:
                 continue
-            for found in node.search(var, match, block.values):
-                noted = {**found, node: FoundValue(var, found[node].value)}
+            for submatch in node.search(var, match, block.values):
+                noted = {**submatch, node: FoundValue(var, submatch[node].value)}
                 if self._fits(node, noted, block):
                     yield from self._assign(rest, noted, block, taken | {var})
 
@@ -144,8 +146,8 @@ class PatternContext(PublicObject):
         )
 
     def _holds(self, constraint: DFConstraint, match: Match, block: _Block) -> bool:
-        found = [match[one].given for one in constraint.patterns if one in match]
-        infos = [getattr(one, "struct_info_", None) for one in found]
+        values = [match[pattern].given for pattern in constraint.patterns if pattern in match]
+        infos = [getattr(value, "struct_info_", None) for value in values]
         if len(infos) < len(constraint.patterns) or None in infos:
             return False
         return constraint.holds(infos, block.values.analyzer)  # type: ignore[arg-type]
@@ -153,7 +155,7 @@ class PatternContext(PublicObject):
 
 def variables_of_match(match: Match) -> Matches:
     """What each pattern matched where it stands: a variable, or a value without one."""
-    return {one: found.given for one, found in match.items() if isinstance(one, DFPattern)}
+    return {pattern: hit.given for pattern, hit in match.items() if isinstance(pattern, DFPattern)}
 
 
 class _Block:
@@ -161,10 +163,10 @@ class _Block:
 
     def __init__(self, bindings: list[Binding]) -> None:
         self.values = BoundValues({b.var: b.value for b in bindings if isinstance(b, VarBinding)})
-        self.arguments = {one.var: _arguments(one.value) for one in bindings}
+        self.arguments = {binding.var: _arguments(binding.value) for binding in bindings}
         uses = {
-            one.var: [part for part in walk(one.value) if isinstance(part, GraphVar)]
-            for one in bindings
+            binding.var: [part for part in walk(binding.value) if isinstance(part, GraphVar)]
+            for binding in bindings
         }
         free = [var for used in uses.values() for var in used if var not in uses]
         self.variables = list(dict.fromkeys([*free, *uses]))
@@ -203,5 +205,5 @@ def _inside(pattern: DFPattern) -> Iterator[DFPattern]:
 def is_of_value(pattern: DFPattern) -> bool:
     """Whether a pattern matches something computed: a call, an element, a tuple."""
     return isinstance(pattern, _OF_VALUES) or any(
-        isinstance(one, _OF_VALUES) for one in _inside(pattern)
+        isinstance(part, _OF_VALUES) for part in _inside(pattern)
     )

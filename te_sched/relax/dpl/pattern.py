@@ -75,10 +75,10 @@ class BoundValues:
     def value_of(self, expr: object) -> object:
         """The expression to which a variable is bound, at last; others as they are."""
         while isinstance(expr, GraphVar):
-            found = self.var2val.get(expr)
-            if found is None:
+            value = self.var2val.get(expr)
+            if value is None:
                 return expr
-            expr = found
+            expr = value
         return expr
 
     def is_same(self, a: object, b: object) -> bool:
@@ -105,14 +105,14 @@ OPEN: ContextVar[tuple[Relations, ...]] = ContextVar("te_sched_patterns", defaul
 
 def open_relations() -> Relations:
     """The relations of the innermost context; GraphError without one."""
-    found = OPEN.get()
-    if not found:
+    relations = OPEN.get()
+    if not relations:
         raise GraphError(
             "patterns are related outside of a context",
             "relations belong to a PatternContext",
             "use `with PatternContext() as context:`",
         )
-    return found[-1]
+    return relations[-1]
 
 
 class DFPattern(DeeplyNested):
@@ -138,13 +138,13 @@ class DFPattern(DeeplyNested):
 
     def search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         """All matches of an expression that agree with what has been matched."""
-        known = match.get(self)
-        if known is not None:
-            if values.is_same(known.given, expr):
+        hit = match.get(self)
+        if hit is not None:
+            if values.is_same(hit.given, expr):
                 yield match
             return
-        for found in self._search(expr, match, values):
-            yield {**found, self: self._found(expr, found, values)}
+        for submatch in self._search(expr, match, values):
+            yield {**submatch, self: self._found(expr, submatch, values)}
 
     def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         raise NotImplementedError
@@ -167,8 +167,8 @@ class DFPattern(DeeplyNested):
         self, expr: GraphTerm, var2val: Bindings | None = None
     ) -> Matches | None:
         """The expressions that the pattern and its parts match; None if it does not match."""
-        for found in self.search(expr, {}, BoundValues(var2val or {})):
-            return expressions_of(found)
+        for match in self.search(expr, {}, BoundValues(var2val or {})):
+            return expressions_of(match)
         return None
 
     # Making patterns
@@ -247,21 +247,23 @@ class DFPattern(DeeplyNested):
 
 def expressions_of(match: Match) -> Matches:
     """The value that a match found for each pattern."""
-    return {one: found.value for one, found in match.items() if isinstance(one, DFPattern)}
+    return {pattern: hit.value for pattern, hit in match.items() if isinstance(pattern, DFPattern)}
 
 
 def _copied(pattern: DFPattern, copies: dict[DFPattern, DFPattern]) -> DFPattern:
-    found = copies.get(pattern)
-    if found is None:
-        found = copies[pattern] = object.__new__(type(pattern))
+    duplicate = copies.get(pattern)
+    if duplicate is None:
+        duplicate = copies[pattern] = object.__new__(type(pattern))
         for name, value in vars(pattern).items():
             if isinstance(value, DFPattern):
                 value = _copied(value, copies)
-            elif isinstance(value, tuple) and any(isinstance(one, DFPattern) for one in value):
-                value = tuple([_copied(one, copies) for one in value])
-            setattr(found, name, value)
-        DFPattern.__init__(found)
-    return found
+            elif isinstance(value, tuple) and any(
+                isinstance(element, DFPattern) for element in value
+            ):
+                value = tuple([_copied(element, copies) for element in value])
+            setattr(duplicate, name, value)
+        DFPattern.__init__(duplicate)
+    return duplicate
 
 
 class _Leaf(DFPattern):
@@ -367,7 +369,7 @@ class CallPattern(_OfValue):
     ) -> None:
         super().__init__()
         self.op = op
-        self.args = tuple([_as_pattern(one) for one in args])
+        self.args = tuple([_as_pattern(arg) for arg in args])
         self.varg_default_wildcard = varg_default_wildcard
 
     @property
@@ -380,10 +382,10 @@ class CallPattern(_OfValue):
         is_long = len(value.args) > len(self.args) and not self.varg_default_wildcard
         if is_long or len(value.args) < len(self.args):
             return
-        for found in self.op.search(value.op, match, values):
-            yield from _search_all(self.args, value.args, found, values)
+        for submatch in self.op.search(value.op, match, values):
+            yield from _search_all(self.args, value.args, submatch, values)
             if value.op in COMMUTATIVE and len(self.args) == 2:
-                yield from _search_all(self.args, value.args[::-1], found, values)
+                yield from _search_all(self.args, value.args[::-1], submatch, values)
 
 
 class FunctionPattern(_OfValue):
@@ -403,8 +405,8 @@ class FunctionPattern(_OfValue):
         body = value.body
         if isinstance(body, SeqExpr) and not body.blocks:
             body = body.body
-        for found in _search_all(self.params, value.params, match, values):
-            yield from self.body.search(body, found, values)
+        for submatch in _search_all(self.params, value.params, match, values):
+            yield from self.body.search(body, submatch, values)
 
 
 class TuplePattern(_OfValue):
@@ -412,7 +414,7 @@ class TuplePattern(_OfValue):
 
     def __init__(self, fields: Sequence[object]) -> None:
         super().__init__()
-        self.fields = tuple([_as_pattern(one) for one in fields])
+        self.fields = tuple([_as_pattern(element) for element in fields])
 
     @property
     def parts(self) -> tuple[DFPattern, ...]:
@@ -479,8 +481,8 @@ class OrPattern(DFPattern):
         return (self.left, self.right)
 
     def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
-        for one in self.parts:
-            yield from one.search(expr, match, values)
+        for part in self.parts:
+            yield from part.search(expr, match, values)
 
     def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return match[self.left] if self.left in match else match[self.right]
@@ -498,8 +500,8 @@ class AndPattern(DFPattern):
         return (self.left, self.right)
 
     def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
-        for found in self.left.search(expr, match, values):
-            yield from self.right.search(expr, found, values)
+        for submatch in self.left.search(expr, match, values):
+            yield from self.right.search(expr, submatch, values)
 
     def _found(self, expr: GraphTerm, match: Match, values: BoundValues) -> FoundValue:
         return match[self.left]
@@ -532,8 +534,8 @@ class _Restricted(DFPattern):
         return (self.pattern,)
 
     def _search(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
-        for found in self.pattern.search(expr, match, values):
-            yield from self._restrict(expr, found, values)
+        for submatch in self.pattern.search(expr, match, values):
+            yield from self._restrict(expr, submatch, values)
 
     def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         raise NotImplementedError
@@ -553,22 +555,22 @@ class StructInfoPattern(_Restricted):
         info = getattr(expr, "struct_info_", None)
         if info is None:
             return
-        known = dict(match)
-        for one, other in _pairs_of_sizes(self.struct_info, info):
-            if type(one) is Var and one not in known:
-                known[one] = FoundValue(other, other)
-        own = {var for var in variables_in(self.struct_info) if var in known}
-        expected = substitute(self.struct_info, {var: known[var].value for var in own})
+        new_match = dict(match)
+        for size, other in _pairs_of_sizes(self.struct_info, info):
+            if type(size) is Var and size not in new_match:
+                new_match[size] = FoundValue(other, other)
+        own = {var for var in variables_in(self.struct_info) if var in new_match}
+        expected = substitute(self.struct_info, {var: new_match[var].value for var in own})
         if is_base_of(expected, info):
-            yield known
+            yield new_match
 
 
 def _pairs_of_sizes(pattern: StructInfo, info: StructInfo) -> Iterator[tuple[Expr, Expr]]:
     if type(pattern) is not type(info):
         return
     if isinstance(pattern, TupleStructInfo) and isinstance(info, TupleStructInfo):
-        for one, other in zip(pattern.fields, info.fields, strict=False):
-            yield from _pairs_of_sizes(one, other)
+        for element, other in zip(pattern.fields, info.fields, strict=False):
+            yield from _pairs_of_sizes(element, other)
         return
     yield from zip(sizes_of(pattern) or (), sizes_of(info) or (), strict=False)
 
@@ -643,20 +645,22 @@ class AttrPattern(_Restricted):
     def _restrict(self, expr: GraphTerm, match: Match, values: BoundValues) -> Iterator[Match]:
         value = values.value_of(expr)
         if isinstance(value, Op):
-            found = {name: value.get_attr(name) for name in self.attrs}
+            attrs = {name: value.get_attr(name) for name in self.attrs}
         else:
-            found = getattr(value, "attrs", None) or {}
-        if all(_is_equal(found.get(name), wanted) for name, wanted in self.attrs.items()):
+            attrs = getattr(value, "attrs", None) or {}
+        if all(_is_equal(attrs.get(name), wanted) for name, wanted in self.attrs.items()):
             yield match
 
 
-def _is_equal(found: object, wanted: object) -> bool:
-    if found is None or is_sequence(found) != is_sequence(wanted):
+def _is_equal(value: object, wanted: object) -> bool:
+    if value is None or is_sequence(value) != is_sequence(wanted):
         return False
-    if is_sequence(found) and is_sequence(wanted):
-        pairs = zip(found, wanted, strict=False)
-        return len(found) == len(wanted) and all(_is_equal(one, other) for one, other in pairs)
-    return bool(getattr(found, "value", found) == getattr(wanted, "value", wanted))
+    if is_sequence(value) and is_sequence(wanted):
+        pairs = zip(value, wanted, strict=False)
+        return len(value) == len(wanted) and all(
+            _is_equal(element, other) for element, other in pairs
+        )
+    return bool(getattr(value, "value", value) == getattr(wanted, "value", wanted))
 
 
 class DFConstraint:
@@ -678,8 +682,8 @@ class SameShapeConstraint(DFConstraint):
 
     def holds(self, infos: Sequence[StructInfo], analyzer: Analyzer) -> bool:
         """Whether the shapes are known to be equal."""
-        shapes = [sizes_of(one) for one in infos]
-        return all(are_equal_sizes(shapes[0], one, analyzer) for one in shapes)
+        shapes = [sizes_of(info) for info in infos]
+        return all(are_equal_sizes(shapes[0], shape, analyzer) for shape in shapes)
 
 
 class PatternSeq:
@@ -713,15 +717,15 @@ class PatternSeq:
     def dup(self) -> PatternSeq:
         """A sequence of other patterns of the same form, with the same relations."""
         copies: dict[DFPattern, DFPattern] = {}
-        found = PatternSeq([_copied(self.patterns[0], copies)])
+        sequence = PatternSeq([_copied(self.patterns[0], copies)])
         for pattern, (is_only, index) in zip(self.patterns[1:], self.links, strict=True):
-            found = found._linked(_copied(pattern, copies), is_only, index)
-        return found
+            sequence = sequence._linked(_copied(pattern, copies), is_only, index)
+        return sequence
 
     def fork_to(self, *args: DFPattern | PatternSeq) -> None:
         """State that several patterns use the last one."""
-        for one in args:
-            self.used_by(one)
+        for consumer in args:
+            self.used_by(consumer)
 
     def __getitem__(self, index: int) -> DFPattern:
         return self.patterns[index]
@@ -734,23 +738,23 @@ def _search_all(
     if not patterns:
         yield match
         return
-    for found in patterns[0].search(exprs[0], match, values):
-        yield from _search_all(patterns[1:], exprs[1:], found, values)
+    for submatch in patterns[0].search(exprs[0], match, values):
+        yield from _search_all(patterns[1:], exprs[1:], submatch, values)
 
 
-def _as_pattern(given: object) -> DFPattern:
-    if isinstance(given, DFPattern):
-        return given
-    if is_sequence(given):
+def _as_pattern(value: object) -> DFPattern:
+    if isinstance(value, DFPattern):
+        return value
+    if is_sequence(value):
         try:
-            return TuplePattern(given)
+            return TuplePattern(value)
         except RecursionError:
             raise GraphError(
                 "a list of patterns contains itself", "", "give a list that ends"
             ) from None
     raise GraphError(
-        f"{repr_of(given)} is given as a pattern",
-        f"it is {kind_of(given)}",
+        f"{repr_of(value)} is given as a pattern",
+        f"it is {kind_of(value)}",
         "give patterns: wildcard(), is_const(), is_expr(value), ...",
     )
 
@@ -879,38 +883,44 @@ def _expr_text(pattern: ExprPattern) -> str:
 
 # How patterns print, as TVM's do.
 _TEXTS: dict[type, Callable[[Any], str]] = {
-    WildcardPattern: lambda one: "*",
-    VarPattern: lambda one: f"VarPattern({one.name})",
-    DataflowVarPattern: lambda one: f"DataflowVarPattern({one.name})",
-    GlobalVarPattern: lambda one: f"GlobalVarPattern({one.name})",
+    WildcardPattern: lambda pattern: "*",
+    VarPattern: lambda pattern: f"VarPattern({pattern.name})",
+    DataflowVarPattern: lambda pattern: f"DataflowVarPattern({pattern.name})",
+    GlobalVarPattern: lambda pattern: f"GlobalVarPattern({pattern.name})",
     ExprPattern: _expr_text,
-    ExternFuncPattern: lambda one: f"ExternFuncPattern({one.global_symbol})",
-    ConstantPattern: lambda one: "ConstantPattern()",
+    ExternFuncPattern: lambda pattern: f"ExternFuncPattern({pattern.global_symbol})",
+    ConstantPattern: lambda pattern: "ConstantPattern()",
     CallPattern: _call_text,
-    FunctionPattern: lambda one: f"FunctionPattern({list(one.params)}, {one.body})",
-    TuplePattern: lambda one: f"TuplePattern({list(one.fields)})",
-    UnorderedTuplePattern: lambda one: f"UnorderedTuplePattern({list(one.fields)})",
-    TupleGetItemPattern: lambda one: (
-        f"TupleGetItemPattern({one.tuple}, {-1 if one.index is None else one.index})"
+    FunctionPattern: lambda pattern: f"FunctionPattern({list(pattern.params)}, {pattern.body})",
+    TuplePattern: lambda pattern: f"TuplePattern({list(pattern.fields)})",
+    UnorderedTuplePattern: lambda pattern: f"UnorderedTuplePattern({list(pattern.fields)})",
+    TupleGetItemPattern: lambda pattern: (
+        f"TupleGetItemPattern({pattern.tuple}, {-1 if pattern.index is None else pattern.index})"
     ),
-    OrPattern: lambda one: f"OrPattern({one.left} | {one.right})",
-    AndPattern: lambda one: f"AndPattern({one.left} & {one.right})",
-    NotPattern: lambda one: f"!({one.reject})",
-    StructInfoPattern: lambda one: (
-        f"StructInfoPattern({one.pattern} has relax StructInfo {one.struct_info})"
+    OrPattern: lambda pattern: f"OrPattern({pattern.left} | {pattern.right})",
+    AndPattern: lambda pattern: f"AndPattern({pattern.left} & {pattern.right})",
+    NotPattern: lambda pattern: f"!({pattern.reject})",
+    StructInfoPattern: lambda pattern: (
+        f"StructInfoPattern({pattern.pattern} has relax StructInfo {pattern.struct_info})"
     ),
-    TypePattern: lambda one: f"TypePattern({one.pattern} has type {one.type})",
-    DataTypePattern: lambda one: f"DataTypePattern({one.pattern} has dtype {one.dtype})",
-    ShapePattern: lambda one: f"ShapePattern({one.pattern} has shape {_sizes_text(one.shape)})",
-    PrimArrPattern: lambda one: f"PrimArrPattern({_sizes_text(one.fields)})",
-    AttrPattern: lambda one: f"AttrPattern({one.pattern} has attributes {_attrs_text(one.attrs)})",
+    TypePattern: lambda pattern: f"TypePattern({pattern.pattern} has type {pattern.type})",
+    DataTypePattern: lambda pattern: (
+        f"DataTypePattern({pattern.pattern} has dtype {pattern.dtype})"
+    ),
+    ShapePattern: lambda pattern: (
+        f"ShapePattern({pattern.pattern} has shape {_sizes_text(pattern.shape)})"
+    ),
+    PrimArrPattern: lambda pattern: f"PrimArrPattern({_sizes_text(pattern.fields)})",
+    AttrPattern: lambda pattern: (
+        f"AttrPattern({pattern.pattern} has attributes {_attrs_text(pattern.attrs)})"
+    ),
 }
 
 
 def _sizes_text(sizes: Sequence[Expr]) -> str:
-    return f"[{', '.join(str(getattr(one, 'value', one)) for one in sizes)}]"
+    return f"[{', '.join(str(getattr(size, 'value', size)) for size in sizes)}]"
 
 
 def _attrs_text(attrs: Attributes) -> str:
-    texts = (f"{json.dumps(key)}: {json.dumps(one, default=str)}" for key, one in attrs.items())
+    texts = (f"{json.dumps(key)}: {json.dumps(value, default=str)}" for key, value in attrs.items())
     return f"{{{', '.join(texts)}}}"

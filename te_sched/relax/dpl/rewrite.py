@@ -96,8 +96,8 @@ def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) ->
     >>> func.body.blocks[0].bindings[0].value.op
     'relax.multiply'
     """
-    found: GraphFunction = PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
-    return found
+    result: GraphFunction = PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
+    return result
 
 
 def rewrite_bindings(
@@ -186,7 +186,7 @@ class _Rewriting:
     def __init__(self, rules: Sequence[_Rule], mod: IRModule) -> None:
         self.rules = rules
         self.added: dict[str, object] = {}
-        self._names = UniqueNames(tuple(str(one) for one in mod.functions))
+        self._names = UniqueNames(tuple(str(name) for name in mod.functions))
         self._known: dict[int, GlobalVar] = {}
 
     def rewrite(self, func: GraphFunction) -> GraphFunction:
@@ -199,8 +199,8 @@ class _Rewriting:
             if new is func:
                 new = _OnePass(self, func, looks_for_tuples=True).rewritten()
             if new is func or structural_equal(new, func):
-                blocks = [one for one in nodes_of(func) if isinstance(one, BindingBlock)]
-                is_dataflow = all(isinstance(one, DataflowBlock) for one in blocks)
+                blocks = [node for node in nodes_of(func) if isinstance(node, BindingBlock)]
+                is_dataflow = all(isinstance(block, DataflowBlock) for block in blocks)
                 return func if is_dataflow else simplified(func)
             func = simplified(new)
         raise GraphError(
@@ -222,8 +222,8 @@ class _Rewriting:
 def simplified(func: GraphFunction) -> GraphFunction:
     """A function without the repeated values and unused bindings that rewriting leaves."""
     shared = EliminateCommonSubexpr().transform_function(func)
-    found: GraphFunction = remove_all_unused(canonical_bindings(shared))
-    return found if structural_equal(found, func) else simplified(found)
+    result: GraphFunction = remove_all_unused(canonical_bindings(shared))
+    return result if structural_equal(result, func) else simplified(result)
 
 
 class _OnePass(PyExprMutator):
@@ -238,22 +238,22 @@ class _OnePass(PyExprMutator):
         self._changed = False
         self._rules = () if looks_for_tuples else rewriting.rules
         self._implicit = [
-            one
-            for one in rewriting.rules
-            if looks_for_tuples and isinstance(one.pattern, TuplePattern)
+            rule
+            for rule in rewriting.rules
+            if looks_for_tuples and isinstance(rule.pattern, TuplePattern)
         ]
 
     def rewritten(self) -> GraphFunction:
         """The function; the same object if no rule applies."""
-        found = self.visit_expr(self._func)
-        return found if self._changed else self._func
+        result = self.visit_expr(self._func)
+        return result if self._changed else self._func
 
     def visit_function_(self, op: GraphFunction) -> GraphExpr:
         """A function, with matches of its own."""
         around, self._values = self._values, dict(self._values)
-        found = map_function(self, op)
+        result = map_function(self, op)
         self._values = around
-        return found
+        return result
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """A binding, with the new value that a rule makes."""
@@ -270,16 +270,16 @@ class _OnePass(PyExprMutator):
 
     def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """Blocks and a result, which may be a tuple that a rule replaces."""
-        found = map_sequence(self, op)
-        if not isinstance(op.body, Tuple) or not isinstance(found, SeqExpr):
-            return found
+        sequence = map_sequence(self, op)
+        if not isinstance(op.body, Tuple) or not isinstance(sequence, SeqExpr):
+            return sequence
         self.builder_._begin_binding_block()
         new = self._replaced(op.body)
         flat = None if new is None else flattened(new, self.builder_)
         result = None if flat is None else self.builder_.normalize_argument(flat)
         block = self.builder_._end_block()
-        blocks = (*found.blocks, block) if block.bindings else found.blocks
-        return found if result is None else SeqExpr(blocks, result)
+        blocks = (*sequence.blocks, block) if block.bindings else sequence.blocks
+        return sequence if result is None else SeqExpr(blocks, result)
 
     def _replaced(self, value: GraphValue) -> GraphExpr | None:
         """The new value by the first rule that makes one; None without."""
@@ -316,23 +316,24 @@ class _OnePass(PyExprMutator):
 
     def _with_tuples(self, block: BindingBlock) -> BindingBlock:
         try:
-            for place, binding in enumerate(block.bindings):
+            for index, binding in enumerate(block.bindings):
                 self.visit_binding(binding)
                 if self._implicit and not self._changed:
-                    self._replace_elements(block, place)
+                    self._replace_elements(block, index)
         finally:
-            made = self.builder_._end_block()
-        is_same = len(made.bindings) == len(block.bindings) and all(
-            one is other for one, other in zip(made.bindings, block.bindings, strict=True)
+            new_block = self.builder_._end_block()
+        is_same = len(new_block.bindings) == len(block.bindings) and all(
+            new_binding is other
+            for new_binding, other in zip(new_block.bindings, block.bindings, strict=True)
         )
-        return block if is_same else made
+        return block if is_same else new_block
 
-    def _replace_elements(self, block: BindingBlock, place: int) -> None:
-        """Replace variables that are the elements of a tuple from the binding at `place` on."""
-        order = {one.var: at for at, one in enumerate(block.bindings[: place + 1])}
-        early = {var for one in block.bindings[: place + 1] for var in uses_of(one)}
+    def _replace_elements(self, block: BindingBlock, index: int) -> None:
+        """Replace variables that are the elements of a tuple from the binding at `index` on."""
+        order = {binding.var: at for at, binding in enumerate(block.bindings[: index + 1])}
+        early = {var for binding in block.bindings[: index + 1] for var in uses_of(binding)}
         candidates = [var for var in order if var in self._values and var not in early]
-        last = block.bindings[place].var
+        last = block.bindings[index].var
         if last not in candidates:
             return
         values = BoundValues(self._values)
@@ -365,9 +366,9 @@ def _assigned(
         yield [], match
         return
     for var in candidates:
-        for found in patterns[0].search(var, match, values):
-            rest = [one for one in candidates if one is not var]
-            for others, last in _assigned(patterns[1:], rest, found, values):
+        for submatch in patterns[0].search(var, match, values):
+            rest = [candidate for candidate in candidates if candidate is not var]
+            for others, last in _assigned(patterns[1:], rest, submatch, values):
                 yield [var, *others], last
 
 
@@ -393,27 +394,27 @@ BoundExpressions = dict[int, tuple[GraphValue, GraphVar]]
 
 
 def flattened(
-    expr: GraphValue, builder: BlockBuilder, known: BoundExpressions | None = None
+    expr: GraphValue, builder: BlockBuilder, bound_exprs: BoundExpressions | None = None
 ) -> GraphValue:
     """An expression of which the arguments are bound; one that stands twice is bound once."""
-    known = {} if known is None else known
+    bound_exprs = {} if bound_exprs is None else bound_exprs
 
-    def argument(one: GraphExpr) -> GraphExpr:
-        if isinstance(one, Tuple):
-            return Tuple(tuple([argument(field) for field in one.fields]))
-        if not isinstance(one, GraphCall | TupleGetItem):
-            return one
-        if id(one) not in known:
-            known[id(one)] = (one, builder.emit(flattened(one, builder, known)))
-        return known[id(one)][1]
+    def argument(value: GraphExpr) -> GraphExpr:
+        if isinstance(value, Tuple):
+            return Tuple(tuple([argument(field) for field in value.fields]))
+        if not isinstance(value, GraphCall | TupleGetItem):
+            return value
+        if id(value) not in bound_exprs:
+            bound_exprs[id(value)] = (value, builder.emit(flattened(value, builder, bound_exprs)))
+        return bound_exprs[id(value)][1]
 
     if isinstance(expr, Tuple):
         return argument(expr)
     if isinstance(expr, TupleGetItem):
         return TupleGetItem(argument(expr.tuple_value), expr.index)
     if isinstance(expr, GraphCall):
-        args = tuple([argument(one) for one in expr.args])
-        is_same = all(one is other for one, other in zip(args, expr.args, strict=True))
+        args = tuple([argument(arg) for arg in expr.args])
+        is_same = all(new_arg is other for new_arg, other in zip(args, expr.args, strict=True))
         return expr if is_same else GraphCall(expr.op, args, expr.attrs, expr.sinfo_args)
     return expr
 
@@ -441,14 +442,14 @@ def _rule_of(mod: IRModule) -> _Rule:
                 "a rewriter adds private functions only",
                 "write @R.function(private=True)",
             )
-    params, found = _pattern_of(pattern)
+    params, df_pattern = _pattern_of(pattern)
 
     def make(expr: GraphValue, match: Match, run: _OnePass) -> GraphExpr:
         del expr
-        given = [run.renamed(match[one].given) for one in params]
-        return _instance(replacement, given, subroutines, run)
+        args = [run.renamed(match[param].given) for param in params]
+        return _instance(replacement, args, subroutines, run)
 
-    return _Rule(found, make)
+    return _Rule(df_pattern, make)
 
 
 def _function_of(mod: IRModule, name: str) -> GraphFunction:
@@ -470,66 +471,66 @@ def _function_of(mod: IRModule, name: str) -> GraphFunction:
 
 def _signature(func: GraphFunction) -> FuncStructInfo:
     """What a function takes; the result may be known better for one than for the other."""
-    infos = tuple([one.struct_info for one in func.params])
+    infos = tuple([param.struct_info for param in func.params])
     return FuncStructInfo(infos, ObjectStructInfo())
 
 
 def _pattern_of(func: GraphFunction) -> tuple[list[DFPattern], DFPattern]:
     """The patterns of the parameters of a function, and of its result."""
-    known: dict[GraphVar, DFPattern] = {
-        one: wildcard().has_struct_info(one.struct_info) for one in func.params
+    patterns: dict[GraphVar, DFPattern] = {
+        param: wildcard().has_struct_info(param.struct_info) for param in func.params
     }
-    params = [known[one] for one in func.params]
+    params = [patterns[param] for param in func.params]
 
     def pattern_of(value: GraphValue) -> DFPattern:
         if isinstance(value, GraphVar):
-            return known[value]
+            return patterns[value]
         if isinstance(value, Tuple):
-            return TuplePattern([pattern_of(one) for one in value.fields])
+            return TuplePattern([pattern_of(field) for field in value.fields])
         if isinstance(value, TupleGetItem):
             return TupleGetItemPattern(pattern_of(value.tuple_value), value.index)
         if isinstance(value, PrimValue | ShapeExpr):
             return wildcard().has_struct_info(value.struct_info)
         if isinstance(value, GraphCall):
-            made: DFPattern = CallPattern(
-                pattern_of(value.op), [pattern_of(one) for one in value.args]
+            call_pattern: DFPattern = CallPattern(
+                pattern_of(value.op), [pattern_of(arg) for arg in value.args]
             )
-            return made.has_attr(value.attrs) if value.attrs else made
+            return call_pattern.has_attr(value.attrs) if value.attrs else call_pattern
         return ExprPattern(value)
 
     body = func.body
     for binding in bindings_of(func.body):
-        known[binding.var] = pattern_of(binding.value)
+        patterns[binding.var] = pattern_of(binding.value)
     return params, pattern_of(body.body)
 
 
 def _instance(
     func: GraphFunction,
-    given: Sequence[GraphExpr],
+    args: Sequence[GraphExpr],
     subroutines: Mapping[str, GraphFunction],
     run: _OnePass,
 ) -> GraphExpr:
     """The result of a function for arguments; its bindings are emitted."""
     sizes: dict[Var, Expr] = {}
-    for param, value in zip(func.params, given, strict=True):
+    for param, value in zip(func.params, args, strict=True):
         bind_sizes(param.struct_info, value.struct_info, sizes)
     names = {
-        str(one): run.subroutine(str(one), subroutines[str(one)])
-        for one in all_global_vars(func)
-        if str(one) in subroutines
+        str(global_var): run.subroutine(str(global_var), subroutines[str(global_var)])
+        for global_var in all_global_vars(func)
+        if str(global_var) in subroutines
     }
-    renamer = _GraphRenamer(dict(zip(func.params, given, strict=True)), names, sizes)
+    renamer = _GraphRenamer(dict(zip(func.params, args, strict=True)), names, sizes)
     builder = run.builder_
     for binding in bindings_of(func.body):
         new = renamer.visit_expr(binding.value)
         if isinstance(binding, MatchCast):
             info = binding.struct_info
-            own = [one for one in bound_sizes(info) if one not in renamer.sizes]
-            renamer.sizes |= {one: Var(one.name, one.dtype) for one in own}
-            made = builder.match_cast(new, substitute(info, renamer.sizes))
+            own = [size for size in bound_sizes(info) if size not in renamer.sizes]
+            renamer.sizes |= {size: Var(size.name, size.dtype) for size in own}
+            new_var = builder.match_cast(new, substitute(info, renamer.sizes))
         else:
-            made = builder.emit(new)
-        renamer.set_var_remap(binding.var, made)
+            new_var = builder.emit(new)
+        renamer.set_var_remap(binding.var, new_var)
     result: GraphExpr = func.body.body
     return renamer.visit_expr(result)
 
@@ -568,12 +569,17 @@ class _Blocks(PyExprMutator):
         return (
             block
             if len(bindings) == len(block.bindings)
-            and all(one is other for one, other in zip(bindings, block.bindings, strict=True))
+            and all(
+                new_binding is other
+                for new_binding, other in zip(bindings, block.bindings, strict=True)
+            )
             else DataflowBlock(tuple(bindings))
         )
 
     def _new_values(self, bindings: list[Binding]) -> Mapping[GraphVar, GraphValue]:
-        values = {one.var: one.value for one in bindings if isinstance(one, VarBinding)}
+        values = {
+            binding.var: binding.value for binding in bindings if isinstance(binding, VarBinding)
+        }
         for match in self._context.matches(bindings):
             new: Mapping[GraphVar, GraphValue] = self._rewriter(variables_of_match(match), values)
             if new:
@@ -586,9 +592,9 @@ def with_new_values(
 ) -> list[Binding]:
     """The bindings of a dataflow block with new values, each after those that it uses."""
     builder._begin_dataflow_block()
-    by_var = {one.var: one for one in bindings}
+    by_var = {binding.var: binding for binding in bindings}
     done: set[GraphVar] = set()
-    known: BoundExpressions = {}
+    bound_exprs: BoundExpressions = {}
 
     def emit(binding: Binding) -> None:
         if binding.var in done:
@@ -601,9 +607,9 @@ def with_new_values(
         if value is None:
             builder.emit_normalized(binding)
             return
-        value = builder.normalize(flattened(value, builder, known))
+        value = builder.normalize(flattened(value, builder, bound_exprs))
         builder.emit_normalized(VarBinding(binding.var, value))
 
-    for one in bindings:
-        emit(one)
+    for old_binding in bindings:
+        emit(old_binding)
     return list(builder._end_block().bindings)

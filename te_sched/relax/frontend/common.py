@@ -62,9 +62,9 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[nd.NDArray]]]
     ({}, [(3,)])
     """
     functions: dict[str, BaseFunc] = {}
-    found: dict[str, list[nd.NDArray]] = {}
+    params: dict[str, list[nd.NDArray]] = {}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and PARAMS in func.attrs:
-            found[str(name)] = list(func.attrs[PARAMS])
+            params[str(name)] = list(func.attrs[PARAMS])
             functions[name] = func.without_attr(PARAMS)
-    return mod.with_functions(functions), found
+    return mod.with_functions(functions), params

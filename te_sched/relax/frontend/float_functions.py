@@ -66,10 +66,10 @@ def emit_elementwise(
         )
 
         def value(*i: Expr) -> Expr:
-            elements = [topi.broadcast.element(one, i, shape) for one in tensors]
+            elements = [topi.broadcast.element(tensor, i, shape) for tensor in tensors]
             dtype = elements[0].dtype
             wide = "float32" if dtypes.is_small_float(dtype) else dtype
-            return ops.cast(dtype, function(*[ops.cast(wide, one) for one in elements]))
+            return ops.cast(dtype, function(*[ops.cast(wide, element) for element in elements]))
 
         return topi.utils.tensor_of(shape, value, f"T_{name}", topi.tag.ELEMWISE)
 
@@ -262,11 +262,11 @@ def scaled_tail(size: Expr) -> Expr:
 
 
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Expr) -> Expr:
-    above, below = [polynomial(one, x) for one in coefficients]
+    above, below = [polynomial(series, x) for series in coefficients]
     return above / below
 
 
 def polynomial(coefficients: Sequence[float], x: Expr) -> Expr:
     """The value of a polynomial, the coefficient of its highest power first."""
     first, *rest = coefficients
-    return reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))
+    return reduce(lambda total, c: total * x + _like(c, x), rest, _like(first, x))

@@ -37,9 +37,9 @@ def grid_sample(x: Tensor, grid: Tensor, method: str, padding: str, aligns_corne
     wide = "float32" if dtypes.is_small_float(x.dtype) else x.dtype
     shape = list(grid.shape[:-1])
     axes = []
-    for place, size in zip(reversed(range(len(x.shape) - 2)), x.shape[2:], strict=True):
+    for dim, size in zip(reversed(range(len(x.shape) - 2)), x.shape[2:], strict=True):
         axis = _Axis(shape, size, wide, padding, aligns_corners)
-        axes.append(_taps(axis, axis.coordinates(grid, place), method))
+        axes.append(_taps(axis, axis.coordinates(grid, dim), method))
 
     value_of = _sum_of(x, axes, wide, padding == "zeros")
 
@@ -82,10 +82,10 @@ def deformed_windows(
         inner = math.prod(windows.kernel[axis + 1 :])
 
         def element(batch: Expr, group: Expr, k: Expr, *window: Expr) -> Expr:
-            place = window[axis] * windows.strides[axis] - windows.before[axis]
-            place = place + k // inner % windows.kernel[axis] * windows.dilations[axis]
+            position = window[axis] * windows.strides[axis] - windows.before[axis]
+            position = position + k // inner % windows.kernel[axis] * windows.dilations[axis]
             offset = offsets(batch, (group * count + k) * rank + axis, *window)
-            return ops.cast(wide, place) + ops.cast(wide, offset)
+            return ops.cast(wide, position) + ops.cast(wide, offset)
 
         return tensor_of(shape, element, "T_coordinates", "")
 
@@ -129,7 +129,7 @@ def _sum_of(
         places = [axis.places(*index, tap) for axis, tap in zip(axes, taps, strict=True)]
         element = ops.cast(wide, x(batch, channel, *places))
         if has_zeros:
-            is_inside = te.all(*[place >= 0 for place in places])
+            is_inside = te.all(*[position >= 0 for position in places])
             element = te.if_then_else(is_inside, element, ops.const(0, wide))
         for axis, tap in zip(axes, taps, strict=True):
             if axis.weights is not None:
@@ -157,12 +157,12 @@ class _Axis:
         self.shape, self.size, self.dtype = list(shape), size, dtype
         self.padding, self.aligns_corners = padding, aligns_corners
 
-    def coordinates(self, grid: Tensor, place: int) -> Tensor:
+    def coordinates(self, grid: Tensor, dim: int) -> Tensor:
         """The coordinates of a grid from -1 to 1, at a place of its last dimension, in elements."""
         extent, one, half = self.extent, self.number(1), self.number(0.5)
 
         def element(*index: Expr) -> Expr:
-            v = ops.cast(self.dtype, grid(*index, place))
+            v = ops.cast(self.dtype, grid(*index, dim))
             if self.aligns_corners:
                 return (v + one) * half * (extent - one)
             return ((v + one) * extent - one) * half

@@ -73,8 +73,8 @@ def combined(builder: BlockBuilder, make: str, a: Parameter, b: Parameter) -> Pa
     array([4, 5], dtype=int32)
     """
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        found: Array = np.asarray(getattr(np, make)(a, b), a.dtype)
-        return found
+        result: Array = np.asarray(getattr(np, make)(a, b), a.dtype)
+        return result
     return builder.emit(getattr(R, make)(as_tensor(a), as_tensor(b)))
 
 

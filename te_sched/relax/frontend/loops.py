@@ -247,8 +247,10 @@ class _WrittenStep:
             GraphVar(name, value.struct_info) for name, value in zip(names, captured, strict=True)
         ]
         params = (flag, *self.params, *lists, *rest)
-        known = {size for param in params for size in own_variables(param.struct_info)}
-        infos = [erase_unknown(one.struct_info, known - self.changing) for one in self.params]
+        size_vars = {size for param in params for size in own_variables(param.struct_info)}
+        infos = [
+            erase_unknown(param.struct_info, size_vars - self.changing) for param in self.params
+        ]
         result = TupleStructInfo((*infos, *[ObjectStructInfo()] * len(lists)))
         with builder.function("loop", params, private=True) as name:
             name.struct_info_ = FuncStructInfo(
@@ -379,8 +381,8 @@ def joined(
     """The elements of a list one after the other along an axis; see `stacked`."""
     rank = TensorStructInfo(None, info.dtype, None, info.ndim)
     shape, dtype = _shape_of_none(builder, info), GraphString(info.dtype)
-    place, name = prim_value(axis % info.ndim), "relax.run.join"
-    call = call_pure_packed(name, elements, like, shape, dtype, place, sinfo_args=rank)
+    axis_value, name = prim_value(axis % info.ndim), "relax.run.join"
+    call = call_pure_packed(name, elements, like, shape, dtype, axis_value, sinfo_args=rank)
     sizes = _named_sizes(builder, info)
     sizes[axis % info.ndim] = Var("size", "int64")
     return builder.match_cast(builder.emit(call), TensorStructInfo(tuple(sizes), info.dtype))

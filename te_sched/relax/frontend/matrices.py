@@ -77,8 +77,8 @@ def _of_batches(
 
     shapes = [(*batch, *extents) for extents, _ in results]
     dtypes = [dtype for _, dtype in results]
-    made = te.extern(shapes, list(tensors), statement, name=name, dtype=dtypes)
-    return [made] if isinstance(made, Tensor) else list(made)
+    outputs = te.extern(shapes, list(tensors), statement, name=name, dtype=dtypes)
+    return [outputs] if isinstance(outputs, Tensor) else list(outputs)
 
 
 def copy_matrix(
@@ -348,8 +348,8 @@ def qr_factors(x: Tensor, is_complete: bool) -> list[Tensor]:
         with ib.for_range(0, rows, name="i") as i, ib.for_range(0, width, name="j") as j:
             q.set(te.select(ops.equal(i, j), q.number(1), q.number(0)), i, j)
         with ib.for_range(0, count, name="n") as n, ib.for_range(0, width, name="j") as j:
-            place = count - 1 - n
-            _reflect(ib, r, scales.get(place), q, (place, j), rows)
+            row = count - 1 - n
+            _reflect(ib, r, scales.get(row), q, (row, j), rows)
 
     results: list[tuple[Extents, str]] = [
         ([rows, width], x.dtype),
@@ -384,11 +384,11 @@ def _reflect(
     vectors: MatrixPart,
     scale: Expr,
     target: MatrixPart,
-    place: tuple[Expr, Expr],
+    position: tuple[Expr, Expr],
     rows: Expr,
 ) -> None:
     """Reflect a column by vector k, of which the first element is 1, from row k on."""
-    k, column = place
+    k, column = position
     total = accumulator(ib, target.get(k, column))
     with ib.for_range(0, rows - k - 1, name="i") as i:
         total[0] = total[0] + vectors.get(k + 1 + i, k) * target.get(k + 1 + i, column)

@@ -119,14 +119,14 @@ def _recurrence(
         _Steps(ib, inputs, results, cell, size, products.dtype).write(steps, batch, is_reversed)
         return ib.get()
 
-    made: list[Tensor] = te.extern(
+    states: list[Tensor] = te.extern(
         shapes,
         [products, *tensors.values()],
         statement,
         name="recurrence",
         dtype=[products.dtype] * len(shapes),
     )
-    return made
+    return states
 
 
 class _Steps:
@@ -170,8 +170,8 @@ class _Steps:
     def _find_range(self, b: Expr) -> None:
         """Write the least and the greatest element of a state, and of 0."""
         low, high = 0, 1
-        for place in (low, high):
-            self.range[place] = ops.const(0, self.dtype)
+        for end in (low, high):
+            self.range[end] = ops.const(0, self.dtype)
         with self.ib.for_range(0, self.size, name="j") as j:
             self.range[low] = ops.minimum(self.range[low], self.hidden[b, j])
             self.range[high] = ops.maximum(self.range[high], self.hidden[b, j])

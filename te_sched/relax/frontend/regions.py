@@ -41,10 +41,10 @@ def _pooled(
             result[index] = element(ib, pointers, index)
         return ib.get()
 
-    made: Tensor = te.extern(
+    outputs: Tensor = te.extern(
         [tuple(shape)], list(inputs), statement, name=name, dtype=[inputs[0].dtype]
     )
-    return made
+    return outputs
 
 
 class Alignment(NamedTuple):
@@ -121,7 +121,7 @@ def _axis(
     corners: BufferVar,
     region: Expr,
     axis: int,
-    place: Expr,
+    bin_index: Expr,
     size: int,
     how: Alignment,
     shift: Expr,
@@ -137,7 +137,7 @@ def _axis(
     if not how.points:
         count = ib.let("count", ops.cast("int64", intrinsics.ceil(bin_size)))
     step = bin_size / ops.cast(dtype, count)
-    return _Axis(ib.let("begin", begin + ops.cast(dtype, place) * bin_size), step, count)
+    return _Axis(ib.let("begin", begin + ops.cast(dtype, bin_index) * bin_size), step, count)
 
 
 def _weights(ib: IRBuilder, axis: _Axis, point: Expr, size: Expr) -> list[tuple[Expr, Expr]]:
@@ -168,15 +168,17 @@ def max_roi_pool(x: Tensor, regions: Tensor, size: tuple[int, int], scale: float
     """
     dtype = x.dtype
 
-    def bounds(ib: IRBuilder, row: BufferVar, region: Expr, axis: int, place: Expr) -> list[Expr]:
+    def bounds(
+        ib: IRBuilder, row: BufferVar, region: Expr, axis: int, bin_index: Expr
+    ) -> list[Expr]:
         factor = ops.const(scale, dtype)
         half = ops.const(0.5, dtype)  # which is rounded up
         first = intrinsics.floor(row[region, 2 - axis] * factor + half)
         last = intrinsics.floor(row[region, 4 - axis] * factor + half)
         extent = ops.maximum(last - first + ops.const(1, dtype), ops.const(1, dtype))
         part = extent / ops.const(size[axis], dtype)
-        ends = [intrinsics.floor(ops.cast(dtype, place) * part)]
-        ends.append(intrinsics.ceil(ops.cast(dtype, place + 1) * part))
+        ends = [intrinsics.floor(ops.cast(dtype, bin_index) * part)]
+        ends.append(intrinsics.ceil(ops.cast(dtype, bin_index + 1) * part))
         most = ops.cast(dtype, x.shape[2 + axis])
         clipped = [ops.minimum(ops.maximum(end + first, ops.const(0, dtype)), most) for end in ends]
         return [ib.let("bound", ops.cast("int64", end)) for end in clipped]

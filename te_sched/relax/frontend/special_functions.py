@@ -129,11 +129,11 @@ def digamma(builder: BlockBuilder, x: GraphExpr) -> GraphVar:
             total = total - one / (right + _number(n))
         angle = _number(_PI) * (v - te.floor(v))
         mirrored = total - _number(_PI) * te.cos(angle) / te.sin(angle)
-        found = te.select(is_left, mirrored, total)
+        result = te.select(is_left, mirrored, total)
         is_pole = te.all(is_left, v.equal(te.floor(v)))
-        found = te.select(is_pole, _number(math.nan), found)
-        found = te.select(v.equal(_number(math.inf)), v, found)
-        return te.select(v.equal(zero), _number(-1) / v, found)
+        result = te.select(is_pole, _number(math.nan), result)
+        result = te.select(v.equal(_number(math.inf)), v, result)
+        return te.select(v.equal(zero), _number(-1) / v, result)
 
     return _in_float64(builder, "digamma", value, x)
 
@@ -197,10 +197,10 @@ def zeta(builder: BlockBuilder, s: GraphExpr, q: GraphExpr) -> GraphVar:
                 target[index] = ops.cast(powers.dtype, _zeta_of(ib, *values))
             return ib.get()
 
-        made: Tensor = te.extern(
+        outputs: Tensor = te.extern(
             [powers.shape], [powers, numbers], statement, name="zeta", dtype=[powers.dtype]
         )
-        return made
+        return outputs
 
     return builder.emit_te(tensor, s, q)
 
@@ -257,11 +257,11 @@ def bessel_i(builder: BlockBuilder, x: GraphExpr, order: int, is_scaled: bool) -
         large = polynomial(far[::-1], _number(1) / outside) / te.sqrt(_number(2 * _PI) * outside)
         decay = te.exp(_number(0) - size)
         if is_scaled:
-            found = te.select(size < edge, small * decay, large)
+            result = te.select(size < edge, small * decay, large)
         else:
             half = te.exp(size * _number(0.5))
-            found = te.select(size < edge, small, large * half * half)
-        found = te.select(te.isnan(v), v, found)
-        return te.select(v < _number(0), _number(0) - found, found) if order else found
+            result = te.select(size < edge, small, large * half * half)
+        result = te.select(te.isnan(v), v, result)
+        return te.select(v < _number(0), _number(0) - result, result) if order else result
 
     return _in_float64(builder, f"bessel_i{order}{'e' * is_scaled}", value, x)

@@ -124,13 +124,13 @@ def as_list(values: Sequence[_T | Sequence[_T]]) -> list[_T]:
     return numbers
 
 
-def several(given: _T | Sequence[_T], count: int) -> list[_T]:
+def several(value: _T | Sequence[_T], count: int) -> list[_T]:
     """A value for each dimension, given as one, or as a list of one or of all.
 
     >>> several(3, 2), several([3], 2), several((3, 4), 2)
     ([3, 3], [3, 3], [3, 4])
     """
-    values = list(given) if isinstance(given, Sequence) else [given]
+    values = list(value) if isinstance(value, Sequence) else [value]
     return values * count if len(values) == 1 else values
 
 
@@ -215,16 +215,16 @@ def agreeing(
     ranks = [len(row) for row in sizes]
     if axis is not None and len(set(ranks)) > 1:
         return list(tensors)
-    for place in range(1, max(ranks) + 1):  # from the last dimension on
-        if axis is not None and axis % ranks[0] == ranks[0] - place:
+    for position in range(1, max(ranks) + 1):  # from the last dimension on
+        if axis is not None and axis % ranks[0] == ranks[0] - position:
             continue
-        rows = [row for row in sizes if len(row) >= place]
+        rows = [row for row in sizes if len(row) >= position]
         if axis is None:
-            rows = [row for row in rows if not ops.is_const(row[-place], 1)]
-        size = _agreed_size(builder, [row[-place] for row in rows])
+            rows = [row for row in rows if not ops.is_const(row[-position], 1)]
+        size = _agreed_size(builder, [row[-position] for row in rows])
         if size is not None:
             for row in rows:
-                row[-place] = size
+                row[-position] = size
     return [
         tensor if all(map(operator.is_, row, shape.values)) else _cast_to(builder, tensor, row)
         for tensor, shape, row in zip(tensors, shapes, sizes, strict=True)

@@ -171,14 +171,14 @@ def padded(
     sides = [[ops.convert(size) for size in side] for side in (before, after)]
     if mode == "constant":
         return builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
-    place = _PLACES_IN_PADS[mode]
+    source_index = _PLACES_IN_PADS[mode]
 
     def repeated(data: Tensor, before: Sequence[Expr], after: Sequence[Expr]) -> Tensor:
         sizes = list(zip(data.shape, before, after, strict=True))
 
         def element(*indices: Expr) -> Expr:
             pairs = zip(indices, sizes, strict=True)
-            return data(*[place(index - begin, size) for index, (size, begin, _) in pairs])
+            return data(*[source_index(index - begin, size) for index, (size, begin, _) in pairs])
 
         shape = [begin + size + end for size, begin, end in sizes]
         return topi.utils.tensor_of(shape, element, "T_pad")
@@ -233,7 +233,7 @@ def places_of_maxima(
     """
 
     def place(data: Tensor, best: Tensor) -> Tensor:
-        extents = [ops.cast("int64", one) for one in data.shape[2:]]
+        extents = [ops.cast("int64", extent) for extent in data.shape[2:]]
         is_float = dtypes.is_float(data.dtype)
 
         def over() -> list[IterVar]:
@@ -247,8 +247,8 @@ def places_of_maxima(
                     index[2:], strides, padding, axes, dilation, strict=True
                 )
             ]
-            bounds = [ops.greater_equal(one, 0) for one in spots]
-            bounds += [ops.less(one, size) for one, size in zip(spots, extents, strict=True)]
+            bounds = [ops.greater_equal(spot, 0) for spot in spots]
+            bounds += [ops.less(spot, size) for spot, size in zip(spots, extents, strict=True)]
             inside = te.all(*bounds)
             value = te.if_then_else(inside, data(*index[:2], *spots), te.const(0, data.dtype))
             return inside, value, ravel_index(spots, extents)
@@ -265,13 +265,13 @@ def places_of_maxima(
             is_nan = te.all(inside, te.isnan(value))
             return te.max(te.select(is_nan, at, te.const(-1, "int64")), axis=axes)
 
-        found = te.compute(best.shape, first, name="first")
+        indices = te.compute(best.shape, first, name="first")
         if not is_float:
-            return found
+            return indices
         nans = te.compute(best.shape, last, name="nan")
         return te.compute(
             best.shape,
-            lambda *index: te.select(te.isnan(best(*index)), nans(*index), found(*index)),
+            lambda *index: te.select(te.isnan(best(*index)), nans(*index), indices(*index)),
             name="places",
         )
 
@@ -309,9 +309,9 @@ def sum_of_blocks(columns: Tensor, blocks: Blocks) -> Tensor:
             index, axes, blocks.strides, blocks.before, blocks.dilations, counts, strict=True
         ):
             offset = i + pad - axis.var * gap
-            place = ops.floordiv(offset, step)
-            bounds += [offset >= 0, ops.floormod(offset, step).equal(0), place < count]
-            places.append(place)
+            position = ops.floordiv(offset, step)
+            bounds += [offset >= 0, ops.floormod(offset, step).equal(0), position < count]
+            places.append(position)
         inner = ravel_index([axis.var for axis in axes], list(blocks.kernel))
         value = columns(batch, channel * area + inner, ravel_index(places, counts))
         zero = te.const(0, columns.dtype)
@@ -337,7 +337,7 @@ def nonnegative_indices(
     if dtype.startswith("uint"):
         return indices
     several = extents if isinstance(extents, Sequence) else [extents]
-    fixed = [one for one in several if isinstance(one, int)]
+    fixed = [index for index in several if isinstance(index, int)]
     is_fixed = len(fixed) == len(several)
     is_vector = isinstance(extents, Sequence)
     if isinstance(indices, Constant):

@@ -95,11 +95,11 @@ def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict
 
 def _infer_attention(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     infos = tensors_of(call, 3)
-    for place, one in enumerate(infos):
-        if one.ndim != 4 or shape_of(one) is None:
-            raise argument_error(call, place, "a tensor of 4 dimensions, of which sizes are known")
+    for index, info in enumerate(infos):
+        if info.ndim != 4 or shape_of(info) is None:
+            raise argument_error(call, index, "a tensor of 4 dimensions, of which sizes are known")
     dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
-    q, k, v = (shape_of(one) or () for one in infos)
+    q, k, v = (shape_of(struct_info) or () for struct_info in infos)
     for what, size, other in (
         ("the batches of query and key", q[0], k[0]),
         ("the batches of query and value", q[0], v[0]),
@@ -119,9 +119,9 @@ def _check_bias(call: GraphCall, builder: BlockBuilder, scores: tuple[Any, ...])
     sizes = shape_of(bias)
     if bias.ndim not in (2, 3, 4) or sizes is None:
         raise argument_error(call, 3, "a tensor of 2 to 4 dimensions, of which sizes are known")
-    for at, (one, size) in enumerate(zip(reversed(sizes), reversed(scores), strict=False)):
-        if not ops.is_const(one, 1) or at == 0:
-            check_equal(call, builder, one, size, "the sizes of bias and scores")
+    for at, (bias_size, size) in enumerate(zip(reversed(sizes), reversed(scores), strict=False)):
+        if not ops.is_const(bias_size, 1) or at == 0:
+            check_equal(call, builder, bias_size, size, "the sizes of bias and scores")
 
 
 def _of_one_query(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -211,9 +211,9 @@ def _te_attention(
         last = 0 if causal_mask == "TopLeft" else keys - queries
         shares = (_softmax_of_kept if is_exact else _masked_softmax)(scores, last)
     values = _by_head(value, keys, size_of_value)
-    found = topi.nn.batch_matmul(shares, values, transpose_b=False)
-    found = topi.reshape(found, [batch, heads, queries, size_of_value])
-    result: te.Tensor = topi.transpose(found, [0, 2, 1, 3])
+    product = topi.nn.batch_matmul(shares, values, transpose_b=False)
+    product = topi.reshape(product, [batch, heads, queries, size_of_value])
+    result: te.Tensor = topi.transpose(product, [0, 2, 1, 3])
     return result
 
 

@@ -146,14 +146,14 @@ def _product_of_squares(base: Expr, exponent: Expr) -> Expr:
     variables = _Variables()
     one = ops.const(1, base.dtype)
     square, power = base, one
-    for place in range(bits):
-        square = variables.bind("square", square * square) if place else base
+    for position in range(bits):
+        square = variables.bind("square", square * square) if position else base
         if isinstance(exponent, IntImm):
             power = (
-                variables.bind("power", power * square) if exponent.value >> place & 1 else power
+                variables.bind("power", power * square) if exponent.value >> position & 1 else power
             )
         else:
-            bit = ops.bitwise_and(exponent, ops.const(1 << place, exponent.dtype))
+            bit = ops.bitwise_and(exponent, ops.const(1 << position, exponent.dtype))
             power = variables.bind("power", power * te.select(ops.equal(bit, 0), one, square))
     return variables.around(power)
 

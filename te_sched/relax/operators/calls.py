@@ -70,9 +70,9 @@ def call_tir_with_grad(
 ) -> GraphCall:
     """`call_tir` of a function whose gradient is a registered function of tensor expressions."""
     attrs = OpAttrs(te_grad_name=te_grad_name, te_grad_kwargs=dict(te_grad_kwargs or {}))
-    given = _with_sizes([gvar, _tuple(args)], tir_vars)
+    operands = _with_sizes([gvar, _tuple(args)], tir_vars)
     infos = _results("call_tir_with_grad", out_sinfo, {})
-    return GraphCall(Op.get("relax.call_tir_with_grad"), given, attrs, infos)
+    return GraphCall(Op.get("relax.call_tir_with_grad"), operands, attrs, infos)
 
 
 def call_dps_packed(func: Any, args: Arguments, out_sinfo: Any = None, **older: Any) -> GraphCall:
@@ -107,10 +107,10 @@ def call_tir_inplace(
 
     `inplace_indices` has the number of the input for each result; -1 for a new array.
     """
-    given = _with_sizes([gvar, _tuple(args)], tir_vars)
+    operands = _with_sizes([gvar, _tuple(args)], tir_vars)
     infos = _results("call_tir_inplace", out_sinfo, {})
     attrs = OpAttrs(inplace_indices=list(given_sizes(inplace_indices, "inplace_indices")))
-    return GraphCall(Op.get("relax.call_tir_inplace"), given, attrs, infos)
+    return GraphCall(Op.get("relax.call_tir_inplace"), operands, attrs, infos)
 
 
 def _infer_inplace(call: GraphCall, builder: BlockBuilder) -> StructInfo:
@@ -119,27 +119,27 @@ def _infer_inplace(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     places = call.attrs.inplace_indices
     args = call.args[1]
     fields = args.fields if isinstance(args, Tuple) else ()
-    used = [one for one in places if one >= 0]
+    used = [index for index in places if index >= 0]
     if len(places) != len(results) or len(set(used)) < len(used) or not used:
         raise GraphError(
             f"{call.op} has {len(results)} results and inplace_indices {list(places)}",
             "each result is an input of its own, or -1 for a new array; at least one is an input",
             "give the number of the input for each result",
         )
-    for place, result in zip(places, results, strict=True):
-        if place < 0:
+    for index, result in zip(places, results, strict=True):
+        if index < 0:
             continue
-        if place >= len(fields):
+        if index >= len(fields):
             raise GraphError(
-                f"{call.op} has no argument {place}",
+                f"{call.op} has no argument {index}",
                 f"there are {len(fields)}",
                 "give the number of a tensor among the arguments",
             )
-        known = fields[place].struct_info
-        found = struct_info_base_check(result, known, builder.analyzer)
-        if not isinstance(known, TensorStructInfo) or found is BaseCheckResult.FAIL_L0:
+        arg_info = fields[index].struct_info
+        check = struct_info_base_check(result, arg_info, builder.analyzer)
+        if not isinstance(arg_info, TensorStructInfo) or check is BaseCheckResult.FAIL_L0:
             raise GraphError(
-                f"argument {place} of {call.op} is {known}, and its result {result}",
+                f"argument {index} of {call.op} is {arg_info}, and its result {result}",
                 "the result has the memory of the argument",
                 "give a tensor of the same shape and dtype",
             )
@@ -154,14 +154,14 @@ declare("relax.call_tir_inplace", _infer_inplace)
 
 def call_packed(func: Any, *args: Argument, sinfo_args: Any = None, **attrs: Any) -> GraphCall:
     """A call of a registered function that may have effects."""
-    given = tuple([_argument(one) for one in args])
-    return GraphCall(_function(func), given, attrs or None, _infos(sinfo_args))
+    operands = tuple([_argument(arg) for arg in args])
+    return GraphCall(_function(func), operands, attrs or None, _infos(sinfo_args))
 
 
 def call_pure_packed(func: Any, *args: Argument, sinfo_args: Any = None) -> GraphCall:
     """A call of a registered function that has no effects."""
-    given = (_function(func), *[_argument(one) for one in args])
-    return GraphCall(Op.get("relax.call_pure_packed"), given, None, _infos(sinfo_args))
+    operands = (_function(func), *[_argument(arg) for arg in args])
+    return GraphCall(Op.get("relax.call_pure_packed"), operands, None, _infos(sinfo_args))
 
 
 def call_inplace_packed(
@@ -171,21 +171,21 @@ def call_inplace_packed(
 
     `inplace_indices` has the number of the argument for each result; -1 for a new value.
     """
-    given = (_function(func), *[_argument(one) for one in args])
+    operands = (_function(func), *[_argument(arg) for arg in args])
     attrs = OpAttrs(inplace_indices=list(given_sizes(inplace_indices, "inplace_indices")))
-    return GraphCall(Op.get("relax.call_inplace_packed"), given, attrs, _infos(sinfo_args))
+    return GraphCall(Op.get("relax.call_inplace_packed"), operands, attrs, _infos(sinfo_args))
 
 
 def _infer_packed(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if not call.args:
         raise GraphError(f"{call.op} has no function", "", "give the name of one")
     function, *args = call.args
-    known = getattr(function, "struct_info_", None) or ObjectStructInfo()
+    info = getattr(function, "struct_info_", None) or ObjectStructInfo()
     if call.attrs and "inplace_indices" in call.attrs and not call.sinfo_args:
         places = call.attrs["inplace_indices"]
-        infos = [args[one].struct_info for one in places if one >= 0]
+        infos = [args[index].struct_info for index in places if index >= 0]
         return infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos))
-    return derive_call(GraphCall(function, tuple(args), None, call.sinfo_args), known, builder)
+    return derive_call(GraphCall(function, tuple(args), None, call.sinfo_args), info, builder)
 
 
 declare("relax.call_pure_packed", _infer_packed, calls_program=True)
@@ -207,14 +207,14 @@ def make_closure(func: Any, args: Arguments) -> GraphCall:
 
 def _lower_make_closure(call: GraphCall) -> GraphCall:
     function, args = call.args
-    given = [function, *args.fields]
-    return call_packed("vm.builtin.make_closure", *given, sinfo_args=ObjectStructInfo())
+    operands = [function, *args.fields]
+    return call_packed("vm.builtin.make_closure", *operands, sinfo_args=ObjectStructInfo())
 
 
 def invoke_closure(closure: Value, args: Arguments, sinfo_args: Any = None) -> GraphCall:
     """A call of a closure with the other arguments."""
-    given = (closure, _tuple(args))
-    return GraphCall(Op.get("relax.invoke_closure"), given, None, _infos(sinfo_args))
+    operands = (closure, _tuple(args))
+    return GraphCall(Op.get("relax.invoke_closure"), operands, None, _infos(sinfo_args))
 
 
 def _lower_invoke_closure(call: GraphCall) -> GraphCall:
@@ -227,14 +227,14 @@ def _lower_invoke_closure(call: GraphCall) -> GraphCall:
 
 def invoke_pure_closure(closure: Value, args: Arguments, sinfo_args: Any = None) -> GraphCall:
     """`invoke_closure` of a function that has no effects."""
-    given = (closure, _tuple(args))
-    return GraphCall(Op.get("relax.invoke_pure_closure"), given, None, _infos(sinfo_args))
+    operands = (closure, _tuple(args))
+    return GraphCall(Op.get("relax.invoke_pure_closure"), operands, None, _infos(sinfo_args))
 
 
 def call_builtin_with_ctx(func: Any, args: Arguments, *, sinfo_args: Any = None) -> GraphCall:
     """A call of a function of the virtual machine, which is given the machine first."""
-    given = (_function(func), _tuple(args))
-    return GraphCall(Op.get("relax.call_builtin_with_ctx"), given, None, _infos(sinfo_args))
+    operands = (_function(func), _tuple(args))
+    return GraphCall(Op.get("relax.call_builtin_with_ctx"), operands, None, _infos(sinfo_args))
 
 
 def _infer_of_arguments(call: GraphCall, builder: BlockBuilder) -> StructInfo:
@@ -267,32 +267,34 @@ def _function(func: Any) -> Any:
     return ExternFunc(func) if isinstance(func, str) and not isinstance(func, GlobalVar) else func
 
 
-def _argument(given: Any) -> Any:
-    is_shape = isinstance(given, ShapeExpr)
-    return given if is_shape or isinstance(given, GraphExpr) else as_expr(given)
+def _argument(value: Any) -> Any:
+    is_shape = isinstance(value, ShapeExpr)
+    return value if is_shape or isinstance(value, GraphExpr) else as_expr(value)
 
 
-def _tuple(given: Any) -> Any:
+def _tuple(args: Any) -> Any:
     """The arguments as a tuple; a variable that is a tuple stays."""
-    if isinstance(given, GraphExpr):
-        is_tuple = isinstance(given.struct_info_, TupleStructInfo) or isinstance(given, Tuple)
-        return given if is_tuple else Tuple((given,))
-    if isinstance(given, ShapeExpr):
-        return Tuple((given,))
-    return as_expr(tuple(given) if is_sequence(given) else (given,))
+    if isinstance(args, GraphExpr):
+        is_tuple = isinstance(args.struct_info_, TupleStructInfo) or isinstance(args, Tuple)
+        return args if is_tuple else Tuple((args,))
+    if isinstance(args, ShapeExpr):
+        return Tuple((args,))
+    return as_expr(tuple(args) if is_sequence(args) else (args,))
 
 
-def _with_sizes(given: list[Any], tir_vars: Any) -> tuple[Any, ...]:
+def _with_sizes(operands: list[Any], tir_vars: Any) -> tuple[Any, ...]:
     if tir_vars is None:
-        return tuple(given)
+        return tuple(operands)
     sizes = tir_vars if isinstance(tir_vars, ShapeExpr) else ShapeExpr(tir_vars)
-    return (*given, sizes)
+    return (*operands, sizes)
 
 
-def _infos(given: Any) -> tuple[StructInfo, ...]:
-    if given is None:
+def _infos(sinfo_args: Any) -> tuple[StructInfo, ...]:
+    if sinfo_args is None:
         return ()
-    return tuple([as_struct_info(one) for one in (given if is_sequence(given) else [given])])
+    return tuple(
+        [as_struct_info(info) for info in (sinfo_args if is_sequence(sinfo_args) else [sinfo_args])]
+    )
 
 
 def _results(name: str, out_sinfo: Any, older: Mapping[str, Any]) -> tuple[StructInfo, ...]:
@@ -310,7 +312,7 @@ def _results(name: str, out_sinfo: Any, older: Mapping[str, Any]) -> tuple[Struc
     if shape is not None:
         return (_older_result(shape, older.get("dtype", "float32")),)
     if is_sequence(out_sinfo):
-        infos = [_tensor(name, as_struct_info(one)) for one in out_sinfo]
+        infos = [_tensor(name, as_struct_info(info)) for info in out_sinfo]
         return (infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos)),)
     return (_tensor(name, as_struct_info(out_sinfo)),)
 
@@ -319,7 +321,7 @@ def _older_result(shape: Any, dtype: Any) -> StructInfo:
     if is_sequence(shape) and shape and is_sequence(shape[0]):
         kinds = dtype if is_sequence(dtype) else [dtype] * len(shape)
         pairs = zip(shape, kinds, strict=True)
-        return TupleStructInfo(tuple([TensorStructInfo(one, kind) for one, kind in pairs]))
+        return TupleStructInfo(tuple([TensorStructInfo(shape, kind) for shape, kind in pairs]))
     return TensorStructInfo(shape, dtype)
 
 

@@ -144,27 +144,27 @@ class _Arguments:
 
     def sized(self, sizes: Sequence[Expr]) -> TensorStructInfo:
         """The result, of sizes in the order N, C, spatial dimensions."""
-        simple = [self.builder.analyzer.simplify(one) for one in sizes]
-        found = to_layout(self.builder, simple, self.whole, self.out_layout)
-        return TensorStructInfo(ShapeExpr(tuple(found)), self.dtype, self.vdevice)
+        simple = [self.builder.analyzer.simplify(size) for size in sizes]
+        layout_sizes = to_layout(self.builder, simple, self.whole, self.out_layout)
+        return TensorStructInfo(ShapeExpr(tuple(layout_sizes)), self.dtype, self.vdevice)
 
 
 def _infer_conv(call: GraphCall, builder: BlockBuilder, count: int) -> StructInfo:
-    given = _Arguments(call, builder, count, "OI")
-    data, weight, attrs = given.data, given.weight, call.attrs
+    arguments = _Arguments(call, builder, count, "OI")
+    data, weight, attrs = arguments.data, arguments.weight, call.attrs
     if data is None or weight is None:
-        return given.unknown()
+        return arguments.unknown()
     groups = ops.const(attrs.groups, "int64")
     check_equal(call, builder, data[1], ops.multiply(weight[1], groups), "the input channels")
     _check_divides(call, builder, attrs.groups, weight[0], "output channels")
-    found = [data[0], weight[0]]
+    result_sizes = [data[0], weight[0]]
     for at in range(count):
         reach = ops.multiply(attrs.dilation[at], ops.subtract(weight[2 + at], 1))
         padded = ops.add(data[2 + at], ops.add(attrs.padding[at], attrs.padding[at + count]))
         check_at_least(call, builder, padded, ops.add(reach, 1), "the padded size of the data")
         steps = ops.subtract(ops.subtract(padded, reach), 1)
-        found.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
-    return given.sized(found)
+        result_sizes.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
+    return arguments.sized(result_sizes)
 
 
 def _check_divides(
@@ -176,7 +176,7 @@ def _check_divides(
     if builder.analyzer.can_prove(ops.not_equal(rest, 0)):
         raise GraphError(
             f"{call.op} has {groups} groups of {size_text(size)} {what}",
-            f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
+            f"{call.op} is called with {', '.join(str(arg.struct_info) for arg in call.args)}",
             "give a number of groups that divides the channels",
         )
     builder.require("equal", rest, 0, f"the rest of {what} in {groups} groups of {call.op}")
@@ -282,10 +282,10 @@ def _transposed(rank: int, layout: Layout | None = None) -> _TransposedConvoluti
 
 
 def _infer_transposed(call: GraphCall, builder: BlockBuilder, count: int) -> StructInfo:
-    given = _Arguments(call, builder, count, "IO")
-    data, weight, attrs = given.data, given.weight, call.attrs
+    arguments = _Arguments(call, builder, count, "IO")
+    data, weight, attrs = arguments.data, arguments.weight, call.attrs
     if data is None or weight is None:
-        return given.unknown()
+        return arguments.unknown()
     check_equal(call, builder, data[1], weight[0], "the input channels")
     _check_divides(call, builder, attrs.groups, data[1], "input channels")
     steps_of = zip(attrs.output_padding, attrs.strides, attrs.dilation, strict=True)
@@ -296,14 +296,14 @@ def _infer_transposed(call: GraphCall, builder: BlockBuilder, count: int) -> Str
                 "the padding chooses one of the sizes that a stride makes equal",
                 "give a smaller one",
             )
-    found = [data[0], ops.multiply(weight[1], ops.const(attrs.groups, "int64"))]
+    result_sizes = [data[0], ops.multiply(weight[1], ops.const(attrs.groups, "int64"))]
     for at in range(count):
         steps = ops.multiply(ops.subtract(data[2 + at], 1), attrs.strides[at])
         reach = ops.multiply(attrs.dilation[at], ops.subtract(weight[2 + at], 1))
         cut = ops.add(attrs.padding[at], attrs.padding[at + count])
         size = ops.add(ops.subtract(steps, cut), reach)
-        found.append(ops.add(ops.add(size, attrs.output_padding[at]), 1))
-    return given.sized(found)
+        result_sizes.append(ops.add(ops.add(size, attrs.output_padding[at]), 1))
+    return arguments.sized(result_sizes)
 
 
 def _transposed_rule(rank: int, in_phases: bool) -> Rewrite:

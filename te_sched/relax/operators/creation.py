@@ -133,16 +133,18 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    given = [start, end, step]
+    numbers = [start, end, step]
     kind = dtypes.known(dtype)
     if not kind:
-        kind = "int64" if all(_is_integer(one) for one in given) else "float32"
-    reals = [ops.const(one, "float32") if isinstance(one, float) else one for one in given]
-    return make_call("relax.arange", [number(one) for one in reals], dtype=kind)
+        kind = "int64" if all(_is_integer(value) for value in numbers) else "float32"
+    reals = [
+        ops.const(value, "float32") if isinstance(value, float) else value for value in numbers
+    ]
+    return make_call("relax.arange", [number(value) for value in reals], dtype=kind)
 
 
 def _infer_arange(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    values = [_number_of(call, place) for place in range(3)]
+    values = [_number_of(call, index) for index in range(3)]
     dtype = call.attrs.dtype
     if None in values:
         return TensorStructInfo(None, dtype, None, 1)
@@ -154,8 +156,8 @@ def _infer_arange(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 def _count(start: Any, end: Any, step: Any) -> Expr:
     """The number of values of a sequence, 0 or more if the bounds are constants."""
-    constants = [one for one in (start, end, step) if isinstance(one, IntImm | FloatImm)]
-    if all(dtypes.is_integral(one.dtype) for one in (start, end, step)):
+    constants = [value for value in (start, end, step) if isinstance(value, IntImm | FloatImm)]
+    if all(dtypes.is_integral(value.dtype) for value in (start, end, step)):
         if len(constants) == 3:
             return ops.const(len(range(start.value, end.value, step.value)), "int64")
         if isinstance(step, IntImm) and step.value < 0:
@@ -177,10 +179,10 @@ def _real(value: Any) -> Any:
 
 
 def _legalize_arange(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
-    values = [one.struct_info.value for one in call.args]
+    values = [arg.struct_info.value for arg in call.args]
     dtype = call.attrs.dtype
-    if all(isinstance(one, IntImm | FloatImm) for one in values):
-        return const(np.arange(*[one.value for one in values], dtype=dtype), dtype)
+    if all(isinstance(value, IntImm | FloatImm) for value in values):
+        return const(np.arange(*[value.value for value in values], dtype=dtype), dtype)
     info: Any = call.struct_info
     return builder.call_te(
         _sequence, info.shape, values[0], values[2], dtype, primfunc_name_hint="arange"
@@ -207,11 +209,11 @@ def eye(n: Value, m: Value | None = None, k: Value = 0, dtype: str = "float32") 
 
 
 def _infer_eye(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    sizes = [_integer_of(call, place) for place in range(3)][:2]
+    sizes = [_integer_of(call, index) for index in range(3)][:2]
     if None in sizes:
         return TensorStructInfo(None, call.attrs.dtype, None, 2)
-    made = tuple([ops.cast("int64", one) for one in sizes])
-    return TensorStructInfo(made, call.attrs.dtype)
+    shape = tuple([ops.cast("int64", size) for size in sizes])
+    return TensorStructInfo(shape, call.attrs.dtype)
 
 
 def eye_like(x: Value, k: Value = 0, dtype: str | None = None) -> GraphCall:
@@ -324,18 +326,18 @@ def _fill_info(call: GraphCall) -> TensorStructInfo:
     return info
 
 
-def _number_of(call: GraphCall, place: int) -> Any:
+def _number_of(call: GraphCall, index: int) -> Any:
     """The value of an argument that is a number; None if it is not known."""
-    info = call.args[place].struct_info
+    info = call.args[index].struct_info
     if not isinstance(info, PrimStructInfo):
-        raise argument_error(call, place, "a number")
+        raise argument_error(call, index, "a number")
     return info.value
 
 
-def _integer_of(call: GraphCall, place: int) -> Any:
+def _integer_of(call: GraphCall, index: int) -> Any:
     """The value of an argument that is an integer; None if it is not known."""
-    value = _number_of(call, place)
-    check_indices(call, place, "an integer")
+    value = _number_of(call, index)
+    check_indices(call, index, "an integer")
     return value
 
 
@@ -344,10 +346,10 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) or (isinstance(dtype, str) and dtype.startswith(("int", "uint")))
 
 
-def _known_dtype(given: Any) -> str:
-    found = dtypes.known(given)
-    if not found:
+def _known_dtype(dtype: Any) -> str:
+    name = dtypes.known(dtype)
+    if not name:
         raise GraphError(
-            "the dtype of a new tensor is not given", f"it is {repr_of(given)}", "give a dtype"
+            "the dtype of a new tensor is not given", f"it is {repr_of(dtype)}", "give a dtype"
         )
-    return found
+    return name

@@ -27,8 +27,12 @@ def _infer_to_vdevice(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 def _lower_to_vdevice(call: GraphCall) -> GraphCall:
-    given = call.attrs.dst_vdevice
-    where = device(given.kind, max(given.vdevice_id, 0)) if isinstance(given, VDevice) else given
+    destination = call.attrs.dst_vdevice
+    where = (
+        device(destination.kind, max(destination.vdevice_id, 0))
+        if isinstance(destination, VDevice)
+        else destination
+    )
     numbers = [as_number(where.device_type), as_number(where.device_id)]
     return call_packed("vm.builtin.to_device", call.args[0], *numbers, sinfo_args=call.struct_info)
 

@@ -24,8 +24,8 @@ def assert_op(condition: Value, format_args: Argument | None = None, format: Any
     format_args : values that replace the {} of the message, in order; one, or a list.
     format : the message.
     """
-    given: Any = format_args if is_sequence(format_args) else [format_args]
-    values = [as_expr(one) for one in given if one is not None]
+    arguments: Any = format_args if is_sequence(format_args) else [format_args]
+    values = [as_expr(argument) for argument in arguments if argument is not None]
     message = _message(format, len(values))
     return make_call("relax.assert_op", [as_expr(condition), message, *values])
 
@@ -45,8 +45,8 @@ declare("relax.assert_op", _infer_assert, is_pure=False, packed="relax.run.asser
 
 def print(*values: Argument, format: Any = "") -> GraphCall:
     """Print values, in the places of the {} of a format, or one after the other without one."""
-    given = [as_expr(one) for one in values]
-    return make_call("relax.print", [_message(format, len(given)), *given])
+    arguments = [as_expr(value) for value in values]
+    return make_call("relax.print", [_message(format, len(arguments)), *arguments])
 
 
 def _infer_print(call: GraphCall, builder: BlockBuilder) -> StructInfo:

@@ -55,7 +55,9 @@ def _infer_take(call: GraphCall, builder: BlockBuilder) -> StructInfo:
             "give an axis, or flatten the tensor",
         )
     axis = 0 if axis is None else axis
-    tensors = [one for one in (info, places) if isinstance(one, TensorStructInfo)]
+    tensors = [
+        struct_info for struct_info in (info, places) if isinstance(struct_info, TensorStructInfo)
+    ]
     vdevice = common_vdevice(call, tensors)
     rank = places.ndim if isinstance(places, TensorStructInfo) else 0
     if -1 in (info.ndim, rank):
@@ -148,8 +150,8 @@ def _infer_gather_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if used > data.ndim:
         raise argument_error(call, 1, f"a tensor with a last size of at most {data.ndim - batch}")
     sizes, places = shape_of(data), shape_of(indices) or ()
-    for one, other in zip(places[:batch], (sizes or ())[:batch], strict=False):
-        check_equal(call, builder, one, other, "the sizes of batches")
+    for size, other in zip(places[:batch], (sizes or ())[:batch], strict=False):
+        check_equal(call, builder, size, other, "the sizes of batches")
     if sizes is None:
         rank = len(places) - 1 + data.ndim - used
         return TensorStructInfo(None, data.dtype, vdevice, rank)
@@ -198,15 +200,15 @@ def _infer_scatter_elements(call: GraphCall, builder: BlockBuilder) -> StructInf
     check_indices(call, 1)
     common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
-    ranks = {one.ndim for one in infos} - {-1}
+    ranks = {info.ndim for info in infos} - {-1}
     if len(ranks) > 1:
         raise argument_error(call, 1, "as many dimensions as the tensor and the updates have")
     if data.ndim != -1:
         axis_of(call, call.attrs.axis, data.ndim)
     places, values = shape_of(indices), shape_of(updates)
     if places is not None and values is not None:
-        for one, other in zip(places, values, strict=True):
-            check_equal(call, builder, one, other, "the sizes of indices and updates")
+        for size, other in zip(places, values, strict=True):
+            check_equal(call, builder, size, other, "the sizes of indices and updates")
     if shape_of(data) is None:
         return TensorStructInfo(None, data.dtype, vdevice, data.ndim)
     return TensorStructInfo(data.shape, data.dtype, vdevice)
@@ -236,7 +238,7 @@ def _infer_scatter_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
     _check_coordinates(call, indices)
-    sizes, places, values = (shape_of(one) for one in infos)
+    sizes, places, values = (shape_of(info) for info in infos)
     if sizes is None:
         return TensorStructInfo(None, data.dtype, vdevice, data.ndim)
     if places is not None and values is not None and isinstance(places[-1], IntImm):
@@ -244,8 +246,8 @@ def _infer_scatter_nd(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         expected = (*places[:-1], *sizes[depth:])
         if depth > len(sizes) or len(values) != len(expected):
             raise argument_error(call, 2, f"a tensor of the shape {ShapeExpr(expected)}")
-        for one, other in zip(values, expected, strict=True):
-            check_equal(call, builder, one, other, "the sizes of updates and of the slices")
+        for size, other in zip(values, expected, strict=True):
+            check_equal(call, builder, size, other, "the sizes of updates and of the slices")
     return TensorStructInfo(data.shape, data.dtype, vdevice)
 
 
@@ -268,7 +270,7 @@ def one_hot(
     indices: Value, on_value: Value, off_value: Value, depth: int, axis: int = -1
 ) -> GraphCall:
     """A new axis of `depth` values: `on_value` at the index, `off_value` elsewhere."""
-    numbers = [_number(one) for one in (on_value, off_value)]
+    numbers = [_number(value) for value in (on_value, off_value)]
     return make_call(
         "relax.one_hot", [indices, *numbers], depth=given_sizes(depth, "depth")[0], axis=int(axis)
     )
@@ -276,18 +278,18 @@ def one_hot(
 
 def _number(value: Any) -> Any:
     """A number of a graph; those of Python's floats are float32, as TVM has it."""
-    found = value if isinstance(value, PrimValue) else as_expr(value)
-    if isinstance(found, PrimValue) and isinstance(found.value, FloatImm):
-        return PrimValue(ops.const(found.value.value, "float32"))
-    return found
+    expr = value if isinstance(value, PrimValue) else as_expr(value)
+    if isinstance(expr, PrimValue) and isinstance(expr.value, FloatImm):
+        return PrimValue(ops.const(expr.value.value, "float32"))
+    return expr
 
 
 def _infer_one_hot(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     indices = tensor_of(call, 0)
-    values = [one.struct_info for one in call.args[1:3]]
-    for place, one in enumerate(values):
-        if not isinstance(one, PrimStructInfo):
-            raise argument_error(call, place + 1, "a number")
+    values = [arg.struct_info for arg in call.args[1:3]]
+    for index, info in enumerate(values):
+        if not isinstance(info, PrimStructInfo):
+            raise argument_error(call, index + 1, "a number")
     if values[0].dtype != values[1].dtype:
         raise argument_error(call, 2, f"a number of {values[0].dtype}")
     check_indices(call, 0)

@@ -28,8 +28,8 @@ def no_grad(input: Value) -> GraphCall:
 
 
 def _infer_no_grad(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    found: StructInfo = call.args[0].struct_info
-    return found
+    info: StructInfo = call.args[0].struct_info
+    return info
 
 
 def start_checkpoint(input: Value) -> GraphCall:
@@ -136,9 +136,9 @@ def _of_predictions(
         grad = topi.divide(grad, total)
 
     def element(*i: Expr) -> Expr:
-        place, kind = ((i[0], *i[2:]), i[1]) if len(i) > 1 else ((), i[0])
-        share = of_targets(*place) * te.const(-1, predictions.dtype) * grad(*place)
-        return te.select(ops.equal(kind, targets(*place)), share, zero)
+        index, kind = ((i[0], *i[2:]), i[1]) if len(i) > 1 else ((), i[0])
+        share = of_targets(*index) * te.const(-1, predictions.dtype) * grad(*index)
+        return te.select(ops.equal(kind, targets(*index)), share, zero)
 
     return te.compute(predictions.shape, element, name="pred_grad")
 
@@ -173,7 +173,7 @@ if TYPE_CHECKING:
 
 def _infer_pool_gradient(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     """The gradient of the pool has its shape."""
-    grad, pooled = tensor_of(call, 0), pooled_info(call, builder, 2, place=1)
+    grad, pooled = tensor_of(call, 0), pooled_info(call, builder, 2, index=1)
     if grad.ndim not in (-1, pooled.ndim):
         raise argument_error(call, 0, f"a tensor of {pooled.ndim} dimensions")
     for size, expected in zip(shape_of(grad) or (), shape_of(pooled) or (), strict=False):
@@ -277,7 +277,7 @@ def _taken(grad: te.Tensor, x: te.Tensor, indices: te.Tensor, axis: int | None) 
 
     def statement(ins: Any, outs: Any) -> Any:
         ib = ir_builder.create()
-        grads, _, places = (ib.buffer_ptr(one) for one in ins)
+        grads, _, places = (ib.buffer_ptr(buffer) for buffer in ins)
         out = ib.buffer_ptr(outs[0])
         with ib.for_range(0, topi.utils.prod(sizes), name="i") as i:
             out[topi.utils.unravel_index(i, sizes)] = te.const(0, x.dtype)
@@ -286,9 +286,9 @@ def _taken(grad: te.Tensor, x: te.Tensor, indices: te.Tensor, axis: int | None) 
             ib.for_range(0, rows, name="parallel") as row,
             ib.for_range(0, count, name="serial") as k,
         ):
-            place = ops.cast("int64", places[topi.utils.unravel_index(k, indices.shape)])
+            index = ops.cast("int64", places[topi.utils.unravel_index(k, indices.shape)])
             before, behind = ops.floordiv(row, inner), ops.floormod(row, inner)
-            target = before * inner * extent + place * inner + behind
+            target = before * inner * extent + index * inner + behind
             source = before * inner * count + k * inner + behind
             where = tuple(topi.utils.unravel_index(target, sizes))
             out[where] += grads[tuple(topi.utils.unravel_index(source, grad.shape))]

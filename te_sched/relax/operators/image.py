@@ -55,7 +55,7 @@ def resize2d(
     return make_call(
         "relax.image.resize2d",
         [data, ShapeExpr(tuple(size)) if is_sequence(size) else size],
-        roi=tuple([ops.const(as_float(one, "a value of roi"), "float32") for one in region]),
+        roi=tuple([ops.const(as_float(value, "a value of roi"), "float32") for value in region]),
         layout=layout,
         method=method,
         coordinate_transformation_mode=coordinate_transformation_mode,
@@ -79,15 +79,15 @@ def _infer_resize2d(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if sizes is None or not isinstance(new, ShapeExpr):
         return TensorStructInfo(None, dtype, info.vdevice, len(axes))
     height_and_width = dict(zip("HW", new.values, strict=True))
-    made = [height_and_width.get(axis, size) for axis, size in zip(axes, sizes, strict=True)]
-    return TensorStructInfo(ShapeExpr(tuple(made)), dtype, info.vdevice)
+    new_sizes = [height_and_width.get(axis, size) for axis, size in zip(axes, sizes, strict=True)]
+    return TensorStructInfo(ShapeExpr(tuple(new_sizes)), dtype, info.vdevice)
 
 
 def _axes_of(call: GraphCall) -> list[str]:
     """The letters of the layout."""
     layout = call.attrs.layout
-    axes = [one for one in layout if one.isalpha()]
-    if sorted(one for one in axes if one.isupper()) != list("CHNW"):
+    axes = [axis for axis in layout if axis.isalpha()]
+    if sorted(axis for axis in axes if axis.isupper()) != list("CHNW"):
         raise GraphError(
             f"{layout!r} is not a layout of images",
             "",
@@ -101,7 +101,7 @@ def _legalize_resize2d(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     return builder.call_te(
         topi.image.resize2d,
         call.args[0],
-        [float(one.value) for one in attrs.roi],
+        [float(value.value) for value in attrs.roi],
         call.args[1],
         attrs.layout,
         attrs.method,
@@ -139,13 +139,15 @@ def _rounding(call: GraphCall) -> str:
     attrs = call.attrs
     if attrs.method != "nearest_neighbor" or attrs.coordinate_transformation_mode != "asymmetric":
         return str(attrs.rounding_method)
-    axes = [one for one in attrs.layout if one.isalpha()]
+    axes = [axis for axis in attrs.layout if axis.isalpha()]
     old = call.args[0].struct_info.shape.values
-    pairs = zip([old[axes.index(one)] for one in "HW"], call.args[1].values, strict=True)
-    known = [
-        (one, new) for one, new in pairs if isinstance(one, IntImm) and isinstance(new, IntImm)
+    pairs = zip([old[axes.index(axis)] for axis in "HW"], call.args[1].values, strict=True)
+    static_pairs = [
+        (size, new) for size, new in pairs if isinstance(size, IntImm) and isinstance(new, IntImm)
     ]
-    is_multiple = len(known) == 2 and all(new.value % one.value == 0 for one, new in known)
+    is_multiple = len(static_pairs) == 2 and all(
+        new.value % size.value == 0 for size, new in static_pairs
+    )
     return "floor" if is_multiple else str(attrs.rounding_method)
 
 

@@ -34,33 +34,33 @@ from te_sched.relax.operators.arguments import Value
 from te_sched.signatures import is_index, is_real
 
 
-def tensor_of(call: GraphCall, place: int) -> TensorStructInfo:
+def tensor_of(call: GraphCall, index: int) -> TensorStructInfo:
     """The struct info of an argument that is a tensor; GraphTypeError for others."""
-    info: StructInfo = call.args[place].struct_info
+    info: StructInfo = call.args[index].struct_info
     if not isinstance(info, TensorStructInfo):
-        raise argument_error(call, place, "a tensor")
+        raise argument_error(call, index, "a tensor")
     return info
 
 
-def operand_of(call: GraphCall, place: int) -> TensorStructInfo | PrimStructInfo:
+def operand_of(call: GraphCall, index: int) -> TensorStructInfo | PrimStructInfo:
     """The struct info of an argument that is a tensor or a number; GraphTypeError for others."""
-    info: StructInfo = call.args[place].struct_info
+    info: StructInfo = call.args[index].struct_info
     if not isinstance(info, TensorStructInfo | PrimStructInfo):
-        raise argument_error(call, place, "a tensor or a number")
+        raise argument_error(call, index, "a tensor or a number")
     return info
 
 
 def tensors_of(call: GraphCall, count: int) -> list[TensorStructInfo]:
     """The struct infos of the first arguments, which are tensors."""
-    return [tensor_of(call, place) for place in range(count)]
+    return [tensor_of(call, index) for index in range(count)]
 
 
-def argument_error(call: GraphCall, place: int, expected: str) -> GraphTypeError:
+def argument_error(call: GraphCall, index: int, expected: str) -> GraphTypeError:
     """The error of an argument that an operator does not take."""
-    info = call.args[place].struct_info
+    info = call.args[index].struct_info
     return GraphTypeError(
-        f"argument {place} of {call.op} is {info}, expected {expected}",
-        f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
+        f"argument {index} of {call.op} is {info}, expected {expected}",
+        f"{call.op} is called with {', '.join(str(arg.struct_info) for arg in call.args)}",
         f"give {expected}",
     )
 
@@ -72,30 +72,30 @@ def shape_of(info: TensorStructInfo) -> tuple[Expr, ...] | None:
 
 def with_sizes(info: Any) -> Any:
     """The struct info of an operand whose shape is a variable with the sizes of the variable."""
-    known = getattr(getattr(info, "shape", None), "struct_info", None)
-    sizes = known.values if isinstance(known, ShapeStructInfo) else None
+    shape_info = getattr(getattr(info, "shape", None), "struct_info", None)
+    sizes = shape_info.values if isinstance(shape_info, ShapeStructInfo) else None
     return info if sizes is None else replace(info, shape=ShapeExpr(sizes))
 
 
 def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:
     """The dtype that values share, "" if one is not known; GraphTypeError if they differ."""
-    known: set[str] = {one.dtype for one in infos}
-    if len(known - {""}) > 1:
+    names: set[str] = {info.dtype for info in infos}
+    if len(names - {""}) > 1:
         raise different_dtypes(call, infos)
-    return known.pop() if len(known) == 1 else ""
+    return names.pop() if len(names) == 1 else ""
 
 
 def different_dtypes(call: GraphCall, infos: Sequence[Any]) -> GraphTypeError:
     """The error of values that should share a dtype."""
-    number = next((one for one in call.args if _is_number(one)), None)
-    wanted = next((one.dtype for one in infos if getattr(one, "ndim", 0)), None)
+    number = next((arg for arg in call.args if _is_number(arg)), None)
+    wanted = next((info.dtype for info in infos if getattr(info, "ndim", 0)), None)
     advice = "convert one with relax.op.astype(value, dtype)"
     if number is not None and wanted is not None:
         is_array = isinstance(number, Constant)
         value = number.data.numpy().item() if is_array else number.value.value
         advice = f'give the number this dtype: relax.const({value}, "{wanted}")'
     return GraphTypeError(
-        f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
+        f"the arguments of {call.op} have dtypes {', '.join(info.dtype for info in infos)}",
         "an operator does not convert its arguments",
         advice,
     )
@@ -109,29 +109,29 @@ def broadcast_sizes(
     call: GraphCall, builder: BlockBuilder, a: Sequence[Expr], b: Sequence[Expr]
 ) -> tuple[Expr, ...] | None:
     """The sizes to which two shapes are broadcast; None if that is not known."""
-    found: list[Expr] = []
+    sizes: list[Expr] = []
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     rest = len(longer) - len(shorter)
-    for one, other in zip(longer[rest:], shorter, strict=True):
-        if ops.is_const(one, 1):
-            found.append(other)
-        elif ops.is_const(other, 1) or builder.analyzer.can_prove_equal(one, other):
-            found.append(one)
-        elif _never_fit(builder, one, other):
+    for size, other in zip(longer[rest:], shorter, strict=True):
+        if ops.is_const(size, 1):
+            sizes.append(other)
+        elif ops.is_const(other, 1) or builder.analyzer.can_prove_equal(size, other):
+            sizes.append(size)
+        elif _never_fit(builder, size, other):
             raise GraphError(
                 f"the shapes of the arguments of {call.op} do not fit: "
                 f"{ShapeExpr(tuple(a))} and {ShapeExpr(tuple(b))}",
-                f"sizes {size_text(one)} and {size_text(other)} differ, and none of them is 1",
+                f"sizes {size_text(size)} and {size_text(other)} differ, and none of them is 1",
                 "give shapes that broadcast, as numpy does",
             )
         else:
             return None
-    return (*longer[:rest], *found)
+    return (*longer[:rest], *sizes)
 
 
-def _never_fit(builder: BlockBuilder, one: Expr, other: Expr) -> bool:
+def _never_fit(builder: BlockBuilder, size: Expr, other: Expr) -> bool:
     """Whether two sizes differ, and neither can be 1."""
-    unequal = (ops.not_equal(one, other), ops.not_equal(one, 1), ops.not_equal(other, 1))
+    unequal = (ops.not_equal(size, other), ops.not_equal(size, 1), ops.not_equal(other, 1))
     return all(builder.analyzer.can_prove(condition) for condition in unequal)
 
 
@@ -156,10 +156,10 @@ def broadcast(
     dtype: str,
 ) -> TensorStructInfo:
     """The tensor to which tensors and numbers are broadcast; `vdevice` is that of the tensors."""
-    tensors = [one for one in infos if isinstance(one, TensorStructInfo)]
+    tensors = [info for info in infos if isinstance(info, TensorStructInfo)]
     vdevice = common_vdevice(call, tensors)
     first = tensors[0].shape
-    if first is not None and all(one.shape is first for one in tensors):
+    if first is not None and all(tensor.shape is first for tensor in tensors):
         return TensorStructInfo(first, dtype, vdevice)
     shapes = [shape for shape in map(shape_of, tensors) if shape is not None]
     if len(shapes) == len(tensors):
@@ -168,7 +168,7 @@ def broadcast(
             sizes = None if sizes is None else broadcast_sizes(call, builder, sizes, shape)
         if sizes is not None:
             return TensorStructInfo(ShapeExpr(sizes), dtype, vdevice)
-    ranks = [one.ndim for one in tensors]
+    ranks = [tensor.ndim for tensor in tensors]
     return TensorStructInfo(None, dtype, vdevice, -1 if -1 in ranks else max(ranks))
 
 
@@ -185,18 +185,18 @@ def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> VDevic
     return devices[0] if devices else None
 
 
-def check_floats(call: GraphCall, place: int) -> None:
+def check_floats(call: GraphCall, index: int) -> None:
     """GraphTypeError if a tensor is known to have elements that are not floating-point numbers."""
-    dtype = tensor_of(call, place).dtype
+    dtype = tensor_of(call, index).dtype
     if dtype and not dtypes.is_float(dtype):
-        raise argument_error(call, place, "a tensor of floating-point numbers")
+        raise argument_error(call, index, "a tensor of floating-point numbers")
 
 
-def check_indices(call: GraphCall, place: int, expected: str = "a tensor of integers") -> None:
+def check_indices(call: GraphCall, index: int, expected: str = "a tensor of integers") -> None:
     """GraphTypeError if a tensor or number is known not to be integers."""
-    dtype = operand_of(call, place).dtype
+    dtype = operand_of(call, index).dtype
     if dtype and not dtypes.is_integral(dtype):
-        raise argument_error(call, place, expected)
+        raise argument_error(call, index, expected)
 
 
 def like(info: TensorStructInfo, dtype: str | None = None) -> TensorStructInfo:
@@ -232,17 +232,17 @@ def as_float(value: Any, name: str) -> float:
 # Arguments as values of the graph
 
 
-def as_number(given: Any) -> Any:
+def as_number(value: Any) -> Any:
     """An int or a size as a value of the graph."""
-    is_size = isinstance(given, int | Expr)
-    return PrimValue(given) if is_size else given
+    is_size = isinstance(value, int | Expr)
+    return PrimValue(value) if is_size else value
 
 
-def as_string(given: Any) -> Any:
+def as_string(value: Any) -> Any:
     """A str as a value of the graph."""
-    return GraphString(given) if isinstance(given, str) else given
+    return GraphString(value) if isinstance(value, str) else value
 
 
-def as_dtype(given: Any) -> Any:
+def as_dtype(dtype: Any) -> Any:
     """The name of a dtype as a value of the graph."""
-    return given if isinstance(given, GraphExpr) else DataTypeImm(dtypes.spelled(given))
+    return dtype if isinstance(dtype, GraphExpr) else DataTypeImm(dtypes.spelled(dtype))

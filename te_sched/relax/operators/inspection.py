@@ -113,11 +113,11 @@ def _checked_axis(call: GraphCall) -> tuple[TensorStructInfo, int | None]:
         raise argument_error(call, 1, "an axis of int64")
     if not isinstance(axis.value, IntImm):
         return info, None
-    place = axis.value.value
-    if place < 0 or (info.ndim != -1 and place >= info.ndim):
+    index = axis.value.value
+    if index < 0 or (info.ndim != -1 and index >= info.ndim):
         raise GraphError(
-            f"axis {place} of {call.op} is out of range",
+            f"axis {index} of {call.op} is out of range",
             f"{call.args[0]} is {info}",
             "give an axis from 0 to the number of dimensions, exclusive",
         )
-    return info, place
+    return info, index

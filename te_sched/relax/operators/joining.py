@@ -50,11 +50,11 @@ def concat(tensors: Values, axis: Any = 0) -> GraphCall:
 def _infer_concat(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     infos = fields_of(call, 0)
     dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
-    ranks = {one.ndim for one in infos} - {-1}
+    ranks = {info.ndim for info in infos} - {-1}
     if len(ranks) > 1:
         raise GraphError(
             f"{call.op} joins tensors of {sorted(ranks)} dimensions",
-            f"they are {', '.join(str(one) for one in infos)}",
+            f"they are {', '.join(str(info) for info in infos)}",
             "join tensors of one rank",
         )
     ndim = next(iter(ranks), -1)
@@ -69,9 +69,9 @@ def _infer_concat(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         axis = axis_of(call, 0 if axis is None else axis, ndim)
     if len(infos) == 1:
         return infos[0]
-    known = [known_sizes(one) for one in infos]
-    joined = _joined(call, builder, [one for one in known if one is not None], axis)
-    is_static = all(isinstance(one.shape, ShapeExpr) for one in infos)
+    shapes = [known_sizes(info) for info in infos]
+    joined = _joined(call, builder, [shape for shape in shapes if shape is not None], axis)
+    is_static = all(isinstance(info.shape, ShapeExpr) for info in infos)
     if ndim == -1 or joined is None or not is_static:
         return TensorStructInfo(None, dtype, vdevice, ndim)
     return TensorStructInfo(ShapeExpr(tuple(joined)), dtype, vdevice)
@@ -84,18 +84,18 @@ def _joined(
     if not shapes:
         return None
     is_known = True
-    found = list(shapes[0])
+    sizes = list(shapes[0])
     for other in shapes[1:]:
-        for at, (one, size) in enumerate(zip(shapes[0], other, strict=True)):
+        for at, (first_size, size) in enumerate(zip(shapes[0], other, strict=True)):
             if at == axis:
-                is_twice = found[at] is size
-                found[at] = ops.multiply(size, 2) if is_twice else ops.add(found[at], size)
+                is_twice = sizes[at] is size
+                sizes[at] = ops.multiply(size, 2) if is_twice else ops.add(sizes[at], size)
                 continue
-            check_equal(call, builder, one, size, "the sizes")
-            is_known = is_known and builder.analyzer.can_prove_equal(one, size)
+            check_equal(call, builder, first_size, size, "the sizes")
+            is_known = is_known and builder.analyzer.can_prove_equal(first_size, size)
     if not is_known:
         return None
-    return found
+    return sizes
 
 
 def _legalize_concat(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -107,7 +107,7 @@ def _layout_of_concat(call: GraphCall, orders: list[Order]) -> Plan | None:
     fields = orders[0]
     if not isinstance(fields, list) or call.attrs.axis is None:
         return None
-    order = next(one for one in fields if one is not None)
+    order = next(field for field in fields if field is not None)
     axis = order.index(call.attrs.axis % len(order))
     return Plan({0: [order] * len(fields)}, order, {"axis": axis})
 
@@ -131,7 +131,7 @@ def split(x: Value, indices_or_sections: Numbers, axis: int = 0) -> GraphCall:
     """
     if is_sequence(indices_or_sections):
         places = given_sizes(indices_or_sections, "indices_or_sections")
-        parts: Any = tuple([ops.const(one, "int64") for one in places])
+        parts: Any = tuple([ops.const(index, "int64") for index in places])
     else:
         count = given_sizes(indices_or_sections, "indices_or_sections")[0]
         if count <= 0:
@@ -154,34 +154,34 @@ def _infer_split(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if sizes is None:
         return TupleStructInfo((unknown(data, data.ndim),) * count)
     extents = extents_between if isinstance(parts, tuple) else _extents_of
-    found = [
-        sized(data, [*sizes[:axis], builder.analyzer.simplify(one), *sizes[axis + 1 :]])
-        for one in extents(sizes[axis], parts)
+    infos = [
+        sized(data, [*sizes[:axis], builder.analyzer.simplify(extent), *sizes[axis + 1 :]])
+        for extent in extents(sizes[axis], parts)
     ]
-    return TupleStructInfo(tuple(found))
+    return TupleStructInfo(tuple(infos))
 
 
 def _extents_of(size: Any, parts: IntImm) -> list[Expr]:
     """The sizes of equal parts, of which the last one is what remains."""
     count = parts.value
-    one = ops.ceildiv(size, parts)
-    rest = ops.subtract(size, ops.multiply(one, ops.const(count - 1, "int64")))
-    return [one] * (count - 1) + [rest]
+    extent = ops.ceildiv(size, parts)
+    rest = ops.subtract(size, ops.multiply(extent, ops.const(count - 1, "int64")))
+    return [extent] * (count - 1) + [rest]
 
 
 def extents_between(size: Any, places: tuple[IntImm, ...]) -> list[Any]:
     """The sizes of the parts between places."""
     ends = [ops.const(0, "int64"), *places, size]
-    found = []
-    for begin, end in pairwise([clamped_place(one, size) for one in ends]):
-        found.append(ops.maximum(ops.subtract(end, begin), ops.const(0, "int64")))
-    return found
+    extents = []
+    for begin, end in pairwise([clamped_place(index, size) for index in ends]):
+        extents.append(ops.maximum(ops.subtract(end, begin), ops.const(0, "int64")))
+    return extents
 
 
-def clamped_place(place: Any, size: Any) -> Any:
+def clamped_place(index: Any, size: Any) -> Any:
     """A place at which a part begins, inside of an axis."""
-    number = place.value if isinstance(place, IntImm) else 0
-    return ops.minimum(ops.const(max(number, 0), "int64") if number < 0 else place, size)
+    number = index.value if isinstance(index, IntImm) else 0
+    return ops.minimum(ops.const(max(number, 0), "int64") if number < 0 else index, size)
 
 
 def _legalize_split(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -193,13 +193,13 @@ def _legalize_split(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
         ops.floormod(size, parts), ops.const(0, "int64")
     )
     is_inside = isinstance(parts, tuple) and isinstance(size, IntImm)
-    is_inside = is_inside and all(0 <= one.value <= size.value for one in parts)
+    is_inside = is_inside and all(0 <= index.value <= size.value for index in parts)
     if not is_inside and not (is_even and isinstance(size, IntImm)):
-        made = _unequal_parts(builder, call, is_even)
-        return Tuple((builder.emit(made),)) if count == 1 else made
-    places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
-    made = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
-    return Tuple((builder.emit(made),)) if count == 1 else made
+        result = _unequal_parts(builder, call, is_even)
+        return Tuple((builder.emit(result),)) if count == 1 else result
+    places = [index.value for index in parts] if isinstance(parts, tuple) else parts.value
+    result = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
+    return Tuple((builder.emit(result),)) if count == 1 else result
 
 
 def _unequal_parts(builder: BlockBuilder, call: GraphCall, is_even: bool) -> Any:
@@ -213,7 +213,7 @@ def _unequal_parts(builder: BlockBuilder, call: GraphCall, is_even: bool) -> Any
             begins = [ops.multiply(step, ops.const(k, "int64")) for k in range(parts.value)]
             extents = [ops.subtract(end, begin) for begin, end in pairwise([*begins, size])]
         else:
-            begins = [ops.const(0, "int64"), *[clamped_place(one, size) for one in parts]]
+            begins = [ops.const(0, "int64"), *[clamped_place(index, size) for index in parts]]
             extents = extents_between(size, parts)
 
         def part(begin: Expr, extent: Expr) -> te.Tensor:
@@ -223,7 +223,7 @@ def _unequal_parts(builder: BlockBuilder, call: GraphCall, is_even: bool) -> Any
                 name="T_split_sections",
             )
 
-        return [part(*one) for one in zip(begins, extents, strict=True)]
+        return [part(*bounds) for bounds in zip(begins, extents, strict=True)]
 
     return builder.call_te(split, call.args[0], call.attrs.axis)
 
@@ -303,11 +303,11 @@ def _infer_tile(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         return unknown(data, ndim)
     whole = [ops.const(1, "int64")] * (ndim - len(sizes)) + list(sizes)
     times = [1] * (ndim - len(repeats)) + list(repeats)
-    found = [
-        builder.analyzer.simplify(ops.multiply(one, ops.const(count, "int64")))
-        for one, count in zip(whole, times, strict=True)
+    tiled_sizes = [
+        builder.analyzer.simplify(ops.multiply(size, ops.const(count, "int64")))
+        for size, count in zip(whole, times, strict=True)
     ]
-    return sized(data, found)
+    return sized(data, tiled_sizes)
 
 
 def _legalize_tile(builder: BlockBuilder, call: GraphCall) -> GraphExpr:

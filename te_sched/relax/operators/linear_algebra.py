@@ -76,7 +76,7 @@ def _legalize_matmul(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
     if not dtype:
         raise GraphAssertionError(
             "the dtype of the result of R.matmul is not known, so it cannot be legalized",
-            f"its arguments are {', '.join(str(one.struct_info) for one in call.args)}",
+            f"its arguments are {', '.join(str(arg.struct_info) for arg in call.args)}",
             "match it first: builder.match_cast(value, struct_info), or give out_dtype",
             in_tvm="To legalize R.matmul, the dtype of its result must be known",
         )
@@ -92,7 +92,7 @@ def product_of_matrices(a: te.Tensor, b: te.Tensor, dtype: str) -> te.Tensor:
     is_row, is_column = len(left) == 1, len(right) == 1
     left = [1, *left] if is_row else left
     right = [*right, 1] if is_column else right
-    inner = [one for one in (left[-1], right[-2]) if isinstance(one, IntImm)]  # else symbolic
+    inner = [size for size in (left[-1], right[-2]) if isinstance(size, IntImm)]  # else symbolic
     k = te.reduce_axis((0, inner[0] if inner else left[-1]), name="k")
     batches = _broadcast(left[:-2], right[:-2])
     shape = [*batches]
@@ -187,15 +187,15 @@ def linear(
 
 def einsum(operands: Values, subscripts: str) -> GraphCall:
     """Einstein summation, as numpy.einsum: `einsum((a, b), "ij,jk->ik")`."""
-    given = as_expr(operands) if isinstance(operands, list | tuple) else operands
-    return make_call("relax.einsum", [given], subscripts=str(subscripts))
+    arguments = as_expr(operands) if isinstance(operands, list | tuple) else operands
+    return make_call("relax.einsum", [arguments], subscripts=str(subscripts))
 
 
 def _infer_einsum(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     fields = fields_of(call, 0)
     dtype, vdevice = common_dtype(call, fields), common_vdevice(call, fields)
-    shapes = [shape_of(one) for one in fields]
-    if any(one is None for one in shapes):
+    shapes = [shape_of(field) for field in fields]
+    if any(shape is None for shape in shapes):
         return TensorStructInfo(None, dtype, vdevice)
     sizes = einsum_sizes(call, builder, shapes)
     return TensorStructInfo(ShapeExpr(tuple(sizes)), dtype, vdevice)
@@ -210,11 +210,11 @@ def einsum_letters(subscripts: str, ranks: list[int]) -> tuple[list[list[str]], 
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     parts = left.split(",")
     open_ranks = [
-        rank - len(one.replace("...", "")) for one, rank in zip(parts, ranks, strict=False)
+        rank - len(part.replace("...", "")) for part, rank in zip(parts, ranks, strict=False)
     ]
     is_wrong = any(
-        count if "..." not in one else count < 0
-        for one, count in zip(parts, open_ranks, strict=False)
+        count if "..." not in part else count < 0
+        for part, count in zip(parts, open_ranks, strict=False)
     )
     if len(parts) != len(ranks) or is_wrong:
         raise GraphError(
@@ -224,12 +224,12 @@ def einsum_letters(subscripts: str, ranks: list[int]) -> tuple[list[list[str]], 
         )
     most = max(open_ranks, default=0)
     inputs = [
-        _labels(one, most - count, most) for one, count in zip(parts, open_ranks, strict=True)
+        _labels(part, most - count, most) for part, count in zip(parts, open_ranks, strict=True)
     ]
     if arrow:
         return inputs, _labels(right, 0, most)
     letters = "".join(parts).replace("...", "")
-    once = sorted(one for one in set(letters) if letters.count(one) == 1)
+    once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
     return inputs, [*map(str, range(most)), *once]
 
 
@@ -241,16 +241,16 @@ def _labels(part: str, begin: int, end: int) -> list[str]:
 
 def einsum_sizes(call: GraphCall, builder: BlockBuilder, shapes: Any) -> list[Any]:
     """The sizes of the result."""
-    inputs, output = einsum_letters(call.attrs.subscripts, [len(one) for one in shapes])
+    inputs, output = einsum_letters(call.attrs.subscripts, [len(shape) for shape in shapes])
     sizes: dict[str, Any] = {}
     for labels, shape in zip(inputs, shapes, strict=True):
         for label, size in zip(labels, shape, strict=True):
-            known = sizes.setdefault(label, size)
-            if ops.is_const(known, 1):
+            label_size = sizes.setdefault(label, size)
+            if ops.is_const(label_size, 1):
                 sizes[label] = size
             elif not ops.is_const(size, 1):
-                check_equal(call, builder, known, size, f"the sizes of {label}")
-    missing = [one for one in output if one not in sizes]
+                check_equal(call, builder, label_size, size, f"the sizes of {label}")
+    missing = [label for label in output if label not in sizes]
     if missing:
         raise GraphError(
             f"subscripts {call.attrs.subscripts!r} of {call.op} have a result of {missing}",
@@ -263,7 +263,7 @@ def einsum_sizes(call: GraphCall, builder: BlockBuilder, shapes: Any) -> list[An
             "a diagonal is read of operands, but not written",
             "use each letter once on the right",
         )
-    return [sizes[one] for one in output]
+    return [sizes[label] for label in output]
 
 
 def _legalize_einsum(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -276,11 +276,11 @@ def _without_ellipses(subscripts: str, operands: list[Any]) -> str:
     """Subscripts with letters for the dimensions of ellipses; themselves without any."""
     if "..." not in subscripts:
         return subscripts
-    ranks = [one.struct_info.ndim for one in operands]
+    ranks = [operand.struct_info.ndim for operand in operands]
     inputs, output = einsum_letters(subscripts, ranks)
-    unused = [one for one in string.ascii_letters if one not in subscripts]
+    unused = [letter for letter in string.ascii_letters if letter not in subscripts]
     names = {label: unused[int(label)] for part in inputs for label in part if label.isdigit()}
-    parts = ["".join([names.get(one, one) for one in part]) for part in (*inputs, output)]
+    parts = ["".join([names.get(letter, letter) for letter in part]) for part in (*inputs, output)]
     return f"{','.join(parts[:-1])}->{parts[-1]}"
 
 

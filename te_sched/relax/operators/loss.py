@@ -36,8 +36,8 @@ def _infer_cross_entropy(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         raise argument_error(call, 1, f"a tensor of {a.ndim} dimensions")
     sizes, others = known_sizes(a), known_sizes(b)
     if sizes is not None and others is not None:
-        for one, other in zip(sizes, others, strict=True):
-            check_equal(call, builder, one, other, "the sizes")
+        for size, other in zip(sizes, others, strict=True):
+            check_equal(call, builder, size, other, "the sizes")
     return TensorStructInfo(ShapeExpr(()), dtype, vdevice)
 
 
@@ -115,8 +115,8 @@ def _checked_classes(
     if sizes is None:
         return None
     batches = () if len(sizes) == 1 else (sizes[0], *sizes[2:])
-    for one, other in zip(batches, others or (), strict=False):
-        check_equal(call, builder, one, other, "the sizes of predictions and targets")
+    for size, other in zip(batches, others or (), strict=False):
+        check_equal(call, builder, size, other, "the sizes of predictions and targets")
     return sizes[0] if len(sizes) == 1 else sizes[1]
 
 
@@ -126,8 +126,8 @@ def _each_loss(
     """The struct info of one loss for each target."""
     sizes = shape_of(predictions)
     if sizes is not None:
-        found = () if len(sizes) == 1 else (sizes[0], *sizes[2:])
-        return TensorStructInfo(ShapeExpr(found), dtype, vdevice)
+        loss_sizes = () if len(sizes) == 1 else (sizes[0], *sizes[2:])
+        return TensorStructInfo(ShapeExpr(loss_sizes), dtype, vdevice)
     ndim = predictions.ndim
     rank = ndim if ndim == -1 else max(ndim - 1, 0)
     return TensorStructInfo(None, dtype, vdevice, rank)

@@ -53,8 +53,8 @@ declare("relax.vm.alloc_tensor", _infer_tensor, is_pure=False)
 
 def call_tir_dyn(func: Any, args: Arguments) -> GraphCall:
     """A call of a function of loops; the last argument is a shape with its numbers."""
-    given = Tuple(tuple(args)) if is_sequence(args) else args
-    return make_call("relax.vm.call_tir_dyn", [func, given])
+    arguments = Tuple(tuple(args)) if is_sequence(args) else args
+    return make_call("relax.vm.call_tir_dyn", [func, arguments])
 
 
 def _lower_call_tir_dyn(call: GraphCall) -> GraphCall:

@@ -123,12 +123,12 @@ def view(
     relative_byte_offset : the byte of the tensor at which the new one begins.
     """
     none = Tuple(())
-    given = [
+    arguments = [
         none if shape is None else as_shape(shape),
         none if dtype is None else as_dtype(dtype),
         none if relative_byte_offset is None else as_number(relative_byte_offset),
     ]
-    return make_call("relax.memory.view", [data, *given])
+    return make_call("relax.memory.view", [data, *arguments])
 
 
 def _is_given(value: Any) -> bool:
@@ -150,15 +150,17 @@ def _infer_view(call: GraphCall, builder: BlockBuilder) -> StructInfo:
         sizes = shape.struct_info.values
         ndim = shape.struct_info.ndim
         new_shape = shape if sizes is None else ShapeExpr(sizes)
-    made = TensorStructInfo(new_shape, new_dtype, data.vdevice, ndim)
-    _check_view(call, data, made, offset.value if isinstance(offset, PrimValue) else None, builder)
-    return made
+    view_info = TensorStructInfo(new_shape, new_dtype, data.vdevice, ndim)
+    _check_view(
+        call, data, view_info, offset.value if isinstance(offset, PrimValue) else None, builder
+    )
+    return view_info
 
 
 def _check_view(
     call: GraphCall,
     data: TensorStructInfo,
-    made: TensorStructInfo,
+    view_info: TensorStructInfo,
     offset: Any,
     builder: BlockBuilder,
 ) -> None:
@@ -178,14 +180,14 @@ def _check_view(
             "give a shape or dtype of fewer bytes",
         )
     is_same_dtype = not _is_given(call.args[2]) and not _is_given(call.args[3])
-    have, want = (_bytes_of(one, builder, is_same_dtype) for one in (data, made))
+    have, want = (_bytes_of(info, builder, is_same_dtype) for info in (data, view_info))
     offset_given = _is_given(call.args[3])
     if have is None or want is None or (offset_given and offset is None):
         return
     end = want + (offset if offset is not None else 0)
     if builder.analyzer.can_prove(ops.greater(end, have)):
         raise GraphError(
-            f"{call.op} makes {made} of {data}",
+            f"{call.op} makes {view_info} of {data}",
             f"it needs {end} bytes, and the tensor has {have}",
             "give a shape, dtype and offset inside of the tensor",
         )

@@ -203,18 +203,18 @@ def _sizes_fit(
     """Whether the parameters are known to have the sizes of the axes; GraphError if not so."""
     data, params = infos[0], infos[1:]
     check_floats(call, 0)
-    for place, one in enumerate(params, start=1):
-        if one.dtype != data.dtype:
-            raise argument_error(call, place, f"a tensor of dtype {data.dtype or 'unknown'}")
-        if one.ndim not in (-1, len(axes)):
-            raise argument_error(call, place, f"a tensor of {len(axes)} dimensions")
-    shapes = [known_sizes(one) for one in infos]
+    for index, param in enumerate(params, start=1):
+        if param.dtype != data.dtype:
+            raise argument_error(call, index, f"a tensor of dtype {data.dtype or 'unknown'}")
+        if param.ndim not in (-1, len(axes)):
+            raise argument_error(call, index, f"a tensor of {len(axes)} dimensions")
+    shapes = [known_sizes(info) for info in infos]
     if shapes[0] is not None:
         shapes[0] = tuple([shapes[0][at] for at in axes])
-    known = [one for one in shapes if one is not None]
+    known_shapes = [shape for shape in shapes if shape is not None]
     fits = True
-    for shape in known[1:]:
-        for size, other in zip(known[0], shape, strict=True):
+    for shape in known_shapes[1:]:
+        for size, other in zip(known_shapes[0], shape, strict=True):
             check_equal(call, builder, size, other, "the sizes of the tensor and its parameters")
             fits = fits and builder.analyzer.can_prove_equal(size, other)
     return fits

@@ -48,10 +48,12 @@ def _infer_pad(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     sizes = shape_of(data)
     if sizes is None:
         return unknown(data, data.ndim)
-    found = []
-    for one, before, after in zip(sizes, widths[::2], widths[1::2], strict=True):
-        found.append(builder.analyzer.simplify(ops.add(one, ops.const(before + after, "int64"))))
-    return sized(data, found)
+    padded_sizes = []
+    for size, before, after in zip(sizes, widths[::2], widths[1::2], strict=True):
+        padded_sizes.append(
+            builder.analyzer.simplify(ops.add(size, ops.const(before + after, "int64")))
+        )
+    return sized(data, padded_sizes)
 
 
 _PAD_MODES = {"reflect": "REFLECT", "symmetric": "SYMMETRIC"}
@@ -81,14 +83,14 @@ def _pad_repeated(
     data: te.Tensor, before: Sequence[int], after: Sequence[int], mode: str
 ) -> te.Tensor:
     """A tensor with its last elements, or those of the other end, around it."""
-    sizes = [one + n + other for one, n, other in zip(before, data.shape, after, strict=True)]
+    sizes = [width + n + other for width, n, other in zip(before, data.shape, after, strict=True)]
 
     def element(*i: Expr) -> Expr:
-        at = [ops.subtract(one, low) for one, low in zip(i, before, strict=True)]
+        at = [ops.subtract(index, low) for index, low in zip(i, before, strict=True)]
         if mode == "circular":
-            return data(*[ops.floormod(one, n) for one, n in zip(at, data.shape, strict=True)])
-        last = [ops.minimum(one, n - 1) for one, n in zip(at, data.shape, strict=True)]
-        return data(*[ops.maximum(one, 0) for one in last])
+            return data(*[ops.floormod(index, n) for index, n in zip(at, data.shape, strict=True)])
+        last = [ops.minimum(index, n - 1) for index, n in zip(at, data.shape, strict=True)]
+        return data(*[ops.maximum(index, 0) for index in last])
 
     return topi.utils.tensor_of(sizes, element, "T_pad")
 

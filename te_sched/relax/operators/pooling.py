@@ -115,14 +115,14 @@ def _pool(kind: str, rank: int, words: str, parameters: str) -> _Pool:
 
 
 def pooled_info(
-    call: GraphCall, builder: BlockBuilder, count: int, place: int = 0
+    call: GraphCall, builder: BlockBuilder, count: int, index: int = 0
 ) -> TensorStructInfo:
     """The struct info of the pool of an argument: of its windows in `count` dimensions."""
-    data, attrs, whole = tensor_of(call, place), call.attrs, _LAYOUTS[count]
-    sizes = _checked(call, builder, data, whole, place)
+    data, attrs, whole = tensor_of(call, index), call.attrs, _LAYOUTS[count]
+    sizes = _checked(call, builder, data, whole, index)
     if sizes is None:
         return TensorStructInfo(None, data.dtype, data.vdevice, rank_of(attrs.out_layout))
-    found = list(sizes[:2])
+    result_sizes = list(sizes[:2])
     for at in range(count):
         reach = ops.multiply(attrs.dilation[at], ops.subtract(attrs.pool_size[at], 1))
         padded = ops.add(sizes[2 + at], ops.add(attrs.padding[at], attrs.padding[at + count]))
@@ -130,18 +130,18 @@ def pooled_info(
             padded = ops.add(padded, ops.subtract(attrs.strides[at], 1))
         check_at_least(call, builder, padded, ops.add(reach, 1), "the padded size of the data")
         steps = ops.subtract(ops.subtract(padded, reach), 1)
-        found.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
-    return _result(builder, data, found, whole, attrs.out_layout)
+        result_sizes.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
+    return _result(builder, data, result_sizes, whole, attrs.out_layout)
 
 
 def _checked(
-    call: GraphCall, builder: BlockBuilder, data: TensorStructInfo, whole: str, place: int = 0
+    call: GraphCall, builder: BlockBuilder, data: TensorStructInfo, whole: str, index: int = 0
 ) -> list[Any] | None:
     """The sizes of the tensor in the order N, C, spatial dimensions, if they are known."""
     attrs = call.attrs
     check_layout(call, "layout", attrs.layout, whole)
     check_layout(call, "out_layout", attrs.out_layout, whole)
-    check_rank_of_layout(call, place, data, attrs.layout)
+    check_rank_of_layout(call, index, data, attrs.layout)
     sizes = shape_of(data)
     return None if sizes is None else to_layout(builder, sizes, attrs.layout, whole)
 
@@ -149,9 +149,9 @@ def _checked(
 def _result(
     builder: BlockBuilder, data: TensorStructInfo, sizes: list[Any], whole: str, layout: str
 ) -> TensorStructInfo:
-    simple = [builder.analyzer.simplify(ops.cast("int64", one)) for one in sizes]
-    found = to_layout(builder, simple, whole, layout)
-    return TensorStructInfo(ShapeExpr(tuple(found)), data.dtype, data.vdevice)
+    simple = [builder.analyzer.simplify(ops.cast("int64", size)) for size in sizes]
+    layout_sizes = to_layout(builder, simple, whole, layout)
+    return TensorStructInfo(ShapeExpr(tuple(layout_sizes)), data.dtype, data.vdevice)
 
 
 def _layout_of_pool(call: GraphCall, orders: list[Order]) -> Plan | None:

@@ -74,23 +74,23 @@ def _infer(
     call: GraphCall, builder: BlockBuilder, inputs: tuple[str, ...], outputs: tuple[str, ...]
 ) -> StructInfo:
     infos = tensors_of(call, 3)
-    for place, allowed in enumerate([inputs, _REAL, ("int8", "float16")]):
-        if infos[place].dtype and infos[place].dtype not in allowed:
-            raise argument_error(call, place, f"a tensor of {' or '.join(allowed)}")
+    for index, allowed in enumerate([inputs, _REAL, ("int8", "float16")]):
+        if infos[index].dtype and infos[index].dtype not in allowed:
+            raise argument_error(call, index, f"a tensor of {' or '.join(allowed)}")
     if call.attrs.out_dtype not in outputs:
         raise GraphError(
             f"out_dtype of {call.op} is {call.attrs.out_dtype}", "", f"use {', '.join(outputs)}"
         )
     data = infos[0]
-    if data.ndim != -1 and (data.ndim or any(one.ndim != 0 for one in infos[1:])):
+    if data.ndim != -1 and (data.ndim or any(info.ndim != 0 for info in infos[1:])):
         axis = axis_of(call, call.attrs.axis, data.ndim)
         sizes = shape_of(data)
-        for place, info in enumerate(infos[1:], start=1):
-            known = shape_of(info)
-            if known is not None and len(known) > 1:
-                raise argument_error(call, place, "a tensor of one dimension at most")
-            if known and sizes is not None:
-                check_equal(call, builder, known[0], sizes[axis], f"the sizes along axis {axis}")
+        for index, info in enumerate(infos[1:], start=1):
+            shape = shape_of(info)
+            if shape is not None and len(shape) > 1:
+                raise argument_error(call, index, "a tensor of one dimension at most")
+            if shape and sizes is not None:
+                check_equal(call, builder, shape[0], sizes[axis], f"the sizes along axis {axis}")
     vdevice = common_vdevice(call, infos)
     return TensorStructInfo(data.shape, call.attrs.out_dtype, vdevice, data.ndim)
 
@@ -139,11 +139,11 @@ def _dequantize(
         value = ops.cast(kind, data(*i))
         moved = ops.subtract(value, ops.cast(kind, _at(zero_point, i, axis)))
         factor = ops.cast("float32", _at(scale, i, axis))
-        found = ops.multiply(ops.cast("float32", moved), factor)
+        result = ops.multiply(ops.cast("float32", moved), factor)
         if dtype == "float16":
             limit, least = [ops.const(sign * _LARGEST_FLOAT16, "float32") for sign in (1, -1)]
-            found = ops.maximum(ops.minimum(found, limit), least)
-        return ops.cast(dtype, found)
+            result = ops.maximum(ops.minimum(result, limit), least)
+        return ops.cast(dtype, result)
 
     return topi.utils.compute(data.shape, lambda *i: element(*i), name="dequantized")
 
@@ -156,7 +156,7 @@ def _rule(te_func: TEFunc, name: str) -> Rewrite:
         return builder.call_te(
             te_func,
             data,
-            *[scalar_or_expr(one) for one in parameters],
+            *[scalar_or_expr(parameter) for parameter in parameters],
             axis,
             call.attrs.out_dtype,
             primfunc_name_hint=name,

@@ -43,9 +43,9 @@ def reduced(
             return TensorStructInfo((), dtype, info.vdevice)
         return TensorStructInfo(None, dtype, info.vdevice, ndim)
     left = [
-        one if place in places else size
-        for place, size in enumerate(sizes)
-        if keepdims or place not in places
+        one if axis in places else size
+        for axis, size in enumerate(sizes)
+        if keepdims or axis not in places
     ]
     return TensorStructInfo(ShapeExpr(tuple(left)), dtype, info.vdevice)
 
@@ -122,7 +122,7 @@ def _or_all(name: str) -> TEFunc:
 def _count(data: te.Tensor, axis: Axes) -> Expr | int:
     """The number of elements of which a reduction over axes makes one."""
     axes = range(data.ndim) if axis is None else axis
-    result: Expr | int = topi.utils.prod([data.shape[one] for one in axes])
+    result: Expr | int = topi.utils.prod([data.shape[axis] for axis in axes])
     return result
 
 

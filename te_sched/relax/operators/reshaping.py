@@ -71,10 +71,10 @@ def _infer_broadcast_to(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 
 def _check_broadcast(call: GraphCall, builder: BlockBuilder, sizes: Any, target: Any) -> None:
-    for one, wanted in zip(reversed(sizes), reversed(target), strict=False):
-        is_open = ops.is_const(one if isinstance(one, IntImm) else wanted, 1)
+    for size, wanted in zip(reversed(sizes), reversed(target), strict=False):
+        is_open = ops.is_const(size if isinstance(size, IntImm) else wanted, 1)
         if not is_open:
-            check_equal(call, builder, one, wanted, "the sizes")
+            check_equal(call, builder, size, wanted, "the sizes")
 
 
 declare(
@@ -105,12 +105,12 @@ def _resolved(x: Any, shape: Any) -> Any:
     if not isinstance(shape, ShapeExpr):
         return shape
     values = list(shape.values)
-    if any(isinstance(one, IntImm) and one.value < -1 for one in values):
+    if any(isinstance(value, IntImm) and value.value < -1 for value in values):
         raise GraphError(
             f"shape {shape} has a negative size", "only -1 has a meaning", "give sizes"
         )
-    rest = [at for at, one in enumerate(values) if ops.is_const(one, -1)]
-    kept = [at for at, one in enumerate(values) if ops.is_const(one, 0)]
+    rest = [at for at, value in enumerate(values) if ops.is_const(value, -1)]
+    kept = [at for at, value in enumerate(values) if ops.is_const(value, 0)]
     if len(rest) > 1:
         raise GraphError(f"shape {shape} has several sizes -1", "", "give at most one size -1")
     if not rest and not kept:
@@ -132,7 +132,7 @@ def _resolved(x: Any, shape: Any) -> Any:
             )
         values[at] = sizes[at]
     if rest:
-        others = [one for at, one in enumerate(values) if at != rest[0]]
+        others = [value for at, value in enumerate(values) if at != rest[0]]
         values[rest[0]] = _quotient(list(sizes), others)
     return ShapeExpr(tuple(values))
 
@@ -140,29 +140,29 @@ def _resolved(x: Any, shape: Any) -> Any:
 def _quotient(sizes: Sequence[Expr], others: Sequence[Expr]) -> Expr:
     """A product by another one; equal factors are cancelled."""
     upper, lower = _factors(sizes), []
-    for one in _factors(others):
-        at = next((at for at, other in enumerate(upper) if _is_same(one, other)), None)
+    for factor in _factors(others):
+        at = next((at for at, other in enumerate(upper) if _is_same(factor, other)), None)
         if at is None:
-            lower.append(one)
+            lower.append(factor)
         else:
             del upper[at]
     return ops.floordiv(product(upper), product(lower))
 
 
 def _factors(sizes: Sequence[Expr]) -> list[Expr]:
-    found: list[Any] = []
-    for one in sizes:
-        found += _factors([one.a, one.b]) if isinstance(one, Mul) else [one]
+    factors: list[Any] = []
+    for factor in sizes:
+        factors += _factors([factor.a, factor.b]) if isinstance(factor, Mul) else [factor]
     number = 1
-    for one in found:
-        number *= one.value if isinstance(one, IntImm) else 1
-    symbols = [one for one in found if not isinstance(one, IntImm)]
+    for factor in factors:
+        number *= factor.value if isinstance(factor, IntImm) else 1
+    symbols = [term for term in factors if not isinstance(term, IntImm)]
     return symbols if number == 1 else [ops.const(number, "int64"), *symbols]
 
 
-def _is_same(one: object, other: object) -> bool:
-    return one is other or (
-        isinstance(one, IntImm) and isinstance(other, IntImm) and one.value == other.value
+def _is_same(factor: object, other: object) -> bool:
+    return factor is other or (
+        isinstance(factor, IntImm) and isinstance(other, IntImm) and factor.value == other.value
     )
 
 
@@ -257,11 +257,11 @@ def _legalize_expand_dims(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
 def _layout_of_expand_dims(call: GraphCall, orders: list[Order]) -> Plan | None:
     order = orders[0]
     ndim = len(order) + len(call.attrs.axis)
-    new = {int(one) % ndim for one in call.attrs.axis}
+    new = {int(axis) % ndim for axis in call.attrs.axis}
     old = [at for at in range(ndim) if at not in new]
     left = iter(order)
-    found = tuple([at if at in new else old[next(left)] for at in range(ndim)])
-    return Plan({0: order}, found)
+    new_order = tuple([at if at in new else old[next(left)] for at in range(ndim)])
+    return Plan({0: order}, new_order)
 
 
 declare(
@@ -288,18 +288,18 @@ def _infer_squeeze(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     if data.ndim == -1:
         return unknown(data)
     places = axes_of(call, axes, data.ndim)
-    for at, one in enumerate(sizes or ()):
+    for at, size in enumerate(sizes or ()):
         if at in places:
-            check_equal(call, builder, one, ops.const(1, "int64"), "the squeezed size and 1")
+            check_equal(call, builder, size, ops.const(1, "int64"), "the squeezed size and 1")
     if not isinstance(data.shape, ShapeExpr) or sizes is None:
         return unknown(data, data.ndim - len(places))
-    return sized(data, [one for at, one in enumerate(sizes) if at not in places])
+    return sized(data, [extent for at, extent in enumerate(sizes) if at not in places])
 
 
 def _infer_squeeze_all(call: GraphCall, data: TensorStructInfo, sizes: Any) -> StructInfo:
-    if sizes is None or not all(isinstance(one, IntImm) for one in sizes):
+    if sizes is None or not all(isinstance(size, IntImm) for size in sizes):
         return unknown(data)
-    left = [one for one in sizes if not ops.is_const(one, 1)]
+    left = [size for size in sizes if not ops.is_const(size, 1)]
     if len(left) == len(sizes):
         return data
     return sized(data, left) if isinstance(data.shape, ShapeExpr) else unknown(data)
@@ -316,10 +316,10 @@ def _layout_of_squeeze(call: GraphCall, orders: list[Order]) -> Plan | None:
         if not isinstance(info.shape, ShapeExpr):
             return None
         sizes = info.shape.values
-        axes = [at for at, one in enumerate(order) if ops.is_const(sizes[one], 1)]
+        axes = [at for at, axis in enumerate(order) if ops.is_const(sizes[axis], 1)]
     else:
         axes = axes_in_order(call, "axis", order)
-    left = [one for at, one in enumerate(order) if at not in axes]
+    left = [axis for at, axis in enumerate(order) if at not in axes]
     return Plan({0: order}, renumbered(left), {"axis": tuple(axes)})
 
 
@@ -368,7 +368,7 @@ def _legalize_permute_dims(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
 def _layout_of_permute_dims(call: GraphCall, orders: list[Order]) -> Plan | None:
     order = orders[0]
     axes = call.attrs.axes or tuple(range(len(order)))[::-1]
-    places = [order.index(int(one) % len(order)) for one in axes]
+    places = [order.index(int(axis) % len(order)) for axis in axes]
     return Plan({0: order}, None, {"axes": tuple(places)})
 
 
@@ -447,7 +447,7 @@ def _infer_layout_transform(call: GraphCall, builder: BlockBuilder) -> StructInf
     sizes = known_sizes(data)
     if sizes is None:
         return unknown(data, len(index_map.final_indices))
-    return sized(data, [builder.analyzer.simplify(one) for one in index_map.map_shape(sizes)])
+    return sized(data, [builder.analyzer.simplify(size) for size in index_map.map_shape(sizes)])
 
 
 def _legalize_layout_transform(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -472,10 +472,10 @@ def _legalize_layout_transform(builder: BlockBuilder, call: GraphCall) -> GraphE
         schedule.set_axis_separator(name, ("write", 0), list(attrs.axis_separators))
     if attrs.input_axis_separators:
         schedule.set_axis_separator(name, ("read", 0), list(attrs.input_axis_separators))
-    made = schedule.mod["main"].without_attr("global_symbol")
+    function = schedule.mod["main"].without_attr("global_symbol")
     return GraphCall(
         Op.get("relax.call_tir"),
-        (builder.add_func(made, name), Tuple(tuple(inputs))),
+        (builder.add_func(function, name), Tuple(tuple(inputs))),
         None,
         (call.struct_info,),
     )
@@ -524,10 +524,10 @@ def _check_collapse(
     sizes = known_sizes(data)
     if sizes is None or target is None:
         return
-    for one, wanted in zip(reversed(sizes), reversed(target), strict=False):
-        if not ops.is_const(wanted, 1) and not builder.analyzer.can_prove_equal(one, wanted):
+    for size, wanted in zip(reversed(sizes), reversed(target), strict=False):
+        if not ops.is_const(wanted, 1) and not builder.analyzer.can_prove_equal(size, wanted):
             raise argument_error(
-                call, 1, f"the size {size_text(one)} or 1 instead of {size_text(wanted)}"
+                call, 1, f"the size {size_text(size)} or 1 instead of {size_text(wanted)}"
             )
 
 

@@ -47,11 +47,11 @@ def _infer_multinomial(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     check_floats(call, 0)
     check_floats(call, 1)
     check_indices(call, 2)
-    for place, info in enumerate(infos):
+    for index, info in enumerate(infos):
         sizes = shape_of(info)
         is_column = sizes is None or len(sizes) != 2 or ops.is_const(sizes[1], 1)
-        if info.ndim not in (-1, 2) or (place and not is_column):
-            raise argument_error(call, place, "a column" if place else "a matrix")
+        if info.ndim not in (-1, 2) or (index and not is_column):
+            raise argument_error(call, index, "a column" if index else "a matrix")
     rows, picks = shape_of(infos[1]), shape_of(infos[2])
     if rows is not None and picks is not None:
         check_equal(call, builder, rows[0], picks[0], "the rows of samples and indices")

@@ -100,11 +100,11 @@ def _exact_place(name: str) -> TEFunc:
 
         def place(indices: Any, over: Any) -> Any:
             value = data(*indices)
-            kept = [0 if at in axes else one for at, one in enumerate(indices)]
+            kept = [0 if at in axes else index for at, index in enumerate(indices)]
             is_best = value.equal(best(*kept))
             if dtypes.is_float(data.dtype):
                 is_best = te.any(is_best, te.isnan(value))
-            at = topi.utils.ravel_index([one.var for one in over], extents)
+            at = topi.utils.ravel_index([iter_var.var for iter_var in over], extents)
             return te.min(te.select(is_best, at, te.max_value(at.dtype)), axis=over)
 
         name_of_places = f"{data.op.name}_red"

@@ -32,20 +32,20 @@ def unique(
     return_inverse : also the place of each element of `x` among the distinct ones.
     return_counts : also how often each occurs.
     """
-    flags = [_flag(one) for one in (sorted, return_index, return_inverse, return_counts)]
+    flags = [_flag(flag) for flag in (sorted, return_index, return_inverse, return_counts)]
     return make_call("relax.unique", [x, *flags, *([] if axis is None else [number(axis)])])
 
 
 def _infer_unique(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     info = tensor_of(call, 0)
-    flags = [_value_of(call, place) for place in range(1, len(call.args))]
+    flags = [_value_of(call, index) for index in range(1, len(call.args))]
     axis = flags[4] if len(flags) > 4 else None
     if axis is not None and info.ndim != -1:
         axis_of(call, axis, info.ndim)
     if info.ndim == 0:
-        one = (ops.const(1, "int64"),)
-        results = [TensorStructInfo(one, info.dtype, info.vdevice)]
-        numbers = TensorStructInfo(one, "int64", info.vdevice)
+        unit_shape = (ops.const(1, "int64"),)
+        results = [TensorStructInfo(unit_shape, info.dtype, info.vdevice)]
+        numbers = TensorStructInfo(unit_shape, "int64", info.vdevice)
     else:
         ndim = 1 if axis is None else info.ndim
         results = [TensorStructInfo(None, info.dtype, info.vdevice, ndim)]
@@ -69,12 +69,12 @@ def _infer_nonzero(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 declare("relax.nonzero", _infer_nonzero, packed="relax.run.nonzero")
 
 
-def _flag(given: Any) -> Any:
-    return number(int(given) if isinstance(given, bool) else given)
+def _flag(value: Any) -> Any:
+    return number(int(value) if isinstance(value, bool) else value)
 
 
-def _value_of(call: GraphCall, place: int) -> int:
-    info = call.args[place].struct_info
+def _value_of(call: GraphCall, index: int) -> int:
+    info = call.args[index].struct_info
     if not isinstance(info, PrimStructInfo) or not isinstance(info.value, IntImm):
-        raise argument_error(call, place, "a number that is a constant")
+        raise argument_error(call, index, "a number that is a constant")
     return info.value.value

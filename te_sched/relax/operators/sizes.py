@@ -35,7 +35,7 @@ def as_axes(axes: Any) -> tuple[int, ...] | None:
 
 
 def as_sizes(
-    given: Any,
+    value: Any,
     count: int,
     name: str,
     counts: Sequence[int] = (),
@@ -46,19 +46,19 @@ def as_sizes(
 
     `counts` are other numbers of values that are taken as they are, `least` is the least value.
     """
-    values = tuple(given) if is_sequence(given) else (given,)
+    values = tuple(value) if is_sequence(value) else (value,)
     if len(values) == 1:
         values *= count
     if len(values) not in (count, *counts):
         raise GraphError(
             f"{name} has {len(values)} values, expected 1 or {count}",
-            f"it is {repr_of(given)}",
+            f"it is {repr_of(value)}",
             "give one number, or one for each spatial dimension",
         )
-    sizes = tuple([ops.const(one, dtype) if isinstance(one, int) else one for one in values])
+    sizes = tuple([ops.const(size, dtype) if isinstance(size, int) else size for size in values])
     if least is not None and any(isinstance(size, IntImm) and size.value < least for size in sizes):
         raise GraphError(
-            f"{name} is {repr_of(given)}, expected at least {least}",
+            f"{name} is {repr_of(value)}, expected at least {least}",
             "",
             f"give {least} or more for each spatial dimension",
         )
@@ -76,25 +76,25 @@ def known_sizes(info: TensorStructInfo) -> tuple[Expr, ...] | None:
     shape = info.shape
     if isinstance(shape, ShapeExpr):
         return shape.values
-    known = getattr(shape, "struct_info_", None)
-    return known.values if isinstance(known, ShapeStructInfo) else None
+    shape_info = getattr(shape, "struct_info_", None)
+    return shape_info.values if isinstance(shape_info, ShapeStructInfo) else None
 
 
-def fields_of(call: GraphCall, place: int) -> list[TensorStructInfo]:
+def fields_of(call: GraphCall, index: int) -> list[TensorStructInfo]:
     """The struct infos of the tensors of an argument that is a tuple of them; GraphError if not."""
-    info = call.args[place].struct_info
+    info = call.args[index].struct_info
     fields = info.fields if isinstance(info, TupleStructInfo) else ()
-    found = [one for one in fields if isinstance(one, TensorStructInfo)]
-    if not fields or len(found) < len(fields):
-        raise argument_error(call, place, "a tuple of tensors")
-    return found
+    tensors = [field for field in fields if isinstance(field, TensorStructInfo)]
+    if not fields or len(tensors) < len(fields):
+        raise argument_error(call, index, "a tuple of tensors")
+    return tensors
 
 
-def shape_argument(call: GraphCall, place: int) -> ShapeStructInfo:
+def shape_argument(call: GraphCall, index: int) -> ShapeStructInfo:
     """The struct info of an argument that is a shape; GraphError for others."""
-    info = call.args[place].struct_info
+    info = call.args[index].struct_info
     if not isinstance(info, ShapeStructInfo):
-        raise argument_error(call, place, "a shape")
+        raise argument_error(call, index, "a shape")
     return info
 
 
@@ -123,7 +123,7 @@ def axis_of(call: GraphCall, axis: SupportsInt, ndim: int) -> int:
     if not -ndim <= int(axis) < ndim:
         raise GraphError(
             f"axis {axis} of {call.op} is out of range for {ndim} dimensions",
-            f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
+            f"{call.op} is called with {', '.join(str(arg.struct_info) for arg in call.args)}",
             f"give an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor has no axis",
         )
     return int(axis) % ndim
@@ -131,52 +131,54 @@ def axis_of(call: GraphCall, axis: SupportsInt, ndim: int) -> int:
 
 def axes_of(call: GraphCall, axes: Sequence[SupportsInt], ndim: int) -> list[int]:
     """Distinct axes as numbers that are not negative; GraphError out of range or if one repeats."""
-    found = [axis_of(call, one, ndim) for one in axes]
-    if len(set(found)) != len(found):
+    axis_indices = [axis_of(call, axis, ndim) for axis in axes]
+    if len(set(axis_indices)) != len(axis_indices):
         raise GraphError(
-            f"the axes {[int(one) for one in axes]} of {call.op} are not distinct",
-            f"they are axes {found} of {ndim} dimensions",
+            f"the axes {[int(axis) for axis in axes]} of {call.op} are not distinct",
+            f"they are axes {axis_indices} of {ndim} dimensions",
             "give each axis once",
         )
-    return found
+    return axis_indices
 
 
 def product(sizes: Sequence[Expr]) -> Expr:
     """The number of elements."""
-    found: Expr = ops.const(1, "int64")
-    for one in sizes:
-        found = ops.multiply(found, one)
-    return found
+    result: Expr = ops.const(1, "int64")
+    for size in sizes:
+        result = ops.multiply(result, size)
+    return result
 
 
 def check_equal(
     call: GraphCall,
     builder: BlockBuilder,
-    one: Expr,
+    size: Expr,
     other: Expr,
     what: str,
     help: str = "give arguments of which the shapes fit",
 ) -> None:
     """GraphError if two sizes are known to differ; calls check them if they may."""
-    if builder.analyzer.can_prove(ops.not_equal(one, other)):
+    if builder.analyzer.can_prove(ops.not_equal(size, other)):
         raise GraphError(
-            f"{what} of {call.op} differ: {size_text(one)} and {size_text(other)}",
+            f"{what} of {call.op} differ: {size_text(size)} and {size_text(other)}",
             f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
             help,
         )
-    builder.require("equal", one, other, f"{what} of {call.op}")
+    builder.require("equal", size, other, f"{what} of {call.op}")
 
 
-def check_at_least(call: GraphCall, builder: BlockBuilder, one: Any, least: Any, what: str) -> None:
+def check_at_least(
+    call: GraphCall, builder: BlockBuilder, size: Any, least: Any, what: str
+) -> None:
     """GraphError if a size is known to be less than another one; calls check it if it may be."""
-    one, least = map(builder.analyzer.simplify, (one, least))
-    if builder.analyzer.can_prove(ops.less(one, least)):
+    size, least = map(builder.analyzer.simplify, (size, least))
+    if builder.analyzer.can_prove(ops.less(size, least)):
         raise GraphError(
-            f"{what} of {call.op} is {size_text(one)}, expected at least {size_text(least)}",
+            f"{what} of {call.op} is {size_text(size)}, expected at least {size_text(least)}",
             f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
             "give arguments of which the shapes fit",
         )
-    builder.require("at least", one, least, f"{what} of {call.op}")
+    builder.require("at least", size, least, f"{what} of {call.op}")
 
 
 def check_groups(groups: int, name: str) -> None:
@@ -190,4 +192,4 @@ def check_groups(groups: int, name: str) -> None:
 def given_sizes(value: Any, name: str) -> tuple[int, ...]:
     """Numbers of an attribute that are integers; GraphTypeError for others."""
     values = tuple(value) if is_sequence(value) else (value,)
-    return tuple([as_int(one, f"a value of {name}") for one in values])
+    return tuple([as_int(value, f"a value of {name}") for value in values])

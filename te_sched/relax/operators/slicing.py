@@ -57,25 +57,31 @@ def strided_slice(
     axes, begin, end, strides : numbers for each axis that is sliced; the strides are 1 by default.
     assume_inbound : promises 0 <= begin <= end <= size for bounds that are not constants.
     """
-    given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
-    made = {
-        name: _numbers(one) for name, one in given.items() if one is not None or name != "strides"
+    arguments = {"axes": axes, "begin": begin, "end": end, "strides": strides}
+    operands = {
+        name: _numbers(value)
+        for name, value in arguments.items()
+        if value is not None or name != "strides"
     }
-    known = made["axes"]
-    for name, one in made.items():
-        if isinstance(one, Tuple) and isinstance(known, Tuple) and len(one) != len(known):
+    axis_tuple = operands["axes"]
+    for name, operand in operands.items():
+        if (
+            isinstance(operand, Tuple)
+            and isinstance(axis_tuple, Tuple)
+            and len(operand) != len(axis_tuple)
+        ):
             raise GraphError(
-                f"strided_slice has {len(known)} axes and {len(one)} {name}",
+                f"strided_slice has {len(axis_tuple)} axes and {len(operand)} {name}",
                 "",
                 "give a number for each axis",
             )
     return make_call(
-        "relax.strided_slice", [x, *made.values()], assume_inbound=bool(assume_inbound)
+        "relax.strided_slice", [x, *operands.values()], assume_inbound=bool(assume_inbound)
     )
 
 
-def _numbers(given: Any) -> Any:
-    return Tuple(tuple([number(one) for one in given])) if is_sequence(given) else given
+def _numbers(values: Any) -> Any:
+    return Tuple(tuple([number(value) for value in values])) if is_sequence(values) else values
 
 
 def _infer_strided_slice(call: GraphCall, builder: BlockBuilder) -> StructInfo:
@@ -91,7 +97,7 @@ def _infer_strided_slice(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     for at, first, last, step in zip(places, begin, end, strides, strict=True):
         left[at] = cut(first, last, step, sizes[at], call.attrs.assume_inbound, builder.analyzer)[1]
     return TensorStructInfo(
-        ShapeExpr(tuple([ops.cast("int64", ops.convert(one)) for one in left])),
+        ShapeExpr(tuple([ops.cast("int64", ops.convert(size)) for size in left])),
         info.dtype,
         info.vdevice,
     )
@@ -99,28 +105,28 @@ def _infer_strided_slice(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 
 def _bounds_of(call: GraphCall) -> tuple[list[int], list[Any], list[Any], list[Any]]:
     """The axes, begins, ends and strides of a call of `strided_slice`."""
-    axes, begin, end, *rest = [_values_of(call, place) for place in range(1, len(call.args))]
-    if not all(isinstance(one, IntImm) for one in axes):
+    axes, begin, end, *rest = [_values_of(call, index) for index in range(1, len(call.args))]
+    if not all(isinstance(axis, IntImm) for axis in axes):
         raise argument_error(call, 1, "axes that are constants")
     strides = rest[0] if rest else [ops.const(1, "int64")] * len(axes)
     if not len(axes) == len(begin) == len(end) == len(strides):
         raise argument_error(call, 2, f"{len(axes)} numbers, one for each axis")
-    return [one.value for one in axes], begin, end, strides
+    return [axis.value for axis in axes], begin, end, strides
 
 
-def _values_of(call: GraphCall, place: int) -> list[Any]:
+def _values_of(call: GraphCall, index: int) -> list[Any]:
     """The numbers of an argument that is a tuple or a shape, as expressions of int64."""
-    info = call.args[place].struct_info
+    info = call.args[index].struct_info
     values: Sequence[Any] | None = None
     if isinstance(info, ShapeStructInfo):
         values = info.values
     elif isinstance(info, TupleStructInfo):
-        values = [getattr(one, "value", None) for one in info.fields]
-        if not all(isinstance(one, PrimStructInfo) for one in info.fields):
+        values = [getattr(field, "value", None) for field in info.fields]
+        if not all(isinstance(field, PrimStructInfo) for field in info.fields):
             values = None
-    if values is None or any(one is None for one in values):
-        raise argument_error(call, place, "a tuple of numbers of known values")
-    return [ops.cast("int64", one) for one in values]
+    if values is None or any(value is None for value in values):
+        raise argument_error(call, index, "a tuple of numbers of known values")
+    return [ops.cast("int64", value) for value in values]
 
 
 def _legalize_strided_slice(builder: BlockBuilder, call: GraphCall) -> GraphExpr:
@@ -141,11 +147,11 @@ def _layout_of_slice(call: GraphCall, orders: list[Order]) -> Plan | None:
     order, axes = orders[0], call.args[1]
     if not isinstance(axes, Tuple):
         return None
-    numbers = constant_sizes([one.value for one in axes.fields if isinstance(one, PrimValue)])
+    numbers = constant_sizes([field.value for field in axes.fields if isinstance(field, PrimValue)])
     if numbers is None or len(numbers) < len(axes.fields):
         return None
     places = [order.index(at % len(order)) for at in numbers]
-    moved = Tuple(tuple([PrimValue(ops.const(one, "int64")) for one in places]))
+    moved = Tuple(tuple([PrimValue(ops.const(axis, "int64")) for axis in places]))
     return Plan({0: order}, order, args={1: moved})
 
 
@@ -165,17 +171,17 @@ def dynamic_strided_slice(x: Value, begin: Numbers, end: Numbers, strides: Numbe
 
 def _infer_dynamic_strided_slice(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     info, *bounds = tensors_of(call, 4)
-    for place, one in enumerate(bounds, 1):
-        if one.dtype not in ("", "int64"):
-            raise argument_error(call, place, "a tensor of int64")
-        sizes = shape_of(one)
+    for index, bound in enumerate(bounds, 1):
+        if bound.dtype not in ("", "int64"):
+            raise argument_error(call, index, "a tensor of int64")
+        sizes = shape_of(bound)
         is_wrong = (
             sizes is not None
             and info.ndim != -1
             and (len(sizes) != 1 or builder.analyzer.can_prove(ops.not_equal(sizes[0], info.ndim)))
         )
-        if one.ndim not in (-1, 1) or is_wrong:
-            raise argument_error(call, place, "a tensor of one number for each dimension")
+        if bound.ndim not in (-1, 1) or is_wrong:
+            raise argument_error(call, index, "a tensor of one number for each dimension")
     return TensorStructInfo(None, info.dtype, info.vdevice, info.ndim)
 
 
@@ -193,16 +199,16 @@ def _legalize_dynamic_strided_slice(builder: BlockBuilder, call: GraphCall) -> G
     shape = builder.emit(packed)
     variables = [Var("s", "int64") for _ in range(info.ndim)]
     builder.match_cast(shape, ShapeStructInfo(tuple(variables)))
-    made = builder.call_te(
+    new_call = builder.call_te(
         _slice_elements,
         *call.args,
         variables,
         primfunc_name_hint="dynamic_strided_slice",
     )
     return GraphCall(
-        made.op,
-        made.args[:2],
-        made.attrs,
+        new_call.op,
+        new_call.args[:2],
+        new_call.attrs,
         (TensorStructInfo(ShapeExpr(tuple(variables)), info.dtype, info.vdevice),),
     )
 
@@ -220,8 +226,8 @@ def _slice_sizes(
 ) -> te.Tensor:
     def size(i: Expr) -> Expr:
         extent: Any = ops.const(-1, "int64")
-        for at, one in enumerate(data.shape):
-            extent = te.select(i == at, ops.cast("int64", one), extent)
+        for at, dim in enumerate(data.shape):
+            extent = te.select(i == at, ops.cast("int64", dim), extent)
         step = strides[i]
         first, last = _bound(begin[i], extent, step), _bound(end[i], extent, step)
         down = ops.floordiv(first - last - step - 1, ops.multiply(step, -1))

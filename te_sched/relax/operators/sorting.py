@@ -106,13 +106,13 @@ def _infer_topk(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     info, attrs = tensor_of(call, 0), call.attrs
     sizes, shape, k = shape_of(info), None, attrs.k
     if info.ndim != -1:
-        place = axis_of(call, attrs.axis, info.ndim)
+        axis = axis_of(call, attrs.axis, info.ndim)
         if sizes is not None:
-            size = sizes[place]
+            size = sizes[axis]
             is_whole = k < 1 or (isinstance(size, IntImm) and size.value < k)
             count = size if is_whole else ops.const(k, "int64")
-            shape = ShapeExpr((*sizes[:place], count, *sizes[place + 1 :]))
-            builder.require("at least", size, count, f"the size along axis {place} of {call.op}")
+            shape = ShapeExpr((*sizes[:axis], count, *sizes[axis + 1 :]))
+            builder.require("at least", size, count, f"the size along axis {axis} of {call.op}")
     values = TensorStructInfo(shape, info.dtype, info.vdevice, info.ndim)
     indices = like(values, attrs.dtype)
     if attrs.ret_type == "both":

@@ -38,11 +38,11 @@ def rank_of(layout: str) -> int:
 def check_layout(call: GraphCall, name: str, layout: str, whole: str) -> None:
     """GraphError if a layout has other dimensions than those of `whole`."""
     parts = _DIMENSION.findall(layout)
-    letters = [one for one in parts if len(one) == 1 and one.isupper()]
-    rest = [one for one in parts if one not in letters]  # blocks, as "16c"
-    blocks = {one[-1].upper() for one in rest}
+    letters = [part for part in parts if len(part) == 1 and part.isupper()]
+    rest = [part for part in parts if part not in letters]  # blocks, as "16c"
+    blocks = {part[-1].upper() for part in rest}
     is_right = "".join(parts) == layout and sorted(letters) == sorted(whole)
-    if not is_right or not blocks <= set(letters) or any(one.isalpha() for one in rest):
+    if not is_right or not blocks <= set(letters) or any(part.isalpha() for part in rest):
         raise GraphError(
             f"{name} of {call.op} is {layout!r}",
             f"its dimensions are those of {whole!r}, perhaps with blocks ({whole}16c)",
@@ -50,17 +50,19 @@ def check_layout(call: GraphCall, name: str, layout: str, whole: str) -> None:
         )
 
 
-def check_rank_of_layout(call: GraphCall, place: int, info: TensorStructInfo, layout: str) -> None:
+def check_rank_of_layout(call: GraphCall, index: int, info: TensorStructInfo, layout: str) -> None:
     """GraphError if a tensor is known to have another number of dimensions than its layout."""
     if info.ndim not in (-1, rank_of(layout)):
-        raise argument_error(call, place, f"a tensor of the layout {layout}")
+        raise argument_error(call, index, f"a tensor of the layout {layout}")
 
 
 def to_layout(builder: BlockBuilder, sizes: Sequence[Expr], source: str, target: str) -> list[Any]:
     """Sizes in another layout."""
     if source == target:
         return list(sizes)
-    blocks = [one[:-1] for one in _DIMENSION.findall(source)]
-    known = [int(block) if block else size for block, size in zip(blocks, sizes, strict=True)]
-    found = [ops.cast("int64", one) for one in get_shape(known, source, target)]
-    return [builder.analyzer.simplify(one) for one in found]
+    blocks = [part[:-1] for part in _DIMENSION.findall(source)]
+    source_sizes = [
+        int(block) if block else size for block, size in zip(blocks, sizes, strict=True)
+    ]
+    result_sizes = [ops.cast("int64", size) for size in get_shape(source_sizes, source, target)]
+    return [builder.analyzer.simplify(size) for size in result_sizes]

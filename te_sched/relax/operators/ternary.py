@@ -22,18 +22,18 @@ def ewise_fma(x1: Value, x2: Value, x3: Value) -> GraphCall:
 def _infer_ewise_fma(call: GraphCall, builder: BlockBuilder) -> StructInfo:
     infos = tensors_of(call, 3)
     dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
-    ranks = {one.ndim for one in infos if one.ndim != -1}
+    ranks = {info.ndim for info in infos if info.ndim != -1}
     if len(ranks) > 1:
         raise _different(call)
     first = infos[0].shape
-    if first is not None and all(one.shape is first for one in infos):
+    if first is not None and all(info.shape is first for info in infos):
         return TensorStructInfo(first, dtype, vdevice)
-    shapes = [shape_of(one) for one in infos]
+    shapes = [shape_of(info) for info in infos]
     if None not in shapes:
         pairs = [
-            (one, other)
-            for given in shapes[1:]
-            for one, other in zip(shapes[0], given, strict=True)  # type: ignore[arg-type]
+            (size, other)
+            for shape in shapes[1:]
+            for size, other in zip(shapes[0], shape, strict=True)  # type: ignore[arg-type]
         ]
         if any(builder.analyzer.can_prove(ops.not_equal(*pair)) for pair in pairs):
             raise _different(call)
@@ -45,7 +45,7 @@ def _infer_ewise_fma(call: GraphCall, builder: BlockBuilder) -> StructInfo:
 def _different(call: GraphCall) -> GraphError:
     return GraphError(
         f"the arguments of {call.op} have different shapes",
-        f"it is called with {', '.join(str(one.struct_info) for one in call.args)}",
+        f"it is called with {', '.join(str(arg.struct_info) for arg in call.args)}",
         "give tensors of one shape, or use relax.op.add(relax.op.multiply(x1, x2), x3)",
     )
 

@@ -116,9 +116,9 @@ def clip(x: Value, min: Value, max: Value) -> GraphCall:
 
 
 def _infer_clip(call: GraphCall, builder: BlockBuilder) -> StructInfo:
-    for place in (1, 2):
-        if not isinstance(call.args[place].struct_info, PrimStructInfo):
-            raise argument_error(call, place, "a number")
+    for index in (1, 2):
+        if not isinstance(call.args[index].struct_info, PrimStructInfo):
+            raise argument_error(call, index, "a number")
     return like(tensor_of(call, 0))
 
 

@@ -82,7 +82,7 @@ class ASTPrinter:
 
     def _text(self, node: object) -> str:
         if is_sequence(node) and not isinstance(node, TupleType):
-            return self._bracketed("[", [self._text(one) for one in node], "]")
+            return self._bracketed("[", [self._text(element) for element in node], "]")
         if isinstance(node, Mapping):
             pairs = [f'"{key}": {self._value(value)}' for key, value in node.items()]
             return self._bracketed("{", pairs, "}")
@@ -98,18 +98,18 @@ class ASTPrinter:
         if isinstance(value, bool | int | float | type(None)):
             return str(value)
         if is_sequence(value):
-            return self._bracketed("[", [self._value(one) for one in value], "]")
+            return self._bracketed("[", [self._value(element) for element in value], "]")
         return str(value)
 
     def _fields(self, node: object) -> tuple[str, list[str]]:
         kind = type(node)
         if kind in _NODES:
             name, names = _NODES[kind]
-            return name, [f"{one}={self._field(getattr(node, one))}" for one in names]
+            return name, [f"{field}={self._field(getattr(node, field))}" for field in names]
         special = _SPECIAL.get(kind)
         if special is not None:
-            found: tuple[str, list[str]] = special(self, node)
-            return found
+            description: tuple[str, list[str]] = special(self, node)
+            return description
         if isinstance(node, Expr):
             text = f"T.{node.dtype}({node.value})" if isinstance(node, IntImm) else str(node)
             return "PrimExpr", [f"value=`{text}`"]
@@ -146,19 +146,19 @@ class ASTPrinter:
         return "ShapeStructInfo", [f"ndim={node.ndim}", *values]
 
     def _annotations(self, node: G.GraphExpr) -> list[str]:
-        found = []
-        known = node.struct_info_
-        if known is None:
+        fields = []
+        info = node.struct_info_
+        if info is None:
             return []
         if self.include_struct_info_annotations:
-            found.append(f"struct_info={self._text(known)}")
+            fields.append(f"struct_info={self._text(info)}")
         if self.include_type_annotations:
-            found.append(f"checked_type_={self._text(Y.type_of(known))}")
-        return found
+            fields.append(f"checked_type_={self._text(Y.type_of(info))}")
+        return fields
 
     def _bracketed(self, start: str, parts: list[str], end: str) -> str:
         """Parts on lines of their own, if there are several or one has several lines."""
-        if len(parts) <= 1 and not any("\n" in one for one in parts):
+        if len(parts) <= 1 and not any("\n" in part for part in parts):
             return f"{start}{''.join(parts)}{end}"
         inside = ",\n".join(parts).replace("\n", f"\n{self.indent_str}")
         return f"{start}\n{self.indent_str}{inside}\n{end}"

@@ -38,8 +38,8 @@ def emit_te(
 ) -> GraphVar:
     """Bind the value of a function of tensor expressions in the builder that is open."""
     builder = current_builder()
-    given = [builder.normalize_argument(one) if _is_unbound(one) else one for one in args]
-    return builder.emit_te(func, *given, name_hint=name_hint, **kwargs)
+    arguments = [builder.normalize_argument(arg) if _is_unbound(arg) else arg for arg in args]
+    return builder.emit_te(func, *arguments, name_hint=name_hint, **kwargs)
 
 
 def _is_unbound(value: object) -> bool:
@@ -75,8 +75,8 @@ class BuilderModule(SubroutineMixin):
 
     def parameters(self) -> list[GraphVar]:
         """The parameters of the module and of those in it, each once."""
-        found = [getattr(owner, name) for owner, name in self.variable_slots()]
-        return list(dict.fromkeys(found))
+        params = [getattr(owner, name) for owner, name in self.variable_slots()]
+        return list(dict.fromkeys(params))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.forward(*args, **kwargs)
@@ -85,14 +85,14 @@ class BuilderModule(SubroutineMixin):
 def _slots_of(value: object) -> Iterator[tuple[BuilderModule, str]]:
     """The attributes that are variables, in modules, and in lists and dictionaries of them."""
     if isinstance(value, BuilderModule):
-        for name, one in vars(value).items():
-            if isinstance(one, GraphVar):
+        for name, member in vars(value).items():
+            if isinstance(member, GraphVar):
                 yield value, name
             else:
-                yield from _slots_of(one)
+                yield from _slots_of(member)
     elif isinstance(value, list | tuple | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _slots_of(one)
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _slots_of(member)
 
 
 class BuilderSequential(BuilderModule):
@@ -103,8 +103,8 @@ class BuilderSequential(BuilderModule):
 
     def forward(self, input: object) -> object:
         """The value of the last module."""
-        for one in self.modules:
-            input = one(input)
+        for module in self.modules:
+            input = module(input)
         return input
 
 
@@ -140,19 +140,21 @@ class BuilderLinear(BuilderModule):
 
 def init_params(mod: IRModule) -> list[NDArray[np.generic]]:
     """Random values for the parameters of function main."""
-    found = []
-    for one in mod["main"].params:
-        info = one.struct_info
-        known = isinstance(info.shape, ShapeExpr)
-        sizes = [getattr(size, "value", None) for size in info.shape.values] if known else [None]
+    arrays = []
+    for param in mod["main"].params:
+        info = param.struct_info
+        has_sizes = isinstance(info.shape, ShapeExpr)
+        sizes = (
+            [getattr(size, "value", None) for size in info.shape.values] if has_sizes else [None]
+        )
         if None in sizes:
             raise GraphError(
-                f"parameter {one.name_hint} has no constant shape",
+                f"parameter {param.name_hint} has no constant shape",
                 f"it is {info}",
                 "bind the sizes first: relax.transform.BindSymbolicVars",
             )
-        found.append(np.random.rand(*sizes).astype(info.dtype))
-    return found
+        arrays.append(np.random.rand(*sizes).astype(info.dtype))
+    return arrays
 
 
 Module = BuilderModule

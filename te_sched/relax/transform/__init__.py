@@ -101,10 +101,14 @@ def __getattr__(name: str) -> Any:
     """Load the module of a pass at its first use."""
     if name not in PASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
-    found = checked_maker(getattr(import_module(place), name), GraphTypeError, "relax.transform.")
-    globals()[name] = found
-    return found
+    module_name = (
+        PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
+    )
+    maker = checked_maker(
+        getattr(import_module(module_name), name), GraphTypeError, "relax.transform."
+    )
+    globals()[name] = maker
+    return maker
 
 
 _tell_of_absent_names(__name__)

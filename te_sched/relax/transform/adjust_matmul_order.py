@@ -38,29 +38,29 @@ class AdjustMatmulOrder(RulesPass):
 
 
 def _rules(func: GraphFunction) -> Rules:
-    known = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
+    constant_vars = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
     bounds = {str(k): int(v) for k, v in (func.attrs.get("tir_var_upper_bound") or {}).items()}
     a, b, c = wildcard(), wildcard(), wildcard()
     left, right = is_op("relax.matmul")(a, b), is_op("relax.matmul")(b, c)
-    left_turned, right_turned = (is_op("relax.permute_dims")(one) for one in (left, right))
+    left_turned, right_turned = (is_op("relax.permute_dims")(operand) for operand in (left, right))
 
     def inner(
         matches: Matches, pair: tuple[DFPattern, DFPattern], turned: DFPattern
     ) -> tuple[GraphExpr, GraphExpr] | None:
         """The factors of the inner product, and those of its transposition."""
-        one, other = (matches[factor] for factor in pair)
+        operand, other = (matches[factor] for factor in pair)
         if turned not in matches:
-            return one, other
+            return operand, other
         axes = matches[turned].attrs["axes"]
-        if not all(swaps_last_axes(axes, value.struct_info.ndim) for value in (one, other)):
+        if not all(swaps_last_axes(axes, value.struct_info.ndim) for value in (operand, other)):
             return None
-        return permute_dims(other, axes), permute_dims(one, axes)
+        return permute_dims(other, axes), permute_dims(operand, axes)
 
     def left_first(expr: GraphCall, matches: Matches) -> GraphExpr:
         """matmul(a, matmul(b, c)) as matmul(matmul(a, b), c)."""
         factors = [matches[b], matches[c]]
-        found = inner(matches, (b, c), right_turned)
-        if found is None or all(one in known for one in factors):
+        operands = inner(matches, (b, c), right_turned)
+        if operands is None or all(factor in constant_vars for factor in factors):
             return expr
         sizes = _matrices(matches[a], factors, right_turned in matches, is_left=False)
         if sizes is None:
@@ -69,13 +69,13 @@ def _rules(func: GraphFunction) -> Rules:
         if not _is_less(other, as_written, bounds):
             return expr
         dtype = expr.attrs["out_dtype"] or None
-        return matmul(matmul(matches[a], found[0], dtype), found[1], dtype)
+        return matmul(matmul(matches[a], operands[0], dtype), operands[1], dtype)
 
     def right_first(expr: GraphCall, matches: Matches) -> GraphExpr:
         """matmul(matmul(a, b), c) as matmul(a, matmul(b, c))."""
         factors = [matches[a], matches[b]]
-        found = inner(matches, (a, b), left_turned)
-        if found is None or all(one in known for one in factors):
+        operands = inner(matches, (a, b), left_turned)
+        if operands is None or all(factor in constant_vars for factor in factors):
             return expr
         sizes = _matrices(matches[c], factors, left_turned in matches, is_left=True)
         if sizes is None:
@@ -84,7 +84,7 @@ def _rules(func: GraphFunction) -> Rules:
         if not _is_less(other, as_written, bounds):
             return expr
         dtype = expr.attrs["out_dtype"] or None
-        return matmul(found[0], matmul(found[1], matches[c], dtype), dtype)
+        return matmul(operands[0], matmul(operands[1], matches[c], dtype), dtype)
 
     return [
         (is_op("relax.matmul")(a, right | right_turned), left_first),
@@ -116,7 +116,7 @@ def _matrices(
 
 def _costs(m: Expr, n: Expr, p: Expr, q: Expr) -> tuple[Polynomial, Polynomial]:
     """The multiplications with the right product first, and with the left one first."""
-    rows, inner, middle, columns = (_polynomial(one) for one in (m, n, p, q))
+    rows, inner, middle, columns = (_polynomial(dim) for dim in (m, n, p, q))
     right = _sum(_product(inner, middle, columns), _product(rows, inner, columns))
     left = _sum(_product(rows, inner, middle), _product(rows, middle, columns))
     return right, left
@@ -133,21 +133,21 @@ def _polynomial(size: Expr) -> Polynomial:
 
 
 def _sum(*terms: Polynomial) -> Polynomial:
-    found: Counter[Product] = Counter()
-    for one in terms:
-        found.update(one)
-    return dict(found)
+    total: Counter[Product] = Counter()
+    for term in terms:
+        total.update(term)
+    return dict(total)
 
 
 def _product(*factors: Polynomial) -> Polynomial:
-    found: Polynomial = {(): 1}
-    for one in factors:
-        made: Counter[Product] = Counter()
-        for left, a in found.items():
-            for right, b in one.items():
-                made[tuple(sorted((*left, *right), key=id))] += a * b
-        found = dict(made)
-    return found
+    product: Polynomial = {(): 1}
+    for factor in factors:
+        terms: Counter[Product] = Counter()
+        for left, a in product.items():
+            for right, b in factor.items():
+                terms[tuple(sorted((*left, *right), key=id))] += a * b
+        product = dict(terms)
+    return product
 
 
 def _is_less(a: Polynomial, b: Polynomial, bounds: Mapping[str, int]) -> bool:
@@ -159,7 +159,7 @@ def _is_less(a: Polynomial, b: Polynomial, bounds: Mapping[str, int]) -> bool:
     positive = {key: value for key, value in rest.items() if value > 0}
     for key, value in rest.items():
         missing = -value
-        for larger in [one for one in positive if not Counter(key) - Counter(one)]:
+        for larger in [term for term in positive if not Counter(key) - Counter(term)]:
             taken = max(0, min(missing, positive[larger]))
             positive[larger] -= taken
             missing -= taken
@@ -170,12 +170,12 @@ def _is_less(a: Polynomial, b: Polynomial, bounds: Mapping[str, int]) -> bool:
 
 def _bounded(terms: Counter[Product], bounds: Mapping[str, int]) -> Counter[Product]:
     """A polynomial that is at most as large: with upper bounds of variables in negative terms."""
-    found: Counter[Product] = Counter()
+    bound_terms: Counter[Product] = Counter()
     for key, value in terms.items():
         if value < 0:
-            limits = [bounds.get(one.name) if type(one) is Var else None for one in key]
+            limits = [bounds.get(var.name) if type(var) is Var else None for var in key]
             for limit in limits:
                 value *= 1 if limit is None else limit
-            key = tuple([one for one, limit in zip(key, limits, strict=True) if limit is None])
-        found[key] += value
-    return found
+            key = tuple([var for var, limit in zip(key, limits, strict=True) if limit is None])
+        bound_terms[key] += value
+    return bound_terms

@@ -132,6 +132,6 @@ class _Callers(PyExprMutator):
         if new is None:
             return call
         if self._workspace is None:
-            made = builtin.alloc_tensor([self._size], "uint8", 0)
-            self._workspace = self.builder_.emit(made, "workspace_main")
+            allocation = builtin.alloc_tensor([self._size], "uint8", 0)
+            self._workspace = self.builder_.emit(allocation, "workspace_main")
         return GraphCall(new, (*call.args, self._workspace), call.attrs, call.sinfo_args)

@@ -89,7 +89,12 @@ class AlterOpImpl(ModulePass):
         self.implementations = {
             name: _Implementation(
                 func.without_attr("global_symbol").with_attr(OPERATOR_NAME, name),
-                tuple([_index_map(one, name) for one in op_buffer_transforms.get(name) or ()]),
+                tuple(
+                    [
+                        _index_map(transform, name)
+                        for transform in op_buffer_transforms.get(name) or ()
+                    ]
+                ),
                 separators.get(name),
                 input_separators.get(name),
             )
@@ -106,17 +111,17 @@ class AlterOpImpl(ModulePass):
         return altering.builder_.finalize()
 
 
-def _index_map(given: object, name: str) -> IndexMap | None:
+def _index_map(layout: object, name: str) -> IndexMap | None:
     """The map of a layout; a map with separators is one, too."""
-    if isinstance(given, tuple | list) and len(given) == 2:
-        given = given[0]
-    if given is None or isinstance(given, IndexMap):
-        return given
-    if callable(given):
-        return _make_index_map.from_func(given, index_dtype="int64")
+    if isinstance(layout, tuple | list) and len(layout) == 2:
+        layout = layout[0]
+    if layout is None or isinstance(layout, IndexMap):
+        return layout
+    if callable(layout):
+        return _make_index_map.from_func(layout, index_dtype="int64")
     raise GraphError(
-        f"a layout of operator {name} is {repr_of(given)}",
-        f"it is {kind_of(given)}",
+        f"a layout of operator {name} is {repr_of(layout)}",
+        f"it is {kind_of(layout)}",
         "give an index map or a function of indices, or None if the layout stays",
     )
 
@@ -124,9 +129,9 @@ def _index_map(given: object, name: str) -> IndexMap | None:
 class _Altering(PyExprMutator):
     """Calls the new functions."""
 
-    def __init__(self, mod: IRModule, known: Mapping[str, _Implementation]) -> None:
+    def __init__(self, mod: IRModule, implementations: Mapping[str, _Implementation]) -> None:
         super().__init__(mod)
-        self._mod, self._known = mod, known
+        self._mod, self._known = mod, implementations
         self._added: dict[str, GlobalVar] = {}
         self._without_pad: dict[int, GlobalVar] = {}  # by the number of dimensions
 
@@ -145,13 +150,13 @@ class _Altering(PyExprMutator):
         outputs = info.fields if isinstance(info, TupleStructInfo) else (info,)
         _check_count(str(name), new, len(inputs) + len(outputs))
         places = range(len(inputs))
-        args = [self._to(new, at, one) for at, one in zip(places, inputs, strict=True)]
-        infos = [self._info_of(new, len(inputs) + at, one) for at, one in enumerate(outputs)]
+        args = [self._to(new, at, arg) for at, arg in zip(places, inputs, strict=True)]
+        infos = [self._info_of(new, len(inputs) + at, info) for at, info in enumerate(outputs)]
         function = self._replacement(str(name), new.func)
         is_tuple = isinstance(info, TupleStructInfo)
         result = TupleStructInfo(tuple(infos)) if is_tuple else infos[0]
-        made = GraphCall(_CALL, (function, Tuple(tuple(args)), *call.args[2:]), None, (result,))
-        return self._back(new, len(inputs), made, info)
+        new_call = GraphCall(_CALL, (function, Tuple(tuple(args)), *call.args[2:]), None, (result,))
+        return self._back(new, len(inputs), new_call, info)
 
     def _replacement(self, name: str, func: PrimFunc) -> GlobalVar:
         if name not in self._added:
@@ -159,24 +164,25 @@ class _Altering(PyExprMutator):
             self._added[name] = self.builder_.add_func(func, hint)
         return self._added[name]
 
-    def _to(self, new: _Implementation, place: int, value: GraphExpr) -> GraphExpr:
+    def _to(self, new: _Implementation, index: int, value: GraphExpr) -> GraphExpr:
         """An argument in the layout of the new function."""
-        layout = new.layouts[place] if new.layouts else None
+        layout = new.layouts[index] if new.layouts else None
         if layout is None:
             return value
-        return self.builder_.emit(self._laid_out(new, place, value, layout))
+        return self.builder_.emit(self._laid_out(new, index, value, layout))
 
     def _laid_out(
-        self, new: _Implementation, place: int, value: GraphExpr, layout: IndexMap
+        self, new: _Implementation, index: int, value: GraphExpr, layout: IndexMap
     ) -> GraphCall:
         separators, inputs = [
-            one[place] if one else None for one in (new.separators, new.input_separators)
+            separators[index] if separators else None
+            for separators in (new.separators, new.input_separators)
         ]
         return layout_transform(value, layout, None, separators, inputs)
 
-    def _info_of(self, new: _Implementation, place: int, info: StructInfo) -> StructInfo:
+    def _info_of(self, new: _Implementation, index: int, info: StructInfo) -> StructInfo:
         """What is known of a result in the layout of the new function."""
-        layout = new.layouts[place] if new.layouts else None
+        layout = new.layouts[index] if new.layouts else None
         if layout is None:
             return info
         tensor, shape = _tensor_of(info)
@@ -188,26 +194,26 @@ class _Altering(PyExprMutator):
     ) -> GraphExpr:
         """The results in the layout that they had."""
         layouts = new.layouts[count:]
-        if not any(one is not None for one in layouts):
+        if not any(layout is not None for layout in layouts):
             return call
         var = self.builder_.emit(call)
         if not isinstance(info, TupleStructInfo):
             return self._result(new, count, var, info)
         fields = []
-        for at, one in enumerate(info.fields):
+        for at, field in enumerate(info.fields):
             item = self.builder_.emit(TupleGetItem(var, at))
-            fields.append(self.builder_.emit(self._result(new, count + at, item, one)))
+            fields.append(self.builder_.emit(self._result(new, count + at, item, field)))
         return Tuple(tuple(fields))
 
     def _result(
-        self, new: _Implementation, place: int, value: GraphExpr, info: StructInfo
+        self, new: _Implementation, index: int, value: GraphExpr, info: StructInfo
     ) -> GraphExpr:
-        layout = new.layouts[place]
+        layout = new.layouts[index]
         if layout is None:
             return value
         _, shape = _tensor_of(info)
         inverse, padding = layout.non_surjective_inverse(shape)
-        result = self._laid_out(new, place, value, inverse)
+        result = self._laid_out(new, index, value, inverse)
         if Analyzer().can_prove(ops.logical_not(padding)):
             return result
         if len(shape) not in self._without_pad:
@@ -229,14 +235,14 @@ def _tensor_of(info: StructInfo) -> tuple[TensorStructInfo, tuple[Expr, ...]]:
 
 
 def _check_count(name: str, new: _Implementation, count: int) -> None:
-    for what, given in (
+    for what, values in (
         ("layouts", new.layouts),
         ("axis separators", new.separators),
         ("input axis separators", new.input_separators),
     ):
-        if given and len(given) != count:
+        if values and len(values) != count:
             raise GraphError(
-                f"operator {name} has {len(given)} {what} for "
+                f"operator {name} has {len(values)} {what} for "
                 f"{counted(count, 'buffer', 'buffers')}",
                 "the call has as many arguments and results",
                 "give one for each of them, None where nothing changes",

@@ -52,12 +52,12 @@ class AnnotateTIROpPattern(ModulePass):
 
 def annotate_patterns(module: IRModule) -> IRModule:
     """The module with the pattern kinds of its functions of blocks as attributes."""
-    made = {
+    functions = {
         name: func.with_attr(ATTRIBUTE, int(pattern_kind(func)))
         for name, func in module.functions.items()
         if isinstance(func, PrimFunc) and ATTRIBUTE not in func.attrs
     }
-    return module.with_functions(made)
+    return module.with_functions(functions)
 
 
 def pattern_kind(func: PrimFunc) -> OpPatternKind:
@@ -66,7 +66,7 @@ def pattern_kind(func: PrimFunc) -> OpPatternKind:
     The largest kind decides. A reduction that is not the last block can be followed by
     element-wise operators, as a softmax can.
     """
-    kinds = [_kind_of_block(*one) for one in _computations(func.body, {}, False)]
+    kinds = [_kind_of_block(*computation) for computation in _computations(func.body, {}, False)]
     if not kinds:
         return OpPatternKind.ELEMENT_WISE
     largest = max(kinds)
@@ -95,34 +95,34 @@ def _computations(
 
 def _without_blocks(body: Node) -> list[Node]:
     """The nodes of a statement, without those in blocks inside of it."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     stack = [body]
     while stack:
         node = stack.pop()
-        found.append(node)
+        nodes.append(node)
         if not isinstance(node, BlockRealize):
             stack += reversed(list(children(node)))
-    return found
+    return nodes
 
 
 def _kind_of_block(iterators: Mapping[Var, bool], parts: list[Node]) -> OpPatternKind:
-    stores = [one for one in parts if isinstance(one, BufferStore)]
-    loads = [one for one in parts if isinstance(one, BufferLoad)]
+    stores = [part for part in parts if isinstance(part, BufferStore)]
+    loads = [part for part in parts if isinstance(part, BufferLoad)]
     if not stores:
         return OpPatternKind.OPAQUE
     target = stores[0].indices
-    if not all(type(one) is Var for one in target) or not all(
-        _are_same(one.indices, target) for one in stores
+    if not all(type(index) is Var for index in target) or not all(
+        _are_same(store.indices, target) for store in stores
     ):
         return OpPatternKind.OPAQUE
-    loops = {one.loop_var for one in parts if isinstance(one, For)}
-    kinds = [_kind_of_access(one, target) for one in loads]
+    loops = {part.loop_var for part in parts if isinstance(part, For)}
+    kinds = [_kind_of_access(load, target) for load in loads]
     if OpPatternKind.OPAQUE not in kinds:
         return _joined(kinds)
     reduced = {var for var, is_reduced in iterators.items() if is_reduced}
     if not reduced or reduced & set(target) or loops:
         return OpPatternKind.OPAQUE
-    if any(_is_window(one, reduced) for one in loads) or _is_product(stores, target):
+    if any(_is_window(load, reduced) for load in loads) or _is_product(stores, target):
         return OpPatternKind.OUT_ELEMENT_WISE_FUSABLE
     return OpPatternKind.REDUCTION
 
@@ -141,7 +141,9 @@ def _kind_of_access(load: BufferLoad, target: Sequence[Expr]) -> OpPatternKind:
         return OpPatternKind.ELEMENT_WISE
     if _is_broadcast(load, target):
         return OpPatternKind.BROADCAST
-    is_direct = not any(isinstance(part, BufferLoad) for one in load.indices for part in walk(one))
+    is_direct = not any(
+        isinstance(part, BufferLoad) for index in load.indices for part in walk(index)
+    )
     if is_direct and variables_of(*load.indices) <= set(target):
         return OpPatternKind.INJECTIVE
     return OpPatternKind.OPAQUE
@@ -151,20 +153,20 @@ def _is_broadcast(load: BufferLoad, target: Sequence[Expr]) -> bool:
     """Whether the indices are some of those of the store, in their order, and 0 in dimensions of
     size 1.
     """
-    place = 0
+    position = 0
     for index, size in zip(load.indices, load.buffer.shape, strict=True):
         if ops.is_const(index, 0) and ops.is_const(size, 1):
             continue
-        while place < len(target) and target[place] is not index:
-            place += 1
-        if place == len(target):
+        while position < len(target) and target[position] is not index:
+            position += 1
+        if position == len(target):
             return False
     return True
 
 
 def _is_window(load: BufferLoad, reduced: set[Var]) -> bool:
     """Whether an index is computed from a reduction: elements are read again by others."""
-    return any(type(one) is not Var and variables_of(one) & reduced for one in load.indices)
+    return any(type(index) is not Var and variables_of(index) & reduced for index in load.indices)
 
 
 def _is_product(stores: Sequence[BufferStore], target: Sequence[Expr]) -> bool:
@@ -178,4 +180,4 @@ def _is_product(stores: Sequence[BufferStore], target: Sequence[Expr]) -> bool:
 
 
 def _are_same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    return len(a) == len(b) and all(same(one, other) for one, other in zip(a, b, strict=True))
+    return len(a) == len(b) and all(same(index, other) for index, other in zip(a, b, strict=True))

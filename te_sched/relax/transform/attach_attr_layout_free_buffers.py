@@ -66,9 +66,9 @@ class _Marker(PyExprMutator):
         name = call.args[0]
         func = self._mod.functions.get(name) if isinstance(name, GlobalVar) else None
         places = [
-            place
-            for place, one in enumerate(call.args[1].fields)
-            if isinstance(one, Constant) or one in self.weights
+            index
+            for index, arg in enumerate(call.args[1].fields)
+            if isinstance(arg, Constant) or arg in self.weights
         ]
         if not isinstance(func, PrimFunc):
             return call

@@ -26,11 +26,11 @@ def _attach(mod: IRModule) -> dict[str, BaseFunc]:
     changed: dict[str, BaseFunc] = {}
     renamed: dict[str, str] = {}
     for name, func in mod.functions.items():
-        known = func.attrs.get("global_symbol") if hasattr(func, "attrs") else None
-        if isinstance(func, PrimFunc) and not known:
+        symbol = func.attrs.get("global_symbol") if hasattr(func, "attrs") else None
+        if isinstance(func, PrimFunc) and not symbol:
             changed[name] = func.with_attr("global_symbol", prefix + name)
             renamed |= {name: prefix + name} if prefix else {}
-        elif isinstance(func, GraphFunction) and known != name:
+        elif isinstance(func, GraphFunction) and symbol != name:
             changed[name] = func.with_attr("global_symbol", name)
     functions = {**mod.functions, **changed}
     return _renamed(functions, renamed) if renamed else functions
@@ -56,6 +56,6 @@ class _Renaming(PyExprMutator):
         """The name, with what is known of the function."""
         if expr not in self._names:
             return expr
-        made = GlobalVar(self._names[expr])
-        made.struct_info_ = expr.struct_info_
-        return made
+        gvar = GlobalVar(self._names[expr])
+        gvar.struct_info_ = expr.struct_info_
+        return gvar

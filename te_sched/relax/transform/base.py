@@ -104,7 +104,7 @@ class _Blocks(PyExprMutator):
             )
         missing = _outputs(block) - _outputs(new)
         if missing:
-            names = ", ".join(sorted(one.name_hint for one in missing))
+            names = ", ".join(sorted(var.name_hint for var in missing))
             raise GraphError(
                 f"pass {self._info.name} must keep the outputs of a block, it lost {names}",
                 "they are used outside of the block",
@@ -115,7 +115,7 @@ class _Blocks(PyExprMutator):
 
 def _outputs(block: BindingBlock) -> set[GraphVar]:
     """The variables of a block that are visible outside of it."""
-    return {one.var for one in block.bindings if not isinstance(one.var, DataflowVar)}
+    return {binding.var for binding in block.bindings if not isinstance(binding.var, DataflowVar)}
 
 
 @checked

@@ -40,12 +40,12 @@ class BindParams(ModulePass):
 
 def graph_function(mod: IRModule, name: str) -> GraphFunction:
     """A function of graphs of a module, by its name."""
-    found = mod.functions.get(name)
-    if not isinstance(found, GraphFunction):
-        names = [str(key) for key, one in mod.functions.items() if isinstance(one, GraphFunction)]
+    func = mod.functions.get(name)
+    if not isinstance(func, GraphFunction):
+        names = [str(key) for key, func in mod.functions.items() if isinstance(func, GraphFunction)]
         raise GraphError(
             f"the module has no function {name!r} of graphs",
             f"it has {', '.join(names)}" if names else "it has no functions of graphs",
             f"give the name of one of its functions{did_you_mean(name, names)}",
         )
-    return found
+    return func

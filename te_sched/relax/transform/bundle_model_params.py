@@ -43,7 +43,7 @@ def bundled(func: GraphFunction, name: str) -> GraphFunction:
     """A function with its weights as a tuple."""
     count = int(func.attrs["num_input"])
     inputs, weights = func.params[:count], func.params[count:]
-    bundle = GraphVar(name, TupleStructInfo(tuple([one.struct_info for one in weights])))
+    bundle = GraphVar(name, TupleStructInfo(tuple([weight.struct_info for weight in weights])))
     params = [*inputs, bundle]
     body = _Bundler(weights, bundle).visit_with_new_scope(func.body, params)
     return GraphFunction(
@@ -61,7 +61,7 @@ class _Bundler(PyExprMutator):
 
     def __init__(self, weights: Sequence[GraphVar], bundle: GraphVar) -> None:
         super().__init__()
-        self._items = {one: TupleGetItem(bundle, place) for place, one in enumerate(weights)}
+        self._items = {weight: TupleGetItem(bundle, index) for index, weight in enumerate(weights)}
 
     def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The weight, taken out of the tuple for each use."""

@@ -86,10 +86,10 @@ class _Allocated(PyExprMutator):
         if call.op == "relax.call_tir_inplace":
             places = call.attrs.inplace_indices
         outputs = [
-            inputs[place] if place >= 0 else self._allocation(one)
-            for one, place in zip(wanted, places, strict=True)
+            inputs[index] if index >= 0 else self._allocation(info)
+            for info, index in zip(wanted, places, strict=True)
         ]
-        new = [one for one, place in zip(outputs, places, strict=True) if place < 0]
+        new = [output for output, index in zip(outputs, places, strict=True) if index < 0]
         self.builder_.emit(self._call(function, [*inputs, *new], sizes), "_")
         whole = Tuple(tuple(outputs))
         return whole if isinstance(info, TupleStructInfo) else outputs[0]

@@ -89,18 +89,18 @@ class _Sizes(Substitution):
     def visit_match_cast_(self, binding: MatchCast) -> None:
         """Take the values of variables from the value that is cast."""
         value = self.visit_expr(binding.value)
-        found: dict[Var, Expr] = {}
-        bind_sizes(binding.struct_info, value.struct_info, found)
-        for var, size in found.items():
-            known = self.sizes.get(var)
-            if known is not None and self._analyzer.can_prove(ops.not_equal(known, size)):
+        sizes: dict[Var, Expr] = {}
+        bind_sizes(binding.struct_info, value.struct_info, sizes)
+        for var, size in sizes.items():
+            known_size = self.sizes.get(var)
+            if known_size is not None and self._analyzer.can_prove(ops.not_equal(known_size, size)):
                 raise GraphError(
                     f"MatchCast statements must be consistent: "
-                    f"{var} is {size_text(known)} and {size_text(size)}",
+                    f"{var} is {size_text(known_size)} and {size_text(size)}",
                     f"the cast of {binding.value} contradicts an earlier one",
                     "give the casts different variables of sizes",
                 )
-            if known is None and var not in self._known and size is not var:
+            if known_size is None and var not in self._known and size is not var:
                 self.sizes[var] = size
         self._known |= set(bound_sizes(binding.struct_info))
         super().visit_match_cast_(binding)
@@ -146,9 +146,9 @@ class _Names:
         if isinstance(value, GraphVar):
             return self.root(value)
         if isinstance(value, TupleGetItem) and isinstance(value.tuple_value, GraphVar):
-            known = self._values.get(self.root(value.tuple_value))
-            if isinstance(known, Tuple):
-                element = known.fields[value.index]
+            tuple_value = self._values.get(self.root(value.tuple_value))
+            if isinstance(tuple_value, Tuple):
+                element = tuple_value.fields[value.index]
                 return self.root(element) if isinstance(element, GraphVar) else element
         if isinstance(value, Tuple) and value.fields:
             return self._whole(value)
@@ -157,21 +157,21 @@ class _Names:
     def _whole(self, value: Tuple) -> GraphExpr | None:
         """The tuple of which a tuple has all elements in order."""
         items: list[GraphValue | None] = [
-            self._values.get(self.root(one)) if isinstance(one, GraphVar) else one
-            for one in value.fields
+            self._values.get(self.root(field)) if isinstance(field, GraphVar) else field
+            for field in value.fields
         ]
         whole = getattr(items[0], "tuple_value", None)
         if not isinstance(whole, GraphVar):
             return None
         root = self.root(whole)
-        for place, item in enumerate(items):
-            if not isinstance(item, TupleGetItem) or item.index != place:
+        for index, item in enumerate(items):
+            if not isinstance(item, TupleGetItem) or item.index != index:
                 return None
             source = item.tuple_value
             if not isinstance(source, GraphVar) or self.root(source) is not root:
                 return None
-        known = root.struct_info_
-        is_complete = isinstance(known, TupleStructInfo) and len(known.fields) == len(items)
+        info = root.struct_info_
+        is_complete = isinstance(info, TupleStructInfo) and len(info.fields) == len(items)
         return root if is_complete else None
 
     def _outputs(self, block: DataflowBlock, everywhere: dict[GraphVar, int]) -> None:
@@ -185,11 +185,19 @@ class _Names:
             if var in self.instead:
                 continue
             every = [var, *names.get(var, [])]
-            outside = [one for one in every if everywhere.get(one, 0) > inside.get(one, 0)]
-            visible = [one for one in [*outside, *every] if not isinstance(one, DataflowVar)]
+            outside = [
+                candidate
+                for candidate in every
+                if everywhere.get(candidate, 0) > inside.get(candidate, 0)
+            ]
+            visible = [
+                candidate
+                for candidate in [*outside, *every]
+                if not isinstance(candidate, DataflowVar)
+            ]
             if outside and var not in outside:
-                made = visible[0] if visible else GraphVar(var.name_hint, var.struct_info_)
-                self.defined_as[var] = made
+                output = visible[0] if visible else GraphVar(var.name_hint, var.struct_info_)
+                self.defined_as[var] = output
             elif not outside and not isinstance(var, DataflowVar):
                 self.defined_as[var] = DataflowVar(var.name_hint, var.struct_info_)
 

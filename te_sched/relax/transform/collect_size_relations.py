@@ -70,10 +70,10 @@ def _has_variables(func: GraphFunction) -> bool:
     """Whether sizes of the function may be variables, or it has branches or functions."""
     if not isinstance(func.body, SeqExpr):
         return False
-    return any(variables_in(one.struct_info) for one in func.params) or any(
-        isinstance(one, MatchCast) or isinstance(one.value, If | GraphFunction)
+    return any(variables_in(param.struct_info) for param in func.params) or any(
+        isinstance(binding, MatchCast) or isinstance(binding.value, If | GraphFunction)
         for block in func.body.blocks
-        for one in block.bindings
+        for binding in block.bindings
     )
 
 
@@ -88,13 +88,13 @@ class _RelationCollector:
     def function(self, func: GraphFunction) -> GraphFunction:
         """The function with its relations, and casts in its branches."""
         self._builder.begin_scope(func.params)
-        for one in func.params:
-            self._relations.add_sizes(one.struct_info)
+        for param in func.params:
+            self._relations.add_sizes(param.struct_info)
         body, relations = self._sequence(func.body)
         self._builder.end_scope()
-        known = relations_of(func)
-        new = without_repeated([*known, *relations])
-        if body is func.body and len(new) == len(known):
+        old_relations = relations_of(func)
+        new = without_repeated([*old_relations, *relations])
+        if body is func.body and len(new) == len(old_relations):
             return func
         attrs = {**func.attrs, SIZE_RELATIONS: tuple(new)} if new else func.attrs
         return replace(func, body=body, attrs=attrs)
@@ -102,13 +102,13 @@ class _RelationCollector:
     def _sequence(self, seq: SeqExpr) -> tuple[SeqExpr, list[SizeRelation]]:
         """The sequence with casts in its branches, and its own relations."""
         outside, self._relations.items = self._relations.items, []
-        blocks = tuple([self._block(one) for one in seq.blocks])
+        blocks = tuple([self._block(block) for block in seq.blocks])
         relations, self._relations.items = self._relations.items, outside
         is_same = all(new is old for new, old in zip(blocks, seq.blocks, strict=True))
         return seq if is_same else replace(seq, blocks=blocks), relations
 
     def _block(self, block: BindingBlock) -> BindingBlock:
-        bindings = tuple([self._binding(one) for one in block.bindings])
+        bindings = tuple([self._binding(binding) for binding in block.bindings])
         is_same = all(new is old for new, old in zip(bindings, block.bindings, strict=True))
         return block if is_same else replace(block, bindings=bindings)
 
@@ -132,8 +132,10 @@ class _RelationCollector:
     def _branch(self, seq: SeqExpr) -> SeqExpr:
         """A branch with casts that check its relations, unless it has them."""
         new, relations = self._sequence(seq)
-        casts = {str(one.struct_info) for block in new.blocks for one in _casts(block)}
-        added = [one for one in map(_cast, without_repeated(relations)) if str(one[1]) not in casts]
+        casts = {str(cast.struct_info) for block in new.blocks for cast in _casts(block)}
+        added = [
+            cast for cast in map(_cast, without_repeated(relations)) if str(cast[1]) not in casts
+        ]
         return replace(new, blocks=_with_casts(new.blocks, added)) if added else new
 
     def _call(self, call: GraphCall, var: GraphVar) -> None:
@@ -164,9 +166,9 @@ class _RelationCollector:
         values: dict[Var, Expr] = {}
         for param, arg in zip(inner.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)
-        for one in relations_of(inner):
-            size, other = substitute(one.size, values), substitute(one.other, values)
-            self._builder.require(one.kind, size, other, one.subject)
+        for relation in relations_of(inner):
+            size, other = substitute(relation.size, values), substitute(relation.other, values)
+            self._builder.require(relation.kind, size, other, relation.subject)
 
 
 _Cast = tuple[ShapeExpr, ShapeStructInfo]
@@ -181,29 +183,29 @@ def _cast(relation: SizeRelation) -> _Cast:
 
 
 def _casts(block: BindingBlock) -> list[MatchCast]:
-    return [one for one in block.bindings if isinstance(one, MatchCast)]
+    return [binding for binding in block.bindings if isinstance(binding, MatchCast)]
 
 
 def _with_casts(blocks: Iterable[BindingBlock], casts: list[_Cast]) -> tuple[BindingBlock, ...]:
     """The blocks of a branch with casts, each as soon as its sizes are defined in it."""
-    missing = {var for block in blocks for one in _casts(block) for var in _defined(one)}
+    missing = {var for block in blocks for cast in _casts(block) for var in _defined(cast)}
     left = [(cast, missing & {*variables_in(cast[0]), *variables_in(cast[1])}) for cast in casts]
 
     def ready(kind: type[GraphVar]) -> list[Binding]:
-        found = [cast for cast, needs in left if not needs & missing]
-        left[:] = [one for one in left if one[1] & missing]
-        return [MatchCast(kind("sizes", info), shape, info) for shape, info in found]
+        casts = [cast for cast, needs in left if not needs & missing]
+        left[:] = [entry for entry in left if entry[1] & missing]
+        return [MatchCast(kind("sizes", info), shape, info) for shape, info in casts]
 
     new = [BindingBlock(tuple(ready(GraphVar)))]
     for block in blocks:
         bindings: list[Binding] = []
-        for one in block.bindings:
-            bindings.append(one)
-            if isinstance(one, MatchCast):
-                missing -= set(_defined(one))
+        for binding in block.bindings:
+            bindings.append(binding)
+            if isinstance(binding, MatchCast):
+                missing -= set(_defined(binding))
                 bindings += ready(DataflowVar if isinstance(block, DataflowBlock) else GraphVar)
         new.append(type(block)(tuple(bindings)))
-    return tuple([one for one in new if one.bindings])
+    return tuple([block for block in new if block.bindings])
 
 
 def _defined(cast: MatchCast) -> list[Var]:

@@ -100,11 +100,15 @@ class _Combination(PyExprMutator):
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with joined products."""
-        values = {one.var: one.value for one in block.bindings if isinstance(one, VarBinding)}
+        values = {
+            binding.var: binding.value
+            for binding in block.bindings
+            if isinstance(binding, VarBinding)
+        }
         new: dict[GraphVar, GraphValue] = {}
         for source, branches in _products(block).items():
-            for one in _compatible(branches):
-                for joined in self._joined(source, one, block, values):
+            for group in _compatible(branches):
+                for joined in self._joined(source, group, block, values):
                     new.update(joined)
         if not new:
             return block
@@ -115,21 +119,21 @@ class _Combination(PyExprMutator):
         self, source: GraphVar, branches: list[_Branch], block: DataflowBlock, values: Values
     ) -> list[dict[GraphVar, GraphValue]]:
         """The new values for products of one shape, if they are combined."""
-        fixed = [one for one in branches if isinstance(one.columns, IntImm)]
-        open_ones = [one for one in branches if one not in fixed]
+        fixed = [branch for branch in branches if isinstance(branch.columns, IntImm)]
+        open_ones = [branch for branch in branches if branch not in fixed]
         order = [*fixed, *open_ones[:1]]  # sizes at which a result is split are constants
         order = _independent(order, block)
         if len(order) < 2:
             return []
-        biases = [one.bias for one in order if one.bias is not None]
+        biases = [branch.bias for branch in order if branch.bias is not None]
         with_bias = len(biases) == len(order)
-        weights = [one.weight for one in order]
+        weights = [branch.weight for branch in order]
         if self._check and not self._check(source, weights, biases if with_bias else [], values):
             return []
         rank = len(shape_of_value(weights[0]) or ())
         info = tensor_info(order[0].product)
         out = matmul(source, concat(weights, rank - 1), info.dtype)
-        activations = {one.activation for one in order}
+        activations = {branch.activation for branch in order}
         if with_bias:
             out = add(out, concat(biases, 0))
         is_activated = len(activations) == 1 and activations != {""}
@@ -141,14 +145,14 @@ class _Combination(PyExprMutator):
         else:
             is_activated = False
         places, at = [], 0
-        for count in constant_sizes([one.columns for one in order[:-1]]) or ():
+        for count in constant_sizes([branch.columns for branch in order[:-1]]) or ():
             at += count
             places.append(at)
         parts = split(out, places, info.ndim - 1)
         return [
             {
-                _last(one, with_bias, is_activated, values): TupleGetItem(parts, place)
-                for place, one in enumerate(order)
+                _last(branch, with_bias, is_activated, values): TupleGetItem(parts, index)
+                for index, branch in enumerate(order)
             }
         ]
 
@@ -168,59 +172,59 @@ def _last(branch: _Branch, with_bias: bool, is_activated: bool, values: Values) 
 def _products(block: DataflowBlock) -> dict[GraphVar, list[_Branch]]:
     """The products of a block, by what is multiplied."""
     users: dict[GraphVar, list[Binding]] = {}
-    for one in block.bindings:
-        for var in uses_of(one):
-            users.setdefault(var, []).append(one)
-    found: dict[GraphVar, list[_Branch]] = {}
-    for one in block.bindings:
-        value = one.value
-        if not is_call_of(value, "relax.matmul") or not isinstance(one, VarBinding):
+    for binding in block.bindings:
+        for var in uses_of(binding):
+            users.setdefault(var, []).append(binding)
+    branches: dict[GraphVar, list[_Branch]] = {}
+    for binding in block.bindings:
+        value = binding.value
+        if not is_call_of(value, "relax.matmul") or not isinstance(binding, VarBinding):
             continue
         shape = shape_of_value(value.args[1])
-        known = getattr(one.var.struct_info, "dtype", "")
-        if shape is None or len(shape) < 2 or not known or not isinstance(value.args[0], GraphVar):
+        dtype = getattr(binding.var.struct_info, "dtype", "")
+        if shape is None or len(shape) < 2 or not dtype or not isinstance(value.args[0], GraphVar):
             continue
-        found.setdefault(value.args[0], []).append(_branch(one.var, value.args[1], users))
-    return found
+        branches.setdefault(value.args[0], []).append(_branch(binding.var, value.args[1], users))
+    return branches
 
 
 def _branch(var: GraphVar, weight: GraphExpr, users: dict[GraphVar, list[Binding]]) -> _Branch:
-    found = _Branch(var, weight, var)
+    branch = _Branch(var, weight, var)
     following = _only_user(var, users, ("relax.add",))
     if following is not None and following.call.args[0] is var:
         bias = following.call.args[1]
         if len(shape_of_value(bias) or ()) == 1:
-            found.bias, found.var = bias, following.var
-    following = _only_user(found.var, users, _ACTIVATIONS)
+            branch.bias, branch.var = bias, following.var
+    following = _only_user(branch.var, users, _ACTIVATIONS)
     if following is not None:
-        found.activation, found.var = str(following.call.op), following.var
-    return found
+        branch.activation, branch.var = str(following.call.op), following.var
+    return branch
 
 
 def _only_user(
     var: GraphVar, users: dict[GraphVar, list[Binding]], names: Sequence[str]
 ) -> _User | None:
     """The binding that alone uses a variable, if it calls one of these operators."""
-    found = users.get(var, [])
-    if len(found) != 1 or not isinstance(var, DataflowVar):
+    uses = users.get(var, [])
+    if len(uses) != 1 or not isinstance(var, DataflowVar):
         return None
-    call = found[0].value
-    return _User(found[0].var, call) if is_call_of(call, *names) else None
+    call = uses[0].value
+    return _User(uses[0].var, call) if is_call_of(call, *names) else None
 
 
 def _compatible(branches: list[_Branch]) -> list[list[_Branch]]:
     """The branches by the rank of the matrix; none of a rank of which the batches differ."""
     analyzer = Analyzer()
     by_rank: dict[int, list[_Branch]] = {}
-    for one in branches:
-        by_rank.setdefault(len(shape_of_value(one.weight) or ()), []).append(one)
+    for branch in branches:
+        by_rank.setdefault(len(shape_of_value(branch.weight) or ()), []).append(branch)
     return [
         same
         for same in by_rank.values()
         if all(
-            are_equal_sizes(_around(one), _around(same[0]), analyzer)
-            and _dtypes(one) == _dtypes(same[0])
-            for one in same
+            are_equal_sizes(_around(member), _around(same[0]), analyzer)
+            and _dtypes(member) == _dtypes(same[0])
+            for member in same
         )
     ]
 
@@ -235,17 +239,19 @@ def _dtypes(branch: _Branch) -> tuple[str, str]:
 
 def _independent(branches: list[_Branch], block: DataflowBlock) -> list[_Branch]:
     """The branches whose matrix and bias do not depend on the product of another one."""
-    products = {one.product for one in branches}
+    products = {branch.product for branch in branches}
     needs: dict[GraphVar, set[GraphVar]] = {}
-    for one in block.bindings:
-        found = {one.var} & products
-        for var in uses_of(one):
-            found |= needs.get(var, set())
-        needs[one.var] = found
+    for binding in block.bindings:
+        sources = {binding.var} & products
+        for var in uses_of(binding):
+            sources |= needs.get(var, set())
+        needs[binding.var] = sources
     return [
-        one
-        for one in branches
+        branch
+        for branch in branches
         if not any(
-            needs.get(value) for value in (one.weight, one.bias) if isinstance(value, GraphVar)
+            needs.get(value)
+            for value in (branch.weight, branch.bias)
+            if isinstance(value, GraphVar)
         )
     ]

@@ -36,10 +36,10 @@ class ComputePrimValue(ModulePass):
 class _Computer(PyExprMutator):
     def visit_prim_value_(self, op: PrimValue) -> GraphExpr:
         """A call of the function that computes the number."""
-        if isinstance(op.value, Var) or not any(isinstance(one, Var) for one in walk(op.value)):
+        if isinstance(op.value, Var) or not any(isinstance(node, Var) for node in walk(op.value)):
             return op
-        given = list(dict.fromkeys(one for one in walk(op.value) if isinstance(one, Var)))
-        params = {one: Var(one.name, one.dtype) for one in given}
+        variables = list(dict.fromkeys(node for node in walk(op.value) if isinstance(node, Var)))
+        params = {var: Var(var.name, var.dtype) for var in variables}
         func = PrimFunc(
             tuple(params.values()),
             Evaluate(ret(substitute(op.value, dict(params)))),
@@ -48,4 +48,4 @@ class _Computer(PyExprMutator):
             op.value.dtype,
         )
         name = self.builder_.add_func(func, "compute_symbolic_expr")
-        return GraphCall(name, tuple([PrimValue(one) for one in given]))
+        return GraphCall(name, tuple([PrimValue(var) for var in variables]))

@@ -57,7 +57,8 @@ class ConvertLayout(FunctionPass):
 
     def __init__(self, desired_layouts: Mapping[str, Sequence[str]]) -> None:
         self.desired_layouts = {
-            str(name): [str(one) for one in layouts] for name, layouts in desired_layouts.items()
+            str(name): [str(layout) for layout in layouts]
+            for name, layouts in desired_layouts.items()
         }
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
@@ -82,7 +83,7 @@ class _Converter(PyExprMutator):
 
     def _order(self, value: GraphValue) -> Order:
         if isinstance(value, Tuple):
-            return [self._order(one) for one in value.fields]
+            return [self._order(field) for field in value.fields]
         return self._moved[value][1] if value in self._moved else None
 
     def _in_order(self, value: GraphExpr, order: Order) -> GraphExpr:
@@ -90,27 +91,27 @@ class _Converter(PyExprMutator):
         if isinstance(value, Tuple):
             orders = order or [None] * len(value.fields)
             pairs = zip(value.fields, orders, strict=True)
-            return Tuple(tuple([self._in_order(one, each) for one, each in pairs]))
+            return Tuple(tuple([self._in_order(field, each) for field, each in pairs]))
         if value not in self._moved:
             return self._permuted(self.visit_expr(value), None, order)
-        new, known = self._moved[value]
-        return self._reordered(new, known, order)
+        new, old_order = self._moved[value]
+        return self._reordered(new, old_order, order)
 
-    def _reordered(self, new: GraphVar, known: Order, order: Order) -> GraphExpr:
-        if not isinstance(known, list):
-            return self._permuted(new, known, order)
-        found = []
-        for at, one in enumerate(known):
+    def _reordered(self, new: GraphVar, old_order: Order, order: Order) -> GraphExpr:
+        if not isinstance(old_order, list):
+            return self._permuted(new, old_order, order)
+        fields = []
+        for at, item_order in enumerate(old_order):
             item = self.builder_.emit(TupleGetItem(new, at))
-            found.append(self._permuted(item, one, order[at] if order else None))
-        return Tuple(tuple(found))
+            fields.append(self._permuted(item, item_order, order[at] if order else None))
+        return Tuple(tuple(fields))
 
-    def _permuted(self, new: GraphExpr, known: Order, order: Order) -> GraphExpr:
-        if known == order:
+    def _permuted(self, new: GraphExpr, old_order: Order, order: Order) -> GraphExpr:
+        if old_order == order:
             return new
-        places = range(len(order or known))
-        current, target = known or tuple(places), order or tuple(places)
-        return self.builder_.emit(permute_dims(new, [current.index(one) for one in target]))
+        places = range(len(order or old_order))
+        current, target = old_order or tuple(places), order or tuple(places)
+        return self.builder_.emit(permute_dims(new, [current.index(axis) for axis in target]))
 
     # Bindings
 
@@ -158,10 +159,10 @@ class _Converter(PyExprMutator):
 
     def _call(self, call: GraphCall, plan: Plan) -> GraphCall:
         args = [
-            plan.args.get(at) or self._in_order(one, plan.inputs.get(at))
-            if isinstance(one, Constant | GraphVar | Tuple)
-            else self.visit_expr(one)
-            for at, one in enumerate(call.args)
+            plan.args.get(at) or self._in_order(arg, plan.inputs.get(at))
+            if isinstance(arg, Constant | GraphVar | Tuple)
+            else self.visit_expr(arg)
+            for at, arg in enumerate(call.args)
         ]
         attrs = OpAttrs({**call.attrs, **plan.attrs}) if call.attrs is not None else None
         return GraphCall(call.op, tuple(args), attrs, call.sinfo_args)
@@ -178,12 +179,12 @@ class _Converter(PyExprMutator):
         else:  # it is used outside of the block
             inner = self.builder_.emit(value)
             if isinstance(order, list):
-                found = self.builder_.normalize(self._reordered(inner, order, None))
+                new_value = self.builder_.normalize(self._reordered(inner, order, None))
             else:
                 places = range(len(order))
-                back = permute_dims(inner, [order.index(one) for one in places])
-                found = self.builder_.normalize(back)
-            self.reemit_binding(binding, found)
+                back = permute_dims(inner, [order.index(axis) for axis in places])
+                new_value = self.builder_.normalize(back)
+            self.reemit_binding(binding, new_value)
 
     def visit_match_cast_(self, binding: MatchCast) -> None:
         """A tensor in another order is matched with its sizes in this order."""
@@ -195,7 +196,7 @@ class _Converter(PyExprMutator):
         new, order = self._moved[binding.value]  # type: ignore[index]
         assert isinstance(info, TensorStructInfo)
         if isinstance(info.shape, ShapeExpr):
-            sizes = [info.shape.values[one] for one in order]
+            sizes = [info.shape.values[axis] for axis in order]
             info = TensorStructInfo(ShapeExpr(tuple(sizes)), info.dtype, info.vdevice)
         var = DataflowVar(binding.var.name_hint, info)
         self.builder_.emit_normalized(MatchCast(var, new, info))

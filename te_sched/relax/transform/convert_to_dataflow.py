@@ -69,7 +69,7 @@ class _Extractor(PyExprMutator):
         return new if is_kept else SeqExpr(tuple(blocks), new.body)
 
     def _blocks(self, blocks: Sequence[BindingBlock]) -> list[BindingBlock]:
-        found: list[BindingBlock] = []
+        new_blocks: list[BindingBlock] = []
         run: list[Binding] = []
         has_block = False  # the run contains a dataflow block
 
@@ -77,7 +77,7 @@ class _Extractor(PyExprMutator):
             nonlocal run, has_block
             if run:
                 is_large = has_block or len(run) >= self._min_size
-                found.append((DataflowBlock if is_large else BindingBlock)(tuple(run)))
+                new_blocks.append((DataflowBlock if is_large else BindingBlock)(tuple(run)))
             run, has_block = [], False
 
         for block in blocks:
@@ -90,9 +90,9 @@ class _Extractor(PyExprMutator):
                     run.append(binding)
                 else:
                     finish()
-                    found.append(BindingBlock((binding,)))
+                    new_blocks.append(BindingBlock((binding,)))
         finish()
-        return joined_blocks(found)
+        return joined_blocks(new_blocks)
 
 
 def _may_flow(value: GraphValue) -> bool:

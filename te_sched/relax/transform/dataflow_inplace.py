@@ -80,8 +80,8 @@ class _InplaceRewriter(PyExprMutator):
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with calls that overwrite an argument."""
         _, exact = dataflow_inplace_analysis(block, self.params)
-        for place, candidates in exact:
-            call = block.bindings[place].value
+        for index, candidates in exact:
+            call = block.bindings[index].value
             if isinstance(call, GraphCall):
                 self._chosen[call] = max(candidates)
         return super().visit_dataflow_block_(block)
@@ -101,13 +101,13 @@ def dataflow_liveness_analysis(block: BindingBlock) -> dict[GraphVar, tuple[int,
     are visible outside of the block.
     """
     count = len(block.bindings)
-    starts = {one.var: place for place, one in enumerate(block.bindings)}
+    starts = {binding.var: position for position, binding in enumerate(block.bindings)}
     ends: dict[GraphVar, int] = {}
-    for place, binding in enumerate(block.bindings):
-        ends[binding.var] = place if isinstance(binding.var, DataflowVar) else count
+    for index, binding in enumerate(block.bindings):
+        ends[binding.var] = index if isinstance(binding.var, DataflowVar) else count
         for var in used_vars(binding.value):
             is_inside = isinstance(var, DataflowVar) and var in starts
-            ends[var] = place if is_inside else count
+            ends[var] = index if is_inside else count
     return {var: (starts.get(var, -1), end) for var, end in ends.items()}
 
 
@@ -126,7 +126,7 @@ class _Aliases:
         number = self._count
         self._count += 1
         if isinstance(info, TupleStructInfo):
-            self.tuples[number] = [{self._new(one)} for one in info.fields]
+            self.tuples[number] = [{self._new(field)} for field in info.fields]
         return number
 
     def of(self, value: GraphValue) -> set[int]:
@@ -135,7 +135,7 @@ class _Aliases:
             return self.sets.get(value, {_EXTERNAL})
         if isinstance(value, Tuple):
             number = self._new()
-            self.tuples[number] = [self.of(one) for one in value.fields]
+            self.tuples[number] = [self.of(field) for field in value.fields]
             return {number}
         if isinstance(value, TupleGetItem):
             return self._item(value)
@@ -144,32 +144,35 @@ class _Aliases:
         return {self._new()}
 
     def _item(self, value: TupleGetItem) -> set[int]:
-        found: set[int] = set()
+        numbers: set[int] = set()
         for number in self.of(value.tuple_value):
             if number == _EXTERNAL:
                 return {_EXTERNAL}
             items = self.tuples.get(number, [])
-            found |= items[value.index] if value.index < len(items) else set()
-        return found or {_EXTERNAL}
+            numbers |= items[value.index] if value.index < len(items) else set()
+        return numbers or {_EXTERNAL}
 
     def _call(self, call: GraphCall) -> set[int]:
         if isinstance(call.op, Op) and str(call.op) not in _UNKNOWN:
             return {self._new(call.struct_info_)}
-        given = [
-            one for arg in call.args if isinstance(arg, GraphVar | Tuple) for one in self.of(arg)
+        worklist = [
+            alias
+            for arg in call.args
+            if isinstance(arg, GraphVar | Tuple)
+            for alias in self.of(arg)
         ]
-        found: set[int] = set()
-        while given:
-            number = given.pop()
-            if number not in found:
-                found.add(number)
-                given += [one for item in self.tuples.get(number, []) for one in item]
+        numbers: set[int] = set()
+        while worklist:
+            number = worklist.pop()
+            if number not in numbers:
+                numbers.add(number)
+                worklist += [alias for item in self.tuples.get(number, []) for alias in item]
         number = self._new(call.struct_info_)
-        found.add(number)
+        numbers.add(number)
         if number in self.tuples:
-            found |= {one for item in self.tuples[number] for one in item}
-            self.tuples[number] = [set(found) for _ in self.tuples[number]]
-        return found
+            numbers |= {alias for item in self.tuples[number] for alias in item}
+            self.tuples[number] = [set(numbers) for _ in self.tuples[number]]
+        return numbers
 
 
 def dataflow_alias_analysis(
@@ -197,7 +200,7 @@ def dataflow_inplace_analysis(
     sets, tuples = dataflow_alias_analysis(block, params)
     sizes: list[tuple[int, set[int]]] = []
     exact: list[tuple[int, set[int]]] = []
-    for place, binding in enumerate(block.bindings):
+    for index, binding in enumerate(block.bindings):
         call = binding.value
         if not isinstance(call, GraphCall) or str(call.op) not in _elementwise():
             continue
@@ -205,19 +208,19 @@ def dataflow_inplace_analysis(
             position
             for position, arg in enumerate(call.args)
             if isinstance(arg, GraphVar)
-            and _is_free(arg, place, ranges, sets, tuples)
+            and _is_free(arg, index, ranges, sets, tuples)
             and not _is_given_twice(arg, call, sets)
         }
-        same = {one for one in free if _has_shape_of(call.args[one], call)}
+        same = {arg_index for arg_index in free if _has_shape_of(call.args[arg_index], call)}
         if same:
-            sizes.append((place, same))
-            exact.append((place, set(same)))
+            sizes.append((index, same))
+            exact.append((index, set(same)))
     return sizes, exact
 
 
 def _is_free(
     var: GraphVar,
-    place: int,
+    index: int,
     ranges: dict[GraphVar, tuple[int, int]],
     sets: dict[GraphVar, set[int]],
     tuples: dict[int, list[set[int]]],
@@ -226,28 +229,28 @@ def _is_free(
     own = sets.get(var, {_EXTERNAL})
     if _EXTERNAL in own:
         return False
-    for other, found in sets.items():
-        reached = set(found)
-        for number in found:
-            reached |= {one for item in tuples.get(number, []) for one in item}
+    for other, aliases in sets.items():
+        reached = set(aliases)
+        for number in aliases:
+            reached |= {alias for item in tuples.get(number, []) for alias in item}
         is_param = other not in ranges
-        if reached & own and (is_param or ranges[other][1] > place):
+        if reached & own and (is_param or ranges[other][1] > index):
             return False
     return True
 
 
 def _is_given_twice(var: GraphVar, call: GraphCall, sets: dict[GraphVar, set[int]]) -> bool:
     """Whether another variable that is an argument may be the same value."""
-    others = [one for one in call.args if isinstance(one, GraphVar) and one is not var]
-    return any(sets.get(one, {_EXTERNAL}) & sets.get(var, {_EXTERNAL}) for one in others)
+    others = [arg for arg in call.args if isinstance(arg, GraphVar) and arg is not var]
+    return any(sets.get(other, {_EXTERNAL}) & sets.get(var, {_EXTERNAL}) for other in others)
 
 
 def _has_shape_of(arg: GraphValue, call: GraphCall) -> bool:
-    given, result = arg.struct_info_, call.struct_info_
-    if not isinstance(given, TensorStructInfo) or not isinstance(result, TensorStructInfo):
+    arg_info, result = arg.struct_info_, call.struct_info_
+    if not isinstance(arg_info, TensorStructInfo) or not isinstance(result, TensorStructInfo):
         return False
-    sizes, others = sizes_of(given), sizes_of(result)
-    if given.dtype != result.dtype or sizes is None or others is None:
+    sizes, others = sizes_of(arg_info), sizes_of(result)
+    if arg_info.dtype != result.dtype or sizes is None or others is None:
         return False
     return len(sizes) == len(others) and all(map(structural_equal, sizes, others))
 
@@ -286,10 +289,10 @@ def inplace_call(
     func: PrimFunc = scratch.get()[name]
     count = len(legal.args[1].fields)
     outputs = list(func.params[count : count + len(inplace_indices)])
-    targets = [func.buffer_map[func.params[one]] for one in inplace_indices]
+    targets = [func.buffer_map[func.params[index]] for index in inplace_indices]
     moved = {func.buffer_map[out]: target for out, target in zip(outputs, targets, strict=True)}
     body = _WithoutOwnCopies().visit(_Moved(moved).visit(func.body))
-    params = tuple([one for one in func.params if one not in outputs])
+    params = tuple([param for param in func.params if param not in outputs])
     kept = {param: buffer for param, buffer in func.buffer_map.items() if param not in outputs}
     new = replace(func, params=params, body=body, buffer_map=kept)
     added = builder.add_func(new, f"{name}_inplace")
@@ -303,8 +306,8 @@ class _Moved(ReferenceMapper):
         self._buffers = buffers
 
     def visit_Buffer(self, node: Buffer) -> Buffer:
-        found: Buffer = self._buffers.get(node, node)
-        return found
+        buffer: Buffer = self._buffers.get(node, node)
+        return buffer
 
 
 class _WithoutOwnCopies(StatementMapper):

@@ -71,32 +71,32 @@ class _Known:
 
     def copy(self) -> _Known:
         """A copy, for a branch."""
-        made = _Known()
-        made.values = {
-            key: [(value, info, list(names)) for value, info, names in found]
-            for key, found in self.values.items()
+        clone = _Known()
+        clone.values = {
+            key: [(value, info, list(names)) for value, info, names in entries]
+            for key, entries in self.values.items()
         }
-        made.instead = dict(self.instead)
-        return made
+        clone.instead = dict(self.instead)
+        return clone
 
     def variables(self, value: GraphValue, info: StructInfo | None) -> list[GraphVar]:
         """The variables that are bound to a value, cast to a struct info; a new list without."""
-        found = self.values.setdefault(structural_hash(value), [])
-        for other, other_info, names in found:
+        entries = self.values.setdefault(structural_hash(value), [])
+        for other, other_info, names in entries:
             same_info = info is other_info or (
                 None not in (info, other_info) and structural_equal(info, other_info)
             )
             if same_info and structural_equal(value, other):
                 return names
         names = []
-        found.append((value, info, names))
+        entries.append((value, info, names))
         return names
 
     def forget(self, is_hidden: Callable[[GraphVar], bool]) -> None:
         """Drop the variables that are not visible any more."""
-        for found in self.values.values():
-            for _, _, names in found:
-                names[:] = [one for one in names if not is_hidden(one)]
+        for entries in self.values.values():
+            for _, _, names in entries:
+                names[:] = [name for name in names if not is_hidden(name)]
         self.instead = {old: new for old, new in self.instead.items() if not is_hidden(new)}
 
 
@@ -111,26 +111,26 @@ class _Eliminator(PyExprMutator):
         """A function starts anew."""
         outer, self._known = self._known, _Known()
         self._written |= written_in_place(op)
-        found = map_function(self, op)
+        new_function = map_function(self, op)
         self._known = outer
-        return found
+        return new_function
 
     def visit_with_new_scope(
         self, expr: GraphExpr, params: Sequence[GraphVar] | None = None
     ) -> SeqExpr:
         """A branch sees what is bound before it; what it binds is not seen after it."""
         outer, self._known = self._known, self._known.copy()
-        found = super().visit_with_new_scope(expr, params)
+        new_expr = super().visit_with_new_scope(expr, params)
         self._known = outer
-        return found
+        return new_expr
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """A block; its DataflowVars are not visible after it, its outputs stay what they are."""
         before = dict(self._known.instead)
-        found = super().visit_dataflow_block_(block)
+        new_block = super().visit_dataflow_block_(block)
         self._known.instead = before
         self._known.forget(lambda var: isinstance(var, DataflowVar))
-        return found
+        return new_block
 
     def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The first variable that was bound to the same value."""

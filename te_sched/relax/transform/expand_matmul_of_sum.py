@@ -27,7 +27,7 @@ class ExpandMatmulOfSum(RulesPass):
 
 
 def _rules(func: GraphFunction) -> Rules:
-    known = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
+    constant_vars = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
     x, a, b = wildcard(), wildcard(), wildcard()
     total = is_op("relax.add")(a, b)
     turned = is_op("relax.permute_dims")(total)
@@ -35,13 +35,15 @@ def _rules(func: GraphFunction) -> Rules:
 
     def expand(expr: GraphCall, matches: Matches) -> GraphExpr:
         terms = [matches[a], matches[b]]
-        one, other = (shape_of_value(term) for term in terms)
-        if all(term in known for term in terms) or not are_equal_sizes(one, other, analyzer):
+        shape, other = (shape_of_value(term) for term in terms)
+        if all(term in constant_vars for term in terms) or not are_equal_sizes(
+            shape, other, analyzer
+        ):
             return expr
         if turned in matches:
             axes = matches[turned].attrs["axes"]
-            terms = [permute_dims(one, axes) for one in terms]
+            terms = [permute_dims(term, axes) for term in terms]
         dtype = expr.attrs["out_dtype"] or None
-        return add(*[matmul(matches[x], one, dtype) for one in terms])
+        return add(*[matmul(matches[x], term, dtype) for term in terms])
 
     return [(is_op("relax.matmul")(x, total | turned), expand)]

@@ -66,7 +66,7 @@ class _ExpandTupleArguments(ModulePass, name="ExpandTupleArgumentsInner"):
         changed: dict[str, GraphFunction] = {}
         rewrites: dict[str, Rewrite] = {}
         for name, func in called_private_functions(mod, self.to_run).items():
-            if any(isinstance(one.struct_info_, TupleStructInfo) for one in func.params):
+            if any(isinstance(param.struct_info_, TupleStructInfo) for param in func.params):
                 changed[name] = _expanded(func)
                 rewrites[name] = _rewrite(name, changed[name])
         if not changed:
@@ -96,8 +96,8 @@ def _elements(builder: BlockBuilder, arg: GraphValue) -> list[GraphValue]:
     if isinstance(arg, Tuple):
         parts = arg.fields
     else:
-        parts = [builder.emit(TupleGetItem(arg, place)) for place in range(len(info.fields))]
-    return [one for part in parts for one in _elements(builder, part)]
+        parts = [builder.emit(TupleGetItem(arg, index)) for index in range(len(info.fields))]
+    return [element for part in parts for element in _elements(builder, part)]
 
 
 def _expanded(func: GraphFunction) -> GraphFunction:
@@ -106,7 +106,7 @@ def _expanded(func: GraphFunction) -> GraphFunction:
 
     def expand(name: str, info: StructInfo) -> GraphExpr:
         if isinstance(info, TupleStructInfo):
-            parts = [expand(f"{name}_{place}", one) for place, one in enumerate(info.fields)]
+            parts = [expand(f"{name}_{index}", field) for index, field in enumerate(info.fields)]
             return Tuple(tuple(parts))
         params.append(GraphVar(name, info))
         return params[-1]

@@ -34,8 +34,8 @@ def approximated(mod: IRModule) -> IRModule:
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
-    made = rewriting.builder_.get()
-    return replace(made, functions={**made.functions, **changed})
+    new_module = rewriting.builder_.get()
+    return replace(new_module, functions={**new_module.functions, **changed})
 
 
 class _Approximation(PyExprMutator):

@@ -93,26 +93,26 @@ class _Folder(PyExprMutator):
         self._values = get_var2val(func)
         nodes = list(nodes_of(func))
         self._uses: Counter[GraphValue] = Counter(uses_of(func))
-        items = [one for one in nodes if isinstance(one, TupleGetItem) and one.index == 0]
-        self._first_items = Counter([one.tuple_value for one in items])
+        items = [node for node in nodes if isinstance(node, TupleGetItem) and node.index == 0]
+        self._first_items = Counter([item.tuple_value for item in items])
 
     def visit_tuple_getitem_(self, op: TupleGetItem) -> GraphExpr:
         """The normalized values, which are the first of three results."""
-        found = self._found(op)
-        if found is None:
+        match = self._found(op)
+        if match is None:
             return super().visit_tuple_getitem_(op)
-        data, *weights = [self.visit_expr(one) for one in found.conv.args]
-        weights += [self.visit_expr(one) for one in found.norm.args[1:]]
-        bias = None if found.bias is None else self.visit_expr(found.bias)
-        known = weights if bias is None else [*weights, bias]
-        is_constant = all(isinstance(one, Constant) for one in known)
+        data, *weights = [self.visit_expr(arg) for arg in match.conv.args]
+        weights += [self.visit_expr(arg) for arg in match.norm.args[1:]]
+        bias = None if match.bias is None else self.visit_expr(match.bias)
+        params = weights if bias is None else [*weights, bias]
+        is_constant = all(isinstance(param, Constant) for param in params)
         if self._only_constants and not is_constant:
             return super().visit_tuple_getitem_(op)
         self.is_changed = True
         weight, shift = (
-            self._constants(found, known) if is_constant else self._values_of(found, known)
+            self._constants(match, params) if is_constant else self._values_of(match, params)
         )
-        call = GraphCall(found.conv.op, (data, weight), found.conv.attrs, found.conv.sinfo_args)
+        call = GraphCall(match.conv.op, (data, weight), match.conv.attrs, match.conv.sinfo_args)
         return operators.add(self.builder_.emit(call), shift)
 
     def _values_of(self, found: _Found, known: Sequence[GraphExpr]) -> tuple[GraphExpr, GraphExpr]:
@@ -150,15 +150,15 @@ class _Folder(PyExprMutator):
             added = total.args[1 - at]
             chain.append(total.args[at])
         conv = self._called(chain[-1], "relax.nn.conv2d")
-        if conv is None or any(self._uses[one] != 1 for one in chain[1:]):
+        if conv is None or any(self._uses[var] != 1 for var in chain[1:]):
             return None
         shaped = self._called(added, "relax.reshape")
-        found = _Found(norm, conv, added if shaped is None else shaped.args[0])
-        used = [*conv.args, *norm.args[1:], found.bias]
-        is_visible = all(isinstance(one, DataflowVar) for one in chain) or not any(
-            isinstance(one, DataflowVar) for one in used
+        match = _Found(norm, conv, added if shaped is None else shaped.args[0])
+        used = [*conv.args, *norm.args[1:], match.bias]
+        is_visible = all(isinstance(var, DataflowVar) for var in chain) or not any(
+            isinstance(value, DataflowVar) for value in used
         )
-        return found if is_visible and _is_foldable(found, added) else None
+        return match if is_visible and _is_foldable(match, added) else None
 
     def _called(self, value: object, name: str) -> GraphCall | None:
         """The call of an operator that a variable is bound to."""
@@ -166,37 +166,39 @@ class _Folder(PyExprMutator):
         return call if is_call_of(call, name) else None
 
 
-def _is_foldable(found: _Found, added: GraphExpr | None) -> bool:
+def _is_foldable(match: _Found, added: GraphExpr | None) -> bool:
     """Whether all is by the output channels of a plain layout."""
-    attrs = found.conv.attrs
+    attrs = match.conv.attrs
     layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]
-    if [sorted(one) for one in layouts] != [sorted("NCHW"), sorted("OIHW"), sorted("NCHW")]:
+    if [sorted(layout) for layout in layouts] != [sorted("NCHW"), sorted("OIHW"), sorted("NCHW")]:
         return False
     channels = layouts[2].index("C")
-    sizes = sizes_of(found.conv.args[1].struct_info)
+    sizes = sizes_of(match.conv.args[1].struct_info)
     count = None if sizes is None else sizes[layouts[1].index("O")]
-    if not isinstance(count, IntImm) or int(found.norm.attrs["axis"]) % 4 != channels:
+    if not isinstance(count, IntImm) or int(match.norm.attrs["axis"]) % 4 != channels:
         return False
-    known = [*found.conv.args, *found.norm.args, found.conv, *([] if added is None else [added])]
-    if len({getattr(one.struct_info, "dtype", "") for one in known}) != 1:
+    tensors = [*match.conv.args, *match.norm.args, match.conv, *([] if added is None else [added])]
+    if len({getattr(tensor.struct_info, "dtype", "") for tensor in tensors}) != 1:
         return False
     if added is None:
         return True
-    given = [getattr(one, "value", 0) for one in sizes_of(added.struct_info) or ()]
+    bias_sizes = [getattr(size, "value", 0) for size in sizes_of(added.struct_info) or ()]
     wanted = [count.value if at == channels else 1 for at in range(4)]
-    return 4 - channels <= len(given) <= 4 and [1] * (4 - len(given)) + given == wanted
+    return (
+        4 - channels <= len(bias_sizes) <= 4 and [1] * (4 - len(bias_sizes)) + bias_sizes == wanted
+    )
 
 
-def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any]:
+def _folded(library: Any, match: _Found, params: Sequence[Any]) -> tuple[Any, Any]:
     """The factor of the weights, and the bias, by the functions of numpy or by operators."""
-    _, gamma, beta, mean, variance, *bias = given
-    attrs, conv = found.norm.attrs, found.conv
+    _, gamma, beta, mean, variance, *bias = params
+    attrs, conv = match.norm.attrs, match.conv
     info = tensor_info(conv)
     kernel = conv.attrs["kernel_layout"]
     count = sizes_of(conv.args[1].struct_info)[kernel.index("O")].value  # type: ignore[index]
 
     def placed(vector: object, layout: str, letter: str) -> object:
-        return library.reshape(vector, [count if one == letter else 1 for one in layout])
+        return library.reshape(vector, [count if axis == letter else 1 for axis in layout])
 
     is_numbers, epsilon = library is np, attrs["epsilon"]
     added = np.array(epsilon, variance.dtype) if is_numbers else const(epsilon, info.dtype)

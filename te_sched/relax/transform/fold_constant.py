@@ -97,29 +97,32 @@ class _Folder(PyExprMutator):
 
     def build(self, functions: list[PrimFunc]) -> None:
         """Compile functions, together if that is possible: LLVM has its costs by module."""
-        missing = [one for one in dict.fromkeys(functions) if one not in self._built]
+        missing = [function for function in dict.fromkeys(functions) if function not in self._built]
         if not missing:
             return
-        named = {f"fold{k}": one for k, one in enumerate(missing)}
+        named = {f"fold{k}": function for k, function in enumerate(missing)}
         try:
             module = build(
-                {name: one.with_attr("global_symbol", name) for name, one in named.items()},
+                {
+                    name: function.with_attr("global_symbol", name)
+                    for name, function in named.items()
+                },
                 target="llvm -opt-level=1",  # they run once
             )
-            self._built.update({one: module[name] for name, one in named.items()})
+            self._built.update({function: module[name] for name, function in named.items()})
         except TeSchedError:  # the machine of the compiler cannot run some of them
             if len(missing) == 1:
                 self._built[missing[0]] = None
                 return
-            for one in missing:
-                self.build([one])
+            for func in missing:
+                self.build([func])
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """A block in which operators are computed, too."""
         outer, self._is_dataflow = self._is_dataflow, True
-        found = super().visit_dataflow_block_(block)
+        new_block = super().visit_dataflow_block_(block)
         self._is_dataflow = outer
-        return found
+        return new_block
 
     def visit_var_(self, op: GraphVar) -> GraphExpr:
         """The constant to which a variable is bound."""
@@ -148,16 +151,16 @@ class _Folder(PyExprMutator):
             return self._run(call, self._mod) or call
         operator = find_operator(call.op)
         reads_shape = operator is not None and operator.reads_shape
-        given = call.args[1:] if reads_shape else call.args
+        operands = call.args[1:] if reads_shape else call.args
         if name == "relax.arange":  # as in TVM
             return call
-        if not self._is_dataflow or not all(map(_is_known, given)) or is_impure_call(call):
+        if not self._is_dataflow or not all(map(_is_known, operands)) or is_impure_call(call):
             return call
         if name == "relax.tensor_to_shape":
             return ShapeExpr(as_sizes(map(int, call.args[0].data.numpy())))
         if name == "relax.shape_to_tensor":
-            known = [one.value for one in call.args[0].values]
-            return Constant(nd.array(np.array(known, "int64")))
+            sizes = [size.value for size in call.args[0].values]
+            return Constant(nd.array(np.array(sizes, "int64")))
         return self._legalized(call) or call
 
     def _legalized(self, call: GraphCall) -> Constant | None:
@@ -168,11 +171,11 @@ class _Folder(PyExprMutator):
         builder = BlockBuilder()
         builder.settings = TO_RUN
         with builder.testing_scope():
-            found = rule(builder, call)
+            replacement = rule(builder, call)
             is_bound = bool(builder._block().bindings)
-        if not is_call_of(found, "relax.call_tir") or is_bound:
+        if not is_call_of(replacement, "relax.call_tir") or is_bound:
             return None
-        return self._run(found, builder.get())
+        return self._run(replacement, builder.get())
 
     def _run(self, call: GraphCall, mod: IRModule) -> Constant | None:
         """The value of a call of a PrimFunc; None if it is not known before it runs."""
@@ -190,7 +193,7 @@ class _Folder(PyExprMutator):
             return None
         result = nd.empty(shape, info.dtype)
         try:
-            run(*[one.data for one in fields if isinstance(one, Constant)], result)
+            run(*[field.data for field in fields if isinstance(field, Constant)], result)
         except TeSchedError:
             return None
         return Constant(result)
@@ -219,7 +222,7 @@ class _ConstantCalls(PyExprVisitor):
             return False
         called = _called(call, self._mod)
         is_taken = called is not None and all(
-            _is_array(one) or one in self.known for one in called[1]
+            _is_array(arg) or arg in self.known for arg in called[1]
         )
         if called is not None and is_taken:
             self.functions.append(called[0])
@@ -231,11 +234,11 @@ def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[GraphExpr, 
     info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
     if static_shape(info) is None or len(call.args) > 2:
         return None
-    given = call.args[1]
+    args = call.args[1]
     func = mod.functions.get(call.args[0]) if isinstance(call.args[0], GlobalVar) else None
     if not isinstance(func, PrimFunc):
         return None
-    return func, given.fields if isinstance(given, Tuple) else (given,)
+    return func, args.fields if isinstance(args, Tuple) else (args,)
 
 
 def _is_array(value: GraphExpr) -> bool:
@@ -246,7 +249,7 @@ def _is_known(value: GraphExpr) -> bool:
     if isinstance(value, Tuple):
         return all(map(_is_known, value.fields))
     if isinstance(value, ShapeExpr):
-        return all(isinstance(one, IntImm) for one in value.values)
+        return all(isinstance(size, IntImm) for size in value.values)
     if isinstance(value, PrimValue):
         return isinstance(value.value, IntImm | FloatImm)
     return isinstance(value, Constant)

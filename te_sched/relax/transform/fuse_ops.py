@@ -66,7 +66,7 @@ def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:
     """The groups of two or more bindings of a function."""
     if func.attrs.get("Primitive"):
         return {}
-    found: dict[GraphVar, Group] = {}
+    group_of: dict[GraphVar, Group] = {}
     for block in dataflow_blocks(func):
         nodes = _nodes(func, block, module)
         partition(list(nodes.values()), max_size)
@@ -74,8 +74,8 @@ def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:
         for members in groups_of(nodes.values()).values():
             if len(members) > 1:
                 group = Group({"Primitive": 1})
-                found.update({vars_of[one]: group for one in members})
-    return found
+                group_of.update({vars_of[member]: group for member in members})
+    return group_of
 
 
 def _nodes(
@@ -84,7 +84,7 @@ def _nodes(
     """The nodes of the bindings of a block, by variable."""
     outputs = outputs_of(func, block)
     weights = _packed_weights(func)
-    found: dict[GraphVar, FusionNode] = {}
+    node_of: dict[GraphVar, FusionNode] = {}
     sources = sources_of(block)
     for binding in block.bindings:
         kind = _kind_of(binding, module)
@@ -92,10 +92,10 @@ def _nodes(
             kind = OpPatternKind.OPAQUE
         node = FusionNode(kind, is_external=binding.var in outputs)
         for var in sources[binding.var]:
-            if var in found:
-                found[var].uses.append((node, kind))
-        found[binding.var] = node
-    return found
+            if var in node_of:
+                node_of[var].uses.append((node, kind))
+        node_of[binding.var] = node
+    return node_of
 
 
 def _packed_weights(func: GraphFunction) -> set[GraphVar]:
@@ -104,7 +104,7 @@ def _packed_weights(func: GraphFunction) -> set[GraphVar]:
     if count is None:
         return set()
     weights = func.params[int(count) :]
-    return {one for one in weights if isinstance(one.struct_info, TupleStructInfo)}
+    return {weight for weight in weights if isinstance(weight.struct_info, TupleStructInfo)}
 
 
 def _kind_of(binding: Binding, module: IRModule) -> OpPatternKind:

@@ -94,14 +94,14 @@ class FusionPattern:
 
 def _parts_of(pattern: DFPattern) -> set[DFPattern]:
     """A pattern and the patterns in it."""
-    found: set[DFPattern] = set()
+    parts: set[DFPattern] = set()
     open_ones = [pattern]
     while open_ones:
-        one = open_ones.pop()
-        if one not in found:
-            found.add(one)
-            open_ones += [*one.parts, *([one.reject] if isinstance(one, NotPattern) else [])]
-    return found
+        part = open_ones.pop()
+        if part not in parts:
+            parts.add(part)
+            open_ones += [*part.parts, *([part.reject] if isinstance(part, NotPattern) else [])]
+    return parts
 
 
 class FuseOpsByPattern(ModulePass):
@@ -143,25 +143,25 @@ class FuseOpsByPattern(ModulePass):
         self.bind_constants = bind_constants
         self.annotate_codegen = annotate_codegen
         self.entry_functions = entry_functions
-        self.known = [as_fusion_pattern(one) for one in patterns]
+        self.known = [as_fusion_pattern(pattern) for pattern in patterns]
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         _check_definitions(mod)
-        entries = [str(one) for one in self.entry_functions or mod.functions]
-        for one in self.known:
-            mod = fuse_groups(mod, _Search(one, self.bind_constants).groups, entries)
+        entries = [str(name) for name in self.entry_functions or mod.functions]
+        for pattern in self.known:
+            mod = fuse_groups(mod, _Search(pattern, self.bind_constants).groups, entries)
         return _for_libraries(mod) if self.annotate_codegen else mod
 
 
-def as_fusion_pattern(given: object) -> FusionPattern:
+def as_fusion_pattern(pattern: object) -> FusionPattern:
     """A pattern of a library, given as one or as a tuple of its arguments."""
-    if isinstance(given, FusionPattern):
-        return given
-    if is_sequence(given) and 2 <= len(given) <= 5 and isinstance(given[1], DFPattern):
-        return FusionPattern(*given)
+    if isinstance(pattern, FusionPattern):
+        return pattern
+    if is_sequence(pattern) and 2 <= len(pattern) <= 5 and isinstance(pattern[1], DFPattern):
+        return FusionPattern(*pattern)
     raise GraphError(
-        f"{repr_of(given)} is not a pattern of a library",
-        f"it is {kind_of(given)}",
+        f"{repr_of(pattern)} is not a pattern of a library",
+        f"it is {kind_of(pattern)}",
         'give ("library.operator", pattern), or a FusionPattern',
     )
 
@@ -171,7 +171,7 @@ def _check_definitions(mod: IRModule) -> None:
     for name, func in mod.functions.items():
         if not isinstance(func, GraphFunction):
             continue
-        for var in (*func.params, *[one.var for one in bindings_of(func)]):
+        for var in (*func.params, *[binding.var for binding in bindings_of(func)]):
             if var in seen:
                 raise RepeatedDefinitionError(
                     f"variable {var.name_hint} of function {name} is bound twice",
@@ -192,23 +192,27 @@ class _Search:
         """The groups of a function; a larger match takes the place of one inside of it."""
         if any(name in func.attrs for name in (CODEGEN, COMPOSITE, PRIMITIVE)):
             return {}
-        found: dict[GraphVar, Group] = {}
+        group_of: dict[GraphVar, Group] = {}
         for block in dataflow_blocks(func):
-            found.update(self._of_block(block))
-        return found
+            group_of.update(self._of_block(block))
+        return group_of
 
     def _of_block(self, block: DataflowBlock) -> Grouping:
-        found: dict[GraphVar, Group] = {}
-        values = {one.var: one.value for one in block.bindings if isinstance(one, VarBinding)}
-        known = BoundValues(values)
+        group_of: dict[GraphVar, Group] = {}
+        values = {
+            binding.var: binding.value
+            for binding in block.bindings
+            if isinstance(binding, VarBinding)
+        }
+        bound_values = BoundValues(values)
         variables = {id(value): var for var, value in values.items()}
         for var in values:
-            match = next(self._pattern.pattern.search(var, {}, known), None)
+            match = next(self._pattern.pattern.search(var, {}, bound_values), None)
             if match is None:
                 continue
             own = _own_variables(match, variables)
-            inner = {found[one] for one in own if one in found}
-            members = {one for one, group in found.items() if group in inner}
+            inner = {group_of[var] for var in own if var in group_of}
+            members = {var for var, group in group_of.items() if group in inner}
             if not own or not members <= own or not self._accepts(var, match, own, block, values):
                 continue
             annotated = self._annotated(match)
@@ -217,14 +221,14 @@ class _Search:
             group = Group(
                 attrs | dict(getter(annotated) if getter else {}), "", self._keeps_constants
             )
-            found.update(dict.fromkeys(own, group))
-        return found
+            group_of.update(dict.fromkeys(own, group))
+        return group_of
 
     def _annotated(self, match: Match) -> dict[str, GraphValue]:
         return {
-            name: match[one].value
-            for name, one in (self._pattern.annotation_patterns or {}).items()
-            if one in match
+            name: match[pattern].value
+            for name, pattern in (self._pattern.annotation_patterns or {}).items()
+            if pattern in match
         }
 
     def _accepts(
@@ -238,17 +242,17 @@ class _Search:
         """Whether the check of the pattern takes a match."""
         if self._pattern.check is None:
             return True
-        usages: dict[GraphVar, list[GraphVar]] = {one: [] for one in own}
+        usages: dict[GraphVar, list[GraphVar]] = {var: [] for var in own}
         for binding in block.bindings:
-            for one in uses_of(binding):
-                if one in usages and binding.var not in usages[one]:
-                    usages[one].append(binding.var)
+            for source in uses_of(binding):
+                if source in usages and binding.var not in usages[source]:
+                    usages[source].append(binding.var)
         context = PatternCheckContext(
             values[var],
             self._annotated(match),
-            {one: values[one] for one in values if one in own},
+            {var: values[var] for var in values if var in own},
             usages,
-            {value: one for one, value in values.items()},
+            {value: var for var, value in values.items()},
         )
         return bool(self._pattern.check(context))
 
@@ -256,12 +260,12 @@ class _Search:
 def _own_variables(match: Match, variables: Mapping[int, GraphVar]) -> set[GraphVar]:
     """The variables of a block whose values a match consists of."""
     return {
-        variables[id(found.value)]
-        for one, found in match.items()
-        if isinstance(one, DFPattern)
-        and not isinstance(one, WildcardPattern)
-        and isinstance(found.value, GraphCall | TupleGetItem)
-        and id(found.value) in variables
+        variables[id(hit.value)]
+        for pattern, hit in match.items()
+        if isinstance(pattern, DFPattern)
+        and not isinstance(pattern, WildcardPattern)
+        and isinstance(hit.value, GraphCall | TupleGetItem)
+        and id(hit.value) in variables
     }
 
 

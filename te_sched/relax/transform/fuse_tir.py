@@ -115,7 +115,7 @@ def fuse_functions(mod: IRModule) -> IRModule:
     if not fused:
         return mod
     calls = _FusedCalls(fused)
-    changed: dict[str, BaseFunc] = {name: one.func for name, one in fused.items()}
+    changed: dict[str, BaseFunc] = {name: kernel.func for name, kernel in fused.items()}
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in fused:
             changed[str(name)] = calls.visit_expr(func)
@@ -173,32 +173,33 @@ class _FusedWriter:
 
     def write(self, func: GraphFunction) -> _Fused:
         """The function of blocks, and how it is called."""
-        for place, param in enumerate(func.params):
-            given = self._parameter(param.name_hint, param.struct_info, _Input(place))
-            self._values[param] = given
+        for param_index, param in enumerate(func.params):
+            tensors = self._parameter(param.name_hint, param.struct_info, _Input(param_index))
+            self._values[param] = tensors
         for binding in bindings_of(func.body):
             self._values[binding.var] = self._value(binding)
         results = self._results(func.body.body)
         self._copy_overwritten(results)
-        inputs = [one for one in self._inputs if one.buffer is not None or not one.source.path]  # type: ignore[union-attr]
-        places = [inputs.index(one) if one in inputs else -1 for one in results]
-        new = [one for one, place in zip(results, places, strict=True) if place == -1]
-        buffers = {Var(f"p_{one.name}", "handle"): self._buffer(one) for one in inputs}
+        inputs = [item for item in self._inputs if item.buffer is not None or not item.source.path]  # type: ignore[union-attr]
+        places = [inputs.index(tensor) if tensor in inputs else -1 for tensor in results]
+        new = [tensor for tensor, index in zip(results, places, strict=True) if index == -1]
+        buffers = {Var(f"p_{tensor.name}", "handle"): self._buffer(tensor) for tensor in inputs}
         buffers |= {
-            Var(f"p_output{place}", "handle"): self._buffer(one) for place, one in enumerate(new)
+            Var(f"p_output{index}", "handle"): self._buffer(tensor)
+            for index, tensor in enumerate(new)
         }
         numbers, sizes = _numbers(func)
         params = (*buffers, *numbers)
-        made = PrimFunc(params, self._root(new), buffers, {"tir.noalias": True})
-        sources = [one.source for one in inputs]
-        return _Fused(made, func.struct_info, sources, sizes, places)  # type: ignore[arg-type]
+        function = PrimFunc(params, self._root(new), buffers, {"tir.noalias": True})
+        sources = [tensor.source for tensor in inputs]
+        return _Fused(function, func.struct_info, sources, sizes, places)  # type: ignore[arg-type]
 
     def _root(self, results: list[_Tensor]) -> Stmt:
         """The root block, which allocates all buffers but those of the results."""
         allocated = [
-            self._buffer(one) if isinstance(one, _Tensor) else one
-            for one in self._allocated
-            if one not in results
+            self._buffer(item) if isinstance(item, _Tensor) else item
+            for item in self._allocated
+            if item not in results
         ]
         body = sequence(self._statements)
         block = Block((), (), (), ROOT, None, body, tuple(allocated))
@@ -209,15 +210,15 @@ class _FusedWriter:
             return tuple(
                 [
                     self._parameter(
-                        f"{name}_{place}", one, _Input(source.param, (*source.path, place))
+                        f"{name}_{index}", field, _Input(source.param, (*source.path, index))
                     )
-                    for place, one in enumerate(info.fields)
+                    for index, field in enumerate(info.fields)
                 ]
             )
         if isinstance(info, TensorStructInfo):
-            made = _Tensor(name, info, source)
-            self._inputs.append(made)
-            return made
+            tensor = _Tensor(name, info, source)
+            self._inputs.append(tensor)
+            return tensor
         return None  # shapes and numbers, of which the function gets the numbers
 
     def _value(self, binding: Binding) -> _Value:
@@ -236,7 +237,7 @@ class _FusedWriter:
     def _of(self, value: GraphValue) -> _Value:
         """What an argument or a result stands for."""
         if isinstance(value, Tuple):
-            return tuple([self._of(one) for one in value.fields])
+            return tuple([self._of(field) for field in value.fields])
         if isinstance(value, TupleGetItem):
             fields = self._of(value.tuple_value)
             assert isinstance(fields, tuple)
@@ -250,8 +251,8 @@ class _FusedWriter:
         )
 
     def _results(self, body: GraphValue) -> list[_Tensor]:
-        found = self._of(body)
-        fields = found if isinstance(found, tuple) else (found,)
+        result = self._of(body)
+        fields = result if isinstance(result, tuple) else (result,)
         results = [field for field in fields if isinstance(field, _Tensor)]
         if len(set(results)) < len(fields):
             raise self._error(
@@ -276,11 +277,11 @@ class _FusedWriter:
         infos = _infos(call.sinfo_args[0])
         is_inplace = call.op == CALL_INPLACE
         places = list(call.attrs["inplace_indices"]) if is_inplace else [-1] * len(infos)
-        buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
+        buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
         new = [
             _Tensor("", info)
-            for info, place in zip(infos, places, strict=True)
-            if place == -1 and isinstance(info, TensorStructInfo)
+            for info, index in zip(infos, places, strict=True)
+            if index == -1 and isinstance(info, TensorStructInfo)
         ]
         if len(buffers) != len(inputs) + len(new):
             raise self._error(
@@ -293,10 +294,10 @@ class _FusedWriter:
             tensor.name = self._buffer_names.take(f"{buffer.name}_intermediate")
         numbers = call.args[2].values if len(call.args) > 2 else ()
         self._append(binding, func, [*inputs, *new], numbers)
-        self._overwritten |= {inputs[place]: binding for place in places if place >= 0}
+        self._overwritten |= {inputs[index]: binding for index in places if index >= 0}
         self._allocated += new
-        made = iter(new)
-        results = [next(made) if place == -1 else inputs[place] for place in places]
+        new_tensors = iter(new)
+        results = [next(new_tensors) if index == -1 else inputs[index] for index in places]
         is_tuple = isinstance(call.sinfo_args[0], TupleStructInfo)
         return tuple(results) if is_tuple else results[0]
 
@@ -314,7 +315,7 @@ class _FusedWriter:
             statements, self._statements = self._statements, []
             self._append(binding, copying, [tensor, copied], ())
             redirected = _Redirected(original, self._buffer(copied))
-            self._statements += [redirected.visit(one) for one in statements]
+            self._statements += [redirected.visit(statement) for statement in statements]
             self._allocated.append(copied)
 
     def _append(
@@ -323,8 +324,8 @@ class _FusedWriter:
         """Append the body of a function that is called with these tensors and numbers."""
         values: dict[Var, Expr] = {}
         shared: dict[Node, Node] = {}
-        params = [one for one in func.params if one in func.buffer_map]
-        scalars = [one for one in func.params if one not in func.buffer_map]
+        params = [handle for handle in func.params if handle in func.buffer_map]
+        scalars = [scalar for scalar in func.params if scalar not in func.buffer_map]
         for var, number in zip(scalars, numbers, strict=True):
             values[var] = ops.cast(var.dtype, number)
         for param, tensor in zip(params, tensors, strict=True):
@@ -334,9 +335,9 @@ class _FusedWriter:
             values[buffer.data] = actual.data
             pairs = [(buffer.elem_offset, actual.elem_offset)]
             pairs += zip(buffer.shape, actual.shape, strict=True)
-            for one, other in pairs:
-                if type(one) is Var:
-                    values.setdefault(one, ops.cast(one.dtype, other))
+            for size, other in pairs:
+                if type(size) is Var:
+                    values.setdefault(size, ops.cast(size.dtype, other))
         body = _renewed(func.body, _Inlined(values, shared, self._block_names))
         if is_root(body):
             self._allocated += body.block.alloc_buffers
@@ -344,38 +345,38 @@ class _FusedWriter:
         self._statements.append(body)
 
     def _buffer(
-        self, tensor: _Tensor, given: Buffer | None = None, binding: VarBinding | None = None
+        self, tensor: _Tensor, source: Buffer | None = None, binding: VarBinding | None = None
     ) -> Buffer:
         """The buffer of a tensor, like the one that a function of blocks has for it."""
-        known = tensor.buffer
-        if known is not None:
-            if given is not None and given.axis_separators != known.axis_separators:
+        first = tensor.buffer
+        if first is not None:
+            if source is not None and source.axis_separators != first.axis_separators:
                 assert binding is not None
                 raise self._error(
-                    f"Inconsistent buffers {known.name} and {given.name} mapped to the same relax "
+                    f"Inconsistent buffers {first.name} and {source.name} mapped to the same relax "
                     f"var: {tensor.name}",
                     f"binding {binding.var.name_hint} uses it with axis separators "
-                    f"{list(given.axis_separators)}, others with {list(known.axis_separators)}",
+                    f"{list(source.axis_separators)}, others with {list(first.axis_separators)}",
                     "give both the same axis separators",
                 )
-            return known
+            return first
         shape = sizes_of(tensor.info)
-        if shape is None or not tensor.info.dtype or (given and len(given.shape) != len(shape)):
-            rank = "" if given is None else f" of {len(given.shape)} dimensions"
+        if shape is None or not tensor.info.dtype or (source and len(source.shape) != len(shape)):
+            rank = "" if source is None else f" of {len(source.shape)} dimensions"
             raise self._error(
                 f"the shape of {tensor.name} is not known",
                 f"it is {tensor.info}, expected a tensor{rank}",
                 "fuse functions of known or symbolic shapes",
             )
-        made = decl_buffer(
+        new_buffer = decl_buffer(
             shape,
             tensor.info.dtype,
             tensor.name,
-            scope="" if given is None else given.scope(),
-            axis_separators=None if given is None else given.axis_separators,
+            scope="" if source is None else source.scope(),
+            axis_separators=None if source is None else source.axis_separators,
         )
-        tensor.buffer = made
-        return made
+        tensor.buffer = new_buffer
+        return new_buffer
 
     def _error(self, fault: str, why: str, help: str) -> GraphError:
         return GraphError(f"cannot fuse function {self._name}: {fault}", why, help)
@@ -426,26 +427,28 @@ class _Inlined(Renewed):
             return reads, writes
         if len(reads) == _count(reads) and len(writes) == _count(writes):
             return reads, writes
-        buffers = {one.data: one for one in self.shared.values() if isinstance(one, Buffer)}
+        buffers = {
+            buffer.data: buffer for buffer in self.shared.values() if isinstance(buffer, Buffer)
+        }
         reads, writes, others = access_regions(new, buffers)
         return (reads, writes) if not others else (new.reads, new.writes)
 
 
 def _count(regions: _Regions) -> int:
     """The number of different buffers."""
-    return len({one.buffer for one in regions})
+    return len({region.buffer for region in regions})
 
 
 def _distinct(regions: _Regions) -> _Regions:
     """The regions without repetitions."""
-    found: list[BufferRegion] = []
+    unique_regions: list[BufferRegion] = []
     for region in regions:
         if not any(
-            one.buffer is region.buffer and structural_equal(one.region, region.region)
-            for one in found
+            other.buffer is region.buffer and structural_equal(other.region, region.region)
+            for other in unique_regions
         ):
-            found.append(region)
-    return regions if len(found) == len(regions) else tuple(found)
+            unique_regions.append(region)
+    return regions if len(unique_regions) == len(regions) else tuple(unique_regions)
 
 
 @walks_deeply("fuse functions", GraphError)
@@ -470,14 +473,14 @@ def _infos(info: StructInfo) -> list[StructInfo]:
 
 def _numbers(func: GraphFunction) -> tuple[list[Var], list[tuple[int, int]]]:
     """The variables that shapes and numbers among the parameters give, and where they stand."""
-    found: dict[Var, tuple[int, int]] = {}
-    for place, param in enumerate(func.params):
+    locations: dict[Var, tuple[int, int]] = {}
+    for param_index, param in enumerate(func.params):
         info = param.struct_info
         if isinstance(info, ShapeStructInfo | PrimStructInfo):
             for index, size in enumerate(sizes_of(info) or ()):
                 if type(size) is Var:
-                    found.setdefault(size, (place, index))
-    return list(found), list(found.values())
+                    locations.setdefault(size, (param_index, index))
+    return list(locations), list(locations.values())
 
 
 class _FusedCalls(PyExprMutator):
@@ -494,13 +497,15 @@ class _FusedCalls(PyExprMutator):
         if fused is None:
             return call
         items: _Items = {}
-        inputs = [self._input(call.args[one.param], one.path, items) for one in fused.inputs]
+        inputs = [
+            self._input(call.args[source.param], source.path, items) for source in fused.inputs
+        ]
         args: list[GraphValue] = [call.op, Tuple(tuple(inputs))]
-        numbers = [_number(call, *one) for one in fused.sizes]
+        numbers = [_number(call, *location) for location in fused.sizes]
         if numbers:
             args.append(ShapeExpr(tuple(numbers)))
         info = derive_call(call, fused.info, self.builder_)
-        if all(place == -1 for place in fused.places):
+        if all(index == -1 for index in fused.places):
             return GraphCall(CALL_TIR, tuple(args), None, (info,))
         attrs = OpAttrs(inplace_indices=fused.places)
         return GraphCall(CALL_INPLACE, tuple(args), attrs, (info,))

@@ -107,12 +107,12 @@ def _product(a: te.Tensor, b: te.Tensor, axes: Sequence[int], dtype: str) -> te.
     """The product of matrices a and those of b with its axes permuted, of each of a batch."""
     inner = a.shape[-1]
     permuted = [b.shape[axis] for axis in axes]
-    batches = [[*one[:-2]] for one in (a.shape, permuted)]
+    batches = [[*shape[:-2]] for shape in (a.shape, permuted)]
     longer = max(batches, key=len)
-    aligned = [[None] * (len(longer) - len(one)) + one for one in batches]
+    aligned = [[None] * (len(longer) - len(batch)) + batch for batch in batches]
     batch = [
-        two if one is None or (two is not None and ops.is_const(one, 1)) else one
-        for one, two in zip(*aligned, strict=True)
+        two if size is None or (two is not None and ops.is_const(size, 1)) else size
+        for size, two in zip(*aligned, strict=True)
     ]
     k = te.reduce_axis((0, inner), name="k")
 

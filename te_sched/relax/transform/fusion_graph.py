@@ -39,10 +39,10 @@ class FusionNode:
     @property
     def root(self) -> FusionNode:
         """The node that stands for the group."""
-        found = self
-        while found.parent is not None:
-            found = found.parent
-        return found
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
 
 
 def partition(nodes: list[FusionNode], max_size: int) -> None:
@@ -58,12 +58,12 @@ def partition(nodes: list[FusionNode], max_size: int) -> None:
 def _find_dominator(node: FusionNode) -> None:
     if node.is_external or not node.uses:
         return
-    found: FusionNode | None = node.uses[0][0]
+    dominator: FusionNode | None = node.uses[0][0]
     kind = node.uses[0][1]
     for use, use_kind in node.uses[1:]:
-        found, kind = _common_dominator(found, use, max(kind, use_kind))
-    node.dominator, node.path_kind = found, kind
-    node.depth = 1 if found is None else found.depth + 1
+        dominator, kind = _common_dominator(dominator, use, max(kind, use_kind))
+    node.dominator, node.path_kind = dominator, kind
+    node.depth = 1 if dominator is None else dominator.depth + 1
 
 
 def _common_dominator(
@@ -101,26 +101,26 @@ def _fuse_injective(node: FusionNode, sink: FusionNode, max_size: int) -> None:
 def _fuse(node: FusionNode, sink: FusionNode, max_size: int, allows: Allows) -> None:
     """Join the groups on the paths from a node to its post-dominator, if their kinds allow it."""
     between = _between(node, sink)
-    if not all(allows(one.root.group_kind, one is sink) for one in between):
+    if not all(allows(member.root.group_kind, member is sink) for member in between):
         return
-    roots = {one.root for one in (node, *between)}
-    if sum(one.size for one in roots) > max_size:
+    roots = {member.root for member in (node, *between)}
+    if sum(member.size for member in roots) > max_size:
         return
-    for one in (node, *between):
-        _join(one, sink)
+    for fused_node in (node, *between):
+        _join(fused_node, sink)
 
 
 def _between(node: FusionNode, sink: FusionNode) -> list[FusionNode]:
     """The nodes on the paths from a node to its post-dominator, which is one of them."""
-    found: dict[FusionNode, None] = {}
+    nodes: dict[FusionNode, None] = {}
     stack = [use for use, _ in node.uses]
     while stack:
-        one = stack.pop()
-        if one not in found:
-            found[one] = None
-            if one is not sink:
-                stack += [use for use, _ in one.uses]
-    return list(found)
+        candidate = stack.pop()
+        if candidate not in nodes:
+            nodes[candidate] = None
+            if candidate is not sink:
+                stack += [use for use, _ in candidate.uses]
+    return list(nodes)
 
 
 def _join(node: FusionNode, sink: FusionNode) -> None:
@@ -135,7 +135,7 @@ def _join(node: FusionNode, sink: FusionNode) -> None:
 
 def groups_of(nodes: Iterable[FusionNode]) -> dict[FusionNode, list[FusionNode]]:
     """The members of each group, by its root."""
-    found: dict[FusionNode, list[FusionNode]] = {}
+    groups: dict[FusionNode, list[FusionNode]] = {}
     for node in nodes:
-        found.setdefault(node.root, []).append(node)
-    return found
+        groups.setdefault(node.root, []).append(node)
+    return groups

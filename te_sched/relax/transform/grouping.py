@@ -70,18 +70,18 @@ def fuse_groups(
     changed: dict[str, BaseFunc] = {}
     for name, func in module.functions.items():
         if isinstance(func, GraphFunction) and (entries is None or name in entries):
-            found = find(func)
-            if found:
-                changed[name] = fuser.fuse(func, found)
+            groups = find(func)
+            if groups:
+                changed[name] = fuser.fuse(func, groups)
     if not changed:
         return module
-    made = fuser.builder_.get()
-    return replace(made, functions={**made.functions, **changed})
+    new_module = fuser.builder_.get()
+    return replace(new_module, functions={**new_module.functions, **changed})
 
 
 def dataflow_blocks(func: GraphFunction) -> list[DataflowBlock]:
     """The dataflow blocks of a function, also those in branches."""
-    return [one for one in walk(func) if isinstance(one, DataflowBlock)]
+    return [node for node in walk(func) if isinstance(node, DataflowBlock)]
 
 
 def outputs_of(func: GraphFunction, block: BindingBlock) -> set[GraphVar]:
@@ -89,9 +89,9 @@ def outputs_of(func: GraphFunction, block: BindingBlock) -> set[GraphVar]:
     inside = Counter(uses_of(block))
     outside = {var for var, count in Counter(uses_of(func)).items() if count > inside[var]}
     return {
-        one.var
-        for one in block.bindings
-        if not isinstance(one.var, DataflowVar) or one.var in outside
+        binding.var
+        for binding in block.bindings
+        if not isinstance(binding.var, DataflowVar) or binding.var in outside
     }
 
 
@@ -106,7 +106,7 @@ class _Fuser(PyExprMutator):
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with a binding for each group."""
         outputs = outputs_of(self._func, block)
-        if not any(one.var in self._groups for one in block.bindings):
+        if not any(binding.var in self._groups for binding in block.bindings):
             return super().visit_dataflow_block_(block)
         self.builder_._begin_dataflow_block()
         for unit in _in_order(block, self._groups):
@@ -118,7 +118,11 @@ class _Fuser(PyExprMutator):
 
     def _emit_group(self, group: _Members, outputs: set[GraphVar]) -> None:
         results = [*group.used_outside]
-        results += [one for one in group.variables if one in outputs and one not in results]
+        results += [
+            variable
+            for variable in group.variables
+            if variable in outputs and variable not in results
+        ]
         if not results:
             return
         writer = _GroupWriter(self, group)
@@ -127,13 +131,13 @@ class _Fuser(PyExprMutator):
         gvar = self.builder_.add_func(func, name)
         call = GraphCall(gvar, tuple(writer.args))
         is_output = len(results) == 1 and not isinstance(results[0], DataflowVar)
-        made = self._emitted(call, is_output)
+        new_var = self._emitted(call, is_output)
         if len(results) == 1:
-            self.set_var_remap(results[0], made)
+            self.set_var_remap(results[0], new_var)
             return
         for var in group.variables:
             if var in results:
-                item = TupleGetItem(made, results.index(var))
+                item = TupleGetItem(new_var, results.index(var))
                 self.set_var_remap(var, self._emitted(item, not isinstance(var, DataflowVar)))
 
     def _emitted(self, value: GraphValue, is_output: bool) -> GraphVar:
@@ -150,7 +154,7 @@ class _Members:
 
     @property
     def variables(self) -> list[GraphVar]:
-        return [one.var for one in self.bindings]
+        return [binding.var for binding in self.bindings]
 
 
 def _in_order(block: DataflowBlock, groups: Grouping) -> list[Binding | _Members]:
@@ -160,20 +164,20 @@ def _in_order(block: DataflowBlock, groups: Grouping) -> list[Binding | _Members
     """
     members: dict[Group, _Members] = {}
     unit_of: dict[GraphVar, Binding | _Members] = {}
-    for one in block.bindings:
-        group = groups.get(one.var)
+    for binding in block.bindings:
+        group = groups.get(binding.var)
         if group is None:
-            unit_of[one.var] = one
+            unit_of[binding.var] = binding
             continue
         unit = members.setdefault(group, _Members(group))
-        unit_of[one.var] = unit
-        unit.bindings.append(one)
-    for one in block.bindings:
-        for var in uses_of(one):
+        unit_of[binding.var] = unit
+        unit.bindings.append(binding)
+    for binding in block.bindings:
+        for var in uses_of(binding):
             source = unit_of.get(var)
-            if isinstance(source, _Members) and source is not unit_of[one.var]:
+            if isinstance(source, _Members) and source is not unit_of[binding.var]:
                 source.used_outside[var] = None
-    return _sorted([unit_of[one.var] for one in block.bindings], unit_of, sources_of(block))
+    return _sorted([unit_of[item.var] for item in block.bindings], unit_of, sources_of(block))
 
 
 def _sorted(
@@ -182,37 +186,37 @@ def _sorted(
     sources: Mapping[GraphVar, Sequence[GraphVar]],
 ) -> list[Binding | _Members]:
     """Units in their order, each after those that it uses."""
-    found: dict[int, Binding | _Members] = {}
+    order: dict[int, Binding | _Members] = {}
     open_units: set[int] = set()
     stack = list(reversed(units))
     while stack:
         unit = stack[-1]
-        if id(unit) in found:
+        if id(unit) in order:
             stack.pop()
             continue
         bindings: Sequence[Binding] = unit.bindings if isinstance(unit, _Members) else [unit]
         missing = [
             source
-            for one in bindings
-            for var in sources[one.var]
+            for binding in bindings
+            for var in sources[binding.var]
             if (source := unit_of.get(var)) is not None
             and source is not unit
-            and id(source) not in found
+            and id(source) not in order
         ]
         if not missing:
-            found[id(unit)] = stack.pop()
+            order[id(unit)] = stack.pop()
             open_units.discard(id(unit))
         elif id(unit) in open_units:
             raise _cycle(bindings)
         else:
             open_units.add(id(unit))
             stack += reversed(missing)
-    return list(found.values())
+    return list(order.values())
 
 
 def _cycle(bindings: Sequence[Binding]) -> GraphError:
     return GraphError(
-        f"the group of {', '.join(one.var.name_hint for one in bindings)} depends on itself",
+        f"the group of {', '.join(member.var.name_hint for member in bindings)} depends on itself",
         "a value between its bindings is computed outside of the group",
         "add that binding to the group, or split the group",
         in_tvm="A cyclic dependency detected",
@@ -225,7 +229,7 @@ class _GroupWriter(PyExprMutator):
     def __init__(self, outer: _Fuser, members: _Members) -> None:
         super().__init__()
         self._outer, self._members = outer, members
-        self._inner = {one.var for one in members.bindings}
+        self._inner = {binding.var for binding in members.bindings}
         self._sizes: dict[Var, Var] = {}
         self._items: dict[tuple[GraphVar, int], GraphVar] = {}
         self.params: list[GraphVar] = []
@@ -235,10 +239,10 @@ class _GroupWriter(PyExprMutator):
     def function(self, results: list[GraphVar]) -> GraphFunction:
         """The function, with these variables as its results."""
         self.builder_._begin_dataflow_block()
-        for one in self._members.bindings:
-            self._write(one, one.var in results)
+        for binding in self._members.bindings:
+            self._write(binding, binding.var in results)
         block = self.builder_._end_block()
-        outputs = [self._renamed[one] for one in results]
+        outputs = [self._renamed[var] for var in results]
         body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
         self._add_sizes()
         func = GraphFunction(
@@ -265,32 +269,32 @@ class _GroupWriter(PyExprMutator):
         kind = GraphVar if is_result else DataflowVar
         if is_result:
             hint = self.builder_.get_unique_name(hint)
-        made = self._renamed[binding.var] = kind(hint, info)
-        self.builder_.emit_normalized(VarBinding(made, new))
+        new_var = self._renamed[binding.var] = kind(hint, info)
+        self.builder_.emit_normalized(VarBinding(new_var, new))
 
     def _item(self, source: GraphVar, index: int) -> GraphVar:
         """The parameter of an element of a tuple."""
         key = (source, index)
         if key not in self._items:
             outer = self._outer
-            given = outer.builder_.emit(TupleGetItem(outer.visit_expr(source), index))
+            arg = outer.builder_.emit(TupleGetItem(outer.visit_expr(source), index))
             name = f"{source.name_hint}_{index}"
-            self._items[key] = self._param(name, given.struct_info, given)
+            self._items[key] = self._param(name, arg.struct_info, arg)
         return self._items[key]
 
-    def _param(self, name: str, info: StructInfo, given: GraphExpr) -> GraphVar:
-        made = GraphVar(name, self.visit_struct_info(info))
-        self.params.append(made)
-        self.args.append(given)
-        return made
+    def _param(self, name: str, info: StructInfo, arg: GraphExpr) -> GraphVar:
+        param = GraphVar(name, self.visit_struct_info(info))
+        self.params.append(param)
+        self.args.append(arg)
+        return param
 
     def visit_var_(self, op: GraphVar) -> GraphExpr:
         """A variable of the group, or the parameter of one from outside."""
-        found = self._renamed.get(op)
-        if found is None:
-            given = self._outer.visit_expr(op)
-            found = self._renamed[op] = self._param(op.name_hint, op.struct_info, given)
-        return found
+        param = self._renamed.get(op)
+        if param is None:
+            arg = self._outer.visit_expr(op)
+            param = self._renamed[op] = self._param(op.name_hint, op.struct_info, arg)
+        return param
 
     visit_dataflow_var_ = visit_var_
 
@@ -298,7 +302,7 @@ class _GroupWriter(PyExprMutator):
         """A constant: a parameter, unless the group keeps it."""
         if self._members.group.keeps_constants:
             return op
-        count = sum(isinstance(one, Constant) for one in self.args)
+        count = sum(isinstance(arg, Constant) for arg in self.args)
         return self._param(f"param_{count}", op.struct_info, op)
 
     def visit_prim_expr(self, expr: Expr) -> Expr:
@@ -310,10 +314,10 @@ class _GroupWriter(PyExprMutator):
 
     def _add_sizes(self) -> None:
         """A parameter for the sizes that the shapes of the others do not give."""
-        known: set[Var] = set()
-        for one in self.params:
-            known |= set(bound_sizes(one.struct_info))
-        missing = [old for old, new in self._sizes.items() if new not in known]
+        bound_vars: set[Var] = set()
+        for param in self.params:
+            bound_vars |= set(bound_sizes(param.struct_info))
+        missing = [old for old, new in self._sizes.items() if new not in bound_vars]
         if missing:
             shape = ShapeExpr(tuple(missing))
             self._param("tir_vars", shape.struct_info, shape)

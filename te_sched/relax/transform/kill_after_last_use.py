@@ -64,7 +64,7 @@ class _Killed(PyExprMutator):
         self.builder_._begin_binding_block()
         body = self.visit_expr(op.body)
         blocks.append(self.builder_._end_block())
-        return SeqExpr(tuple([one for one in blocks if one.bindings]), body)
+        return SeqExpr(tuple([block for block in blocks if block.bindings]), body)
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,13 +81,13 @@ def _last_uses(op: SeqExpr) -> dict[int, list[GraphVar]]:
     own: dict[GraphVar, None] = {}
     last: dict[GraphVar, Binding] = {}
     for block in op.blocks:
-        for one in block.bindings:
-            value = one.value
+        for binding in block.bindings:
+            value = binding.value
             for var in _used(value):
                 if var in own:
-                    last[var] = one
-            if _is_released(one):
-                own[one.var] = None
+                    last[var] = binding
+            if _is_released(binding):
+                own[binding.var] = None
     for var in _used(op.body):
         last.pop(var, None)
     ends: dict[int, list[GraphVar]] = {}

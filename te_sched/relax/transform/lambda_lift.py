@@ -39,12 +39,12 @@ class LambdaLift(ModulePass, opt_level=1):
     """
 
     def transform_module(self, mod: IRModule, *_: object) -> dict[str, BaseFunc]:
-        found = dict(mod.functions)
+        functions = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
-                lifter = _Lifter(mod, str(name), found)
-                found[name] = lifter.visit_expr(func)
-        return found if len(found) != len(mod.functions) else dict(mod.functions)
+                lifter = _Lifter(mod, str(name), functions)
+                functions[name] = lifter.visit_expr(func)
+        return functions if len(functions) != len(mod.functions) else dict(mod.functions)
 
 
 class _Lifter(PyExprMutator):
@@ -77,26 +77,30 @@ class _Lifter(PyExprMutator):
 
     def _lifted(self, var: GraphVar, func: GraphFunction) -> GlobalVar:
         """Add a function to the module; its name."""
-        free = [one for one in free_vars(func) if one is not var and one not in self._names]
-        captured = [self._renamed.get(one, one) for one in free]
+        free = [
+            variable
+            for variable in free_vars(func)
+            if variable is not var and variable not in self._names
+        ]
+        captured = [self._renamed.get(variable, variable) for variable in free]
         name = GlobalVar(self._unique(f"{self._outer}_{var.name_hint}"))
         self._functions[name] = func  # the name is taken
         inner = _Lifter(self._mod, self._outer, self._functions)
         inner._names |= {**self._names, var: name}
-        own = [GraphVar(one.name_hint, one.struct_info_) for one in captured]
+        own = [GraphVar(variable.name_hint, variable.struct_info_) for variable in captured]
         inner._renamed |= dict(zip(free, own, strict=True))
         inner._captured[var] = own
         is_recursive = var in used_vars(func)
         params = (*func.params, *own)
         if is_recursive and func.ret_struct_info is not None:
             info = FuncStructInfo(
-                tuple([one.struct_info for one in params]), func.ret_struct_info, func.is_pure
+                tuple([param.struct_info for param in params]), func.ret_struct_info, func.is_pure
             )
             name.struct_info_ = info
         body = inner.visit_with_new_scope(func.body, list(params))
-        attrs = {key: one for key, one in func.attrs.items() if key != "global_symbol"}
-        known = func.ret_struct_info
-        ret = None if _has_function(known) else known
+        attrs = {key: value for key, value in func.attrs.items() if key != "global_symbol"}
+        ret_info = func.ret_struct_info
+        ret = None if _has_function(ret_info) else ret_info
         lifted = GraphFunction(params, body, ret, func.is_pure, attrs)
         lifted = copy_with_new_vars(lifted)
         self._functions[name] = lifted
@@ -107,7 +111,7 @@ class _Lifter(PyExprMutator):
         return name
 
     def _unique(self, name: str) -> str:
-        taken: Collection[str] = [str(one) for one in self._functions]
+        taken: Collection[str] = [str(name) for name in self._functions]
         if name not in taken:
             return name
         return next(new for i in range(len(taken) + 1) if (new := f"{name}_{i}") not in taken)
@@ -122,14 +126,14 @@ class _Lifter(PyExprMutator):
         """A call of a closure, or of a function of the module."""
         if not isinstance(op.op, GraphVar):
             return map_call(self, op)
-        args = [self.visit_expr(one) for one in op.args]
+        args = [self.visit_expr(arg) for arg in op.args]
         if op.op in self._names:
             rest = self._captured.get(op.op, [])
             return GraphCall(self._names[op.op], (*args, *rest))
         if op.op not in self._closures:
             return map_call(self, op)
-        known = op.op.struct_info_
-        is_pure = isinstance(known, FuncStructInfo) and known.purity
+        info = op.op.struct_info_
+        is_pure = isinstance(info, FuncStructInfo) and info.purity
         invoke = invoke_pure_closure if is_pure else invoke_closure
         return invoke(self.visit_expr(op.op), Tuple(tuple(args)), op.struct_info)
 

@@ -136,7 +136,7 @@ class _Legalizer(PyExprMutator):
         if rule is None and packed is not None:
             make = call_pure_packed if operator_of(call.op).is_pure else call_packed
             return make(packed, *call.args, sinfo_args=call.struct_info)
-        if rule is None or not all(_is_known(one) for one in call.args):
+        if rule is None or not all(_is_known(arg) for arg in call.args):
             return self._kept(call, rule is None)
         if not is_special and not has_known_shape(call.struct_info):
             return call
@@ -150,30 +150,30 @@ class _Legalizer(PyExprMutator):
         else:
             builder._begin_binding_block()
         try:
-            found = rule(builder, call)
+            replacement = rule(builder, call)
         finally:
             block = builder._end_block()
         for binding in block.bindings:
             self.visit_binding(binding)
-        if found is call:
+        if replacement is call:
             return builder.normalize(call)
-        return self._sized(builder.normalize(self._again(found)), call.struct_info)
+        return self._sized(builder.normalize(self._again(replacement)), call.struct_info)
 
-    def _sized(self, made: Any, expected: StructInfo) -> Any:
+    def _sized(self, call: Any, expected: StructInfo) -> Any:
         """A call with the sizes that were inferred, where they are known to be those that it has:
         tensor expressions do not know that sizes are not negative."""
-        info = getattr(made, "struct_info_", None)
-        shape, wanted = [getattr(one, "shape", None) for one in (info, expected)]
+        info = getattr(call, "struct_info_", None)
+        shape, wanted = [getattr(struct_info, "shape", None) for struct_info in (info, expected)]
         if not isinstance(shape, ShapeExpr) or not isinstance(wanted, ShapeExpr):
-            return made
-        if not isinstance(made, GraphCall):
-            return made
+            return call
+        if not isinstance(call, GraphCall):
+            return call
         pairs = list(zip(shape.values, wanted.values, strict=True))
-        if made.sinfo_args != (info,) or all(isinstance(one, IntImm) for one, _ in pairs):
-            return made
+        if call.sinfo_args != (info,) or all(isinstance(size, IntImm) for size, _ in pairs):
+            return call
         if not all(self.builder_.analyzer.can_prove_equal(*pair) for pair in pairs):
-            return made
-        return self.builder_.normalize(GraphCall(made.op, made.args, made.attrs, (expected,)))
+            return call
+        return self.builder_.normalize(GraphCall(call.op, call.args, call.attrs, (expected,)))
 
     def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
         if self._warns and has_no_rule:
@@ -196,5 +196,5 @@ def has_known_shape(info: StructInfo) -> bool:
     if isinstance(info, ShapeStructInfo):
         return info.values is not None
     if isinstance(info, TupleStructInfo):
-        return all(has_known_shape(one) for one in info.fields)
+        return all(has_known_shape(field) for field in info.fields)
     return True

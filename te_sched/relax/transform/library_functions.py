@@ -50,7 +50,7 @@ def for_library(func: GraphFunction, mod: IRModule, library: str, name: str) -> 
 def calling(mod: IRModule, name: GlobalVar) -> GraphFunction:
     """A function that calls a function of a pattern with its parameters."""
     func = mod[name]
-    params = tuple([GraphVar(one.name_hint, one.struct_info) for one in func.params])
+    params = tuple([GraphVar(param.name_hint, param.struct_info) for param in func.params])
     result = GraphVar("output", func.ret_struct_info)
     call = GraphCall(name, params, None, (), func.ret_struct_info)
     block = BindingBlock((VarBinding(result, call),))
@@ -86,9 +86,9 @@ class _Localizer(PyExprMutator):
 
     def _local_function(self, name: str, args: Sequence[GraphExpr]) -> GraphVar:
         """The variable of a function for arguments of these struct infos."""
-        known = self._local.get(name)
-        if known is not None:
-            return known
+        local_var = self._local.get(name)
+        if local_var is not None:
+            return local_var
         func = self._mod[name]
         sizes: dict[Var, Expr] = {}
         for param, arg in zip(func.params, args, strict=True):
@@ -112,7 +112,7 @@ def renamed_functions(
         for name, func in mod.functions.items()
         if str(name) not in names
     }
-    called = {str(one) for func in changed.values() for one in _called(func)}
+    called = {str(name) for func in changed.values() for name in _called(func)}
     kept = {
         name: func
         for name, func in changed.items()

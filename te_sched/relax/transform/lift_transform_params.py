@@ -123,22 +123,22 @@ def _lifted(
 ) -> dict[str, BaseFunc]:
     """The functions of a group without what is computed of weights, and the function for that."""
     first = next(iter(group.values()))
-    found = {key: _lifts(func, first) for key, func in group.items()}
+    lifts_of = {key: _lifts(func, first) for key, func in group.items()}
     common = [
-        one.var
-        for one in next(iter(found.values())).bindings
-        if all(any(one.var is two.var for two in other.bindings) for other in found.values())
+        binding.var
+        for binding in next(iter(lifts_of.values())).bindings
+        if all(any(binding.var is two.var for two in other.bindings) for other in lifts_of.values())
     ]
-    model = next(iter(found.values()))
+    model = next(iter(lifts_of.values()))
     bindings = _closed(model, set(common))
     dependent = _dependent(model.weights, bindings)
     used = {
-        var for lifts in found.values() for var in _runtime_uses(lifts, dependent, model.weights)
+        var for lifts in lifts_of.values() for var in _runtime_uses(lifts, dependent, model.weights)
     }
-    outputs = [one for one in [*model.weights, *(b.var for b in bindings)] if one in used]
+    outputs = [var for var in [*model.weights, *(b.var for b in bindings)] if var in used]
     changed: dict[str, BaseFunc] = {}
     extra: list[Var] = []
-    for key, lifts in found.items():
+    for key, lifts in lifts_of.items():
         changed[key], missing = _remaining(lifts, outputs, dependent)
         extra = extra or missing
     changed[name] = _transform(name, model, bindings, outputs, extra, existing, consumes)
@@ -147,39 +147,43 @@ def _lifted(
 
 def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
     """What can be computed of the weights of a function, in terms of those of the first one."""
-    found, model = _Lifts(func), _Lifts(first)
+    lifts, model = _Lifts(func), _Lifts(first)
     if func is not first:
-        _check_weights(found.weights, model.weights)
+        _check_weights(lifts.weights, model.weights)
     sizes: dict[Var, Expr] = {}
-    for own, other in zip(found.weights, model.weights, strict=True):
+    for own, other in zip(lifts.weights, model.weights, strict=True):
         bind_sizes(own.struct_info, other.struct_info, sizes)
-        found.names[own] = other
-    known = {
-        one
-        for weight in found.weights
-        for one in definable_tir_vars_in_struct_info(weight.struct_info)
+        lifts.names[own] = other
+    size_vars = {
+        var
+        for weight in lifts.weights
+        for var in definable_tir_vars_in_struct_info(weight.struct_info)
     }
-    renamer = _LiftedRenamer(found.names, sizes)
-    others = found if func is first else _lifts(first, first)
+    renamer = _LiftedRenamer(lifts.names, sizes)
+    others = lifts if func is first else _lifts(first, first)
     body = func.body
     for block in body.blocks:
         for binding in block.bindings:
-            if not _is_liftable(binding, found.names, known):
+            if not _is_liftable(binding, lifts.names, size_vars):
                 continue
             value = renamer.visit_expr(binding.value)
             if func is first:
                 var = binding.var
             else:
-                same = [one.var for one in others.bindings if structural_equal(one.value, value)]
+                same = [
+                    candidate.var
+                    for candidate in others.bindings
+                    if structural_equal(candidate.value, value)
+                ]
                 if not same:
                     continue
                 var = same[0]
-            found.names[binding.var] = var
-            found.bindings.append(VarBinding(var, value))
-    return found
+            lifts.names[binding.var] = var
+            lifts.bindings.append(VarBinding(var, value))
+    return lifts
 
 
-def _is_liftable(binding: Binding, names: Mapping[GraphVar, GraphVar], known: set[Var]) -> bool:
+def _is_liftable(binding: Binding, names: Mapping[GraphVar, GraphVar], size_vars: set[Var]) -> bool:
     value = binding.value
     if not isinstance(binding, VarBinding) or isinstance(value, If | GraphFunction):
         return False
@@ -189,7 +193,7 @@ def _is_liftable(binding: Binding, names: Mapping[GraphVar, GraphVar], known: se
     block = DataflowBlock((binding,))
     return (
         has_values
-        and known.issuperset(used_symbolic_vars(block))
+        and size_vars.issuperset(used_symbolic_vars(block))
         and not contains_impure_call(value)
     )
 
@@ -210,11 +214,11 @@ def _check_weights(weights: Sequence[GraphVar], others: Sequence[GraphVar]) -> N
             "one function transforms the weights of all",
             help_text,
         )
-    for one, other in zip(weights, others, strict=True):
-        found = struct_info_base_check(other.struct_info, one.struct_info)
-        if found is BaseCheckResult.FAIL_L0:
+    for weight, other in zip(weights, others, strict=True):
+        check = struct_info_base_check(other.struct_info, weight.struct_info)
+        if check is BaseCheckResult.FAIL_L0:
             raise GraphError(
-                f"weight {one.name_hint} is {one.struct_info} in one function and "
+                f"weight {weight.name_hint} is {weight.struct_info} in one function and "
                 f"{other.struct_info} in another one",
                 "one function transforms the weights of all",
                 help_text,
@@ -223,22 +227,22 @@ def _check_weights(weights: Sequence[GraphVar], others: Sequence[GraphVar]) -> N
 
 def _closed(model: _Lifts, common: set[GraphVar]) -> list[VarBinding]:
     """The bindings that all functions have, and of which all inputs are among them."""
-    known = set(model.weights)
-    found: list[VarBinding] = []
-    for one in model.bindings:
-        if one.var in common and known.issuperset(used_vars(one.value)):
-            known.add(one.var)
-            found.append(one)
-    return found
+    available_vars = set(model.weights)
+    bindings: list[VarBinding] = []
+    for binding in model.bindings:
+        if binding.var in common and available_vars.issuperset(used_vars(binding.value)):
+            available_vars.add(binding.var)
+            bindings.append(binding)
+    return bindings
 
 
 def _dependent(weights: Sequence[GraphVar], bindings: Sequence[VarBinding]) -> set[GraphVar]:
     """The variables of bindings that depend on weights."""
-    found = set(weights)
-    for one in bindings:
-        if found.intersection(used_vars(one.value)):
-            found.add(one.var)
-    return found - set(weights)
+    dependents = set(weights)
+    for binding in bindings:
+        if dependents.intersection(used_vars(binding.value)):
+            dependents.add(binding.var)
+    return dependents - set(weights)
 
 
 def _runtime_uses(
@@ -252,7 +256,7 @@ def _runtime_uses(
             if lifts.names.get(binding.var) not in dependent:
                 used += used_vars(DataflowBlock((binding,)))
     available = {*dependent, *weights}
-    return {lifts.names[one] for one in used if lifts.names.get(one) in available}
+    return {lifts.names[var] for var in used if lifts.names.get(var) in available}
 
 
 def _remaining(
@@ -261,12 +265,12 @@ def _remaining(
     """The function with the transformed weights as parameters, and the sizes that are missing."""
     func = lifts.func
     inputs = func.params[: int(func.attrs["num_input"])]
-    own = {other: one for one, other in lifts.names.items()}
-    remover = _Remover({one for one, other in lifts.names.items() if other in dependent})
+    own = {other: own_var for own_var, other in lifts.names.items()}
+    remover = _Remover({own_var for own_var, other in lifts.names.items() if other in dependent})
     params: list[GraphVar] = []
-    for one in outputs:
-        params.append(GraphVar(own[one].name_hint, own[one].struct_info))
-        remover.set_var_remap(own[one], params[-1])
+    for output in outputs:
+        params.append(GraphVar(own[output].name_hint, own[output].struct_info))
+        remover.set_var_remap(own[output], params[-1])
     body = remover.visit_with_new_scope(func.body, [*inputs, *params])
     alone = GraphFunction((*inputs, *params), body, func.ret_struct_info, func.is_pure, func.attrs)
     if remover.has_stopped:
@@ -317,9 +321,15 @@ def _transform(
     blocks: tuple[DataflowBlock, ...] = ()
     if fields:
         gv = GraphVar("gv", result.struct_info_)
-        inside = {one.var: DataflowVar(one.var.name_hint, one.var.struct_info_) for one in bindings}
+        inside = {
+            binding.var: DataflowVar(binding.var.name_hint, binding.var.struct_info_)
+            for binding in bindings
+        }
         renamer = _LiftedRenamer(dict(inside), {})
-        new = [VarBinding(inside[one.var], renamer.visit_expr(one.value)) for one in bindings]
+        new = [
+            VarBinding(inside[binding.var], renamer.visit_expr(binding.value))
+            for binding in bindings
+        ]
         blocks = (DataflowBlock((*new, VarBinding(gv, renamer.visit_expr(result)))),)
         result = gv
     attrs = {"num_input": 0, "global_symbol": name}
@@ -338,8 +348,8 @@ def _composed(existing: GraphFunction, func: GraphFunction) -> GraphFunction:
     whole = body.body
     following = _LiftedRenamer({params: whole}, {}).visit_with_new_scope(func.body)
     seq = SeqExpr((*body.blocks, *following.blocks), following.body)
-    made = GraphFunction(existing.params, seq, None, True, existing.attrs)
-    return copy_with_new_vars(_clean(made))
+    composition = GraphFunction(existing.params, seq, None, True, existing.attrs)
+    return copy_with_new_vars(_clean(composition))
 
 
 def _clean(func: GraphFunction) -> GraphFunction:
@@ -361,7 +371,7 @@ class _Consumer(PyExprMutator):
         super().visit_var_binding_(binding)
         value = binding.value
         if isinstance(value, TupleGetItem) and value.tuple_value is self._params:
-            place = PrimValue(ops.const(value.index, "int32"))
+            index = PrimValue(ops.const(value.index, "int32"))
             callee = ExternFunc("vm.builtin.tuple_reset_item")
             info = TupleStructInfo(())
-            self.builder_.emit(call_pure_packed(callee, self._params, place, sinfo_args=info), "_")
+            self.builder_.emit(call_pure_packed(callee, self._params, index, sinfo_args=info), "_")

@@ -40,8 +40,8 @@ class _Stored(PyExprMutator):
                 "give the sizes, or match them before: R.match_cast(shape, R.Shape([n, m]))",
             )
         size = ops.const(dtypes.storage_bytes(dtype.value), "int64")
-        for one in sizes:
-            size = ops.mul(size, one)
-        made = memory.alloc_storage(ShapeExpr((size,)), device, scope, "uint8")
-        storage = self.builder_.emit(made, "storage")
+        for extent in sizes:
+            size = ops.mul(size, extent)
+        allocation = memory.alloc_storage(ShapeExpr((size,)), device, scope, "uint8")
+        storage = self.builder_.emit(allocation, "storage")
         return memory.alloc_tensor(storage, 0, shape, dtype)

@@ -44,11 +44,11 @@ class MergeCompositeFunctions(ModulePass):
 
 
 def _groups(func: GraphFunction, mod: IRModule) -> Grouping:
-    found: dict[GraphVar, Group] = {}
+    group_of: dict[GraphVar, Group] = {}
     if CODEGEN not in func.attrs:
         for block in dataflow_blocks(func):
-            found.update(_Merging(block, mod).groups())
-    return found
+            group_of.update(_Merging(block, mod).groups())
+    return group_of
 
 
 class _Merging:
@@ -58,45 +58,47 @@ class _Merging:
         self._inputs: dict[GraphVar, list[GraphVar]] = {}
         self._libraries: dict[GraphVar, str] = {}
         self._set_of: dict[GraphVar, set[GraphVar]] = {}
-        for one in block.bindings:
-            value = one.value
-            self._inputs[one.var] = [var for var in uses_of(one) if var in self._inputs]
-            self._set_of[one.var] = {one.var}
+        for binding in block.bindings:
+            value = binding.value
+            self._inputs[binding.var] = [var for var in uses_of(binding) if var in self._inputs]
+            self._set_of[binding.var] = {binding.var}
             if isinstance(value, GraphCall) and is_composite(mod, value.op):
-                self._libraries[one.var] = library_of(mod, value.op)
+                self._libraries[binding.var] = library_of(mod, value.op)
             elif isinstance(value, GraphVar) and value in self._libraries:  # another name
-                self._libraries[one.var] = self._libraries[value]
+                self._libraries[binding.var] = self._libraries[value]
 
     def groups(self) -> Mapping[GraphVar, Group]:
         """The group of each call of a function of a library."""
         for var, library in self._libraries.items():
-            for one in self._inputs[var]:
-                if self._libraries.get(one) == library:
-                    self._merge(var, one)
-        made: dict[int, Group] = {}
+            for source in self._inputs[var]:
+                if self._libraries.get(source) == library:
+                    self._merge(var, source)
+        groups: dict[int, Group] = {}
         for var, library in self._libraries.items():
-            made.setdefault(id(self._set_of[var]), Group({CODEGEN: library}))
-        return {var: made[id(self._set_of[var])] for var in self._libraries}
+            groups.setdefault(id(self._set_of[var]), Group({CODEGEN: library}))
+        return {var: groups[id(self._set_of[var])] for var in self._libraries}
 
     def _merge(self, a: GraphVar, b: GraphVar) -> None:
         """Join two sets, unless a value outside of both stands between them."""
         joined = self._set_of[a] | self._set_of[b]
         if joined == self._set_of[a] or self._depends_on_itself(joined):
             return
-        for one in joined:
-            self._set_of[one] = joined
+        for member in joined:
+            self._set_of[member] = joined
 
     def _depends_on_itself(self, variables: set[GraphVar]) -> bool:
         """Whether a value outside of a set uses it, and is used by it."""
         seen: set[GraphVar] = set()
-        stack = [one for var in variables for one in self._inputs[var] if one not in variables]
+        stack = [
+            source for var in variables for source in self._inputs[var] if source not in variables
+        ]
         while stack:
             var = stack.pop()
             if var in seen:
                 continue
-            for one in self._set_of[var]:
-                seen.add(one)
-                for source in self._inputs[one]:
+            for member in self._set_of[var]:
+                seen.add(member)
+                for source in self._inputs[member]:
                     if source in variables:
                         return True
                     stack.append(source)

@@ -110,7 +110,7 @@ class _FewerSizes(PyExprMutator):
         shape = call.args[2]
         if places is None or not isinstance(shape, ShapeExpr) or len(places) == len(shape.values):
             return call
-        sizes = ShapeExpr(tuple(shape.values[place] for place in places))
+        sizes = ShapeExpr(tuple(shape.values[index] for index in places))
         return replace(call, args=(*call.args[:2], *((sizes,) if places else ())))
 
 
@@ -124,9 +124,9 @@ def _with_named_sizes(func: PrimFunc) -> tuple[PrimFunc, list[int]]:
     if namer.used & names.replaced:  # the relation of other sizes to the named ones would be lost
         return func, []
     scalars = [param for param in func.params if param not in func.buffer_map]
-    kept = [place for place, scalar in enumerate(scalars) if id(scalar) in namer.used]
+    kept = [index for index, scalar in enumerate(scalars) if id(scalar) in namer.used]
     handles = [param for param in new.params if param in new.buffer_map]
-    return replace(new, params=(*handles, *(scalars[place] for place in kept))), kept
+    return replace(new, params=(*handles, *(scalars[index] for index in kept))), kept
 
 
 class _Namer(ReferenceMapper):

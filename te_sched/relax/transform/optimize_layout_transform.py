@@ -101,7 +101,9 @@ def _is_undone(inner: GraphCall, outer: GraphCall) -> bool:
     for var, size in zip(initial, sizes, strict=True):
         analyzer.bind(var, Range(ops.const(0, var.dtype), ops.cast(var.dtype, size)))
     final = attrs.index_map.map_indices(inner.attrs.index_map.final_indices)
-    return all(same(analyzer.simplify(one), var) for one, var in zip(final, initial, strict=True))
+    return all(
+        same(analyzer.simplify(index), var) for index, var in zip(final, initial, strict=True)
+    )
 
 
 def _is_onto(call: GraphCall) -> bool:

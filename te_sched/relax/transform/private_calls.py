@@ -18,7 +18,7 @@ def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, G
     """The private functions of graphs that are only called, by functions of graphs; in graphs that
     are built (`to_run`), those with the attribute "Primitive": a virtual machine can call others.
     """
-    found = {
+    functions = {
         str(name): func
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
@@ -27,21 +27,21 @@ def called_private_functions(mod: IRModule, to_run: bool = False) -> dict[str, G
         and (not to_run or func.attrs.get("Primitive"))
     }
     for func in mod.functions.values():
-        for one in nodes_of(func) if isinstance(func, GraphFunction) else ():
-            values = one.args if isinstance(one, GraphCall) else _values_of(one)
+        for node in nodes_of(func) if isinstance(func, GraphFunction) else ():
+            values = node.args if isinstance(node, GraphCall) else _values_of(node)
             for value in values:
                 if isinstance(value, GlobalVar):
-                    found.pop(str(value), None)
-    return found
+                    functions.pop(str(value), None)
+    return functions
 
 
 def _values_of(node: object) -> tuple[object, ...]:
-    found: list[object] = []
+    values: list[object] = []
     for name in CHILD_FIELDS.get(type(node), ()):
         if name in ("value", "fields", "body"):
             value = getattr(node, name)
-            found += value if isinstance(value, tuple) else [value]
-    return tuple(found)
+            values += value if isinstance(value, tuple) else [value]
+    return tuple(values)
 
 
 # What makes another expression of a call.
@@ -65,6 +65,6 @@ class CallRewriter(PyExprMutator):
 
 def named_function(name: str, func: GraphFunction) -> GlobalVar:
     """The name of a function, with what is known of it."""
-    made = GlobalVar(name)
-    made.struct_info_ = func.struct_info
-    return made
+    gvar = GlobalVar(name)
+    gvar.struct_info_ = func.struct_info
+    return gvar

@@ -41,8 +41,8 @@ def _rules() -> Rules:
         return expr if sizes is None else reshape(matches[source], sizes)
 
     def to_the_same(expr: GraphExpr, matches: Matches) -> GraphExpr:
-        given = shape_of_value(matches[source])
-        is_same = are_equal_sizes(given, shape_of_value(expr), analyzer)
+        source_shape = shape_of_value(matches[source])
+        is_same = are_equal_sizes(source_shape, shape_of_value(expr), analyzer)
         value: GraphExpr = matches[source]
         return value if is_same else expr
 

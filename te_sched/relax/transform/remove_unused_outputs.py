@@ -59,11 +59,11 @@ def _run(mod: IRModule) -> IRModule:
     used = _used_outputs(mod)
     changed: dict[str, GraphFunction] = {}
     places: dict[str, list[int]] = {}
-    for name, found in used.items():
+    for name, indices in used.items():
         func = mod[name]
-        new = _with_outputs(func, sorted(found))
+        new = _with_outputs(func, sorted(indices))
         if new is not None:
-            changed[name], places[name] = new, sorted(found)
+            changed[name], places[name] = new, sorted(indices)
     if not changed:
         return mod
     functions = {
@@ -76,7 +76,7 @@ def _run(mod: IRModule) -> IRModule:
 
 def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
     """For private functions that return tuples: the elements that callers use."""
-    found: dict[str, set[int]] = {
+    indices_of: dict[str, set[int]] = {
         name: set()
         for name, func in called_private_functions(mod).items()
         if isinstance(func.ret_struct_info, TupleStructInfo)
@@ -90,12 +90,12 @@ def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
             if isinstance(node, TupleGetItem):
                 elements.add(id(node.tuple_value))
                 name = _callee(_value_of(node.tuple_value, values))
-                if name is not None and name in found:
-                    found[name].add(node.index)
+                if name is not None and name in indices_of:
+                    indices_of[name].add(node.index)
         for name, count in _whole_uses(func, values).items():
-            if count and name in found:
-                del found[name]
-    return found
+            if count and name in indices_of:
+                del indices_of[name]
+    return indices_of
 
 
 def _whole_uses(func: GraphFunction, values: dict[GraphVar, GraphValue]) -> dict[str, int]:
@@ -134,7 +134,7 @@ def _with_outputs(func: GraphFunction, places: list[int]) -> GraphFunction | Non
         whole = get_var2val(func).get(whole, whole)
     if not isinstance(whole, Tuple):
         return None
-    fields = [whole.fields[one] for one in places]
+    fields = [whole.fields[index] for index in places]
     result = fields[0] if len(fields) == 1 else Tuple(tuple(fields))
     seq = SeqExpr(body.blocks, result, result.struct_info_)
     return GraphFunction(func.params, seq, None, func.is_pure, func.attrs)

@@ -53,9 +53,9 @@ class RemoveUnusedParameters(ModulePass):
         changed: dict[str, GraphFunction] = {}
         rewrites: dict[str, Rewrite] = {}
         for name, func in called_private_functions(mod, self.to_run).items():
-            found = _without_unused(func)
-            if found is not None:
-                changed[name], arguments = found
+            result = _without_unused(func)
+            if result is not None:
+                changed[name], arguments = result
                 rewrites[name] = _rewrite(name, changed[name], arguments)
         if not changed:
             return mod
@@ -79,32 +79,37 @@ def _without_unused(
 ) -> tuple[GraphFunction, Arguments] | None:
     """The function with fewer parameters, and what makes the arguments of its calls."""
     used = set(used_vars(func.body))
-    kept = [one for one in func.params if one in used]
+    kept = [param for param in func.params if param in used]
     needed = _missing_sizes(func, kept)
     for param in func.params:  # one that is such a size stays as it is
         value = _only_size(param)
         if param not in kept and value in needed:
             kept.append(param)
             needed.remove(value)
-    kept = [one for one in func.params if one in kept]
+    kept = [param for param in func.params if param in kept]
     if len(kept) == len(func.params):
         return None
-    added = [GraphVar(f"param_{one.name}", PrimStructInfo(value=one)) for one in needed]
+    added = [
+        GraphVar(f"param_{size_var.name}", PrimStructInfo(value=size_var)) for size_var in needed
+    ]
     new = GraphFunction((*kept, *added), func.body, func.ret_struct_info, func.is_pure, func.attrs)
-    places = [func.params.index(one) for one in kept]
+    places = [func.params.index(param) for param in kept]
 
     def arguments(call: GraphCall) -> list[GraphExpr]:
         values: dict[Var, Expr] = {}
         for param, arg in zip(func.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)
-        unknown = [one for one in needed if one not in values]
+        unknown = [size_var for size_var in needed if size_var not in values]
         if unknown:
             raise GraphError(
                 f"size {unknown[0]} of a call of {call.op} is not known",
-                f"it is called with {', '.join(str(one.struct_info) for one in call.args)}",
+                f"it is called with {', '.join(str(arg.struct_info) for arg in call.args)}",
                 "match the argument before: builder.match_cast(value, struct_info)",
             )
-        return [*(call.args[one] for one in places), *(PrimValue(values[one]) for one in needed)]
+        return [
+            *(call.args[index] for index in places),
+            *(PrimValue(values[size_var]) for size_var in needed),
+        ]
 
     return new, arguments
 
@@ -121,9 +126,9 @@ def _missing_sizes(func: GraphFunction, kept: list[GraphVar]) -> list[Var]:
     missing = dict.fromkeys(free_symbolic_vars(alone))
     if func.ret_struct_info is not None:
         defined = {
-            one for param in kept for one in definable_tir_vars_in_struct_info(param.struct_info)
+            var for param in kept for var in definable_tir_vars_in_struct_info(param.struct_info)
         }
-        for one in tir_vars_in_struct_info(func.ret_struct_info):
-            if one not in defined:
-                missing.setdefault(one)
+        for size_var in tir_vars_in_struct_info(func.ret_struct_info):
+            if size_var not in defined:
+                missing.setdefault(size_var)
     return list(missing)[::-1]

@@ -30,19 +30,19 @@ def _rules() -> Rules:
 
 def _rule(count: int) -> tuple[DFPattern, Rewriter]:
     sources = [wildcard() for _ in range(count)]
-    parts = [is_op("relax.permute_dims")(one) for one in sources]
+    parts = [is_op("relax.permute_dims")(source) for source in sources]
     pattern = is_op("relax.concat")(is_tuple(parts))
 
     def reorder(expr: GraphCall, matches: Matches) -> GraphExpr:
-        given = [matches[one] for one in sources]
-        axes = [matches[one].attrs["axes"] for one in parts]
-        rank = given[0].struct_info.ndim
-        if rank == -1 or any(one.struct_info.ndim != rank for one in given):
+        operands = [matches[source] for source in sources]
+        axes = [matches[part].attrs["axes"] for part in parts]
+        rank = operands[0].struct_info.ndim
+        if rank == -1 or any(operand.struct_info.ndim != rank for operand in operands):
             return expr
-        orders = [permutation(one, rank) for one in axes]
+        orders = [permutation(axis_order, rank) for axis_order in axes]
         axis = expr.attrs["axis"]
-        if axis is None or any(one != orders[0] for one in orders):
+        if axis is None or any(order != orders[0] for order in orders):
             return expr
-        return permute_dims(concat(given, orders[0][int(axis) % rank]), axes[0])
+        return permute_dims(concat(operands, orders[0][int(axis) % rank]), axes[0])
 
     return pattern, reorder

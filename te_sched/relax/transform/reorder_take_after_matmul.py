@@ -30,8 +30,8 @@ def _rules() -> Rules:
     pattern = is_op("relax.matmul")(x, selected)
 
     def reorder(expr: GraphCall, matches: Matches) -> GraphExpr:
-        given = [matches[one] for one in (x, table, index)]
-        shapes = [shape for one in given if (shape := shape_of_value(one)) is not None]
+        operands = [matches[pattern] for pattern in (x, table, index)]
+        shapes = [shape for operand in operands if (shape := shape_of_value(operand)) is not None]
         axis = matches[selected].attrs["axis"]
         if len(shapes) < 3 or axis is None or len(shapes[2]) != 1:
             return expr
@@ -39,18 +39,20 @@ def _rules() -> Rules:
         ranks = [len(shape) for shape in shapes]
         axis = int(axis) % ranks[1]
         if ranks[1] == 2 and axis == 1:
-            product = matmul(given[0], given[1], dtype)
-            return take(product, given[2], axis=ranks[0] - 1)
+            product = matmul(operands[0], operands[1], dtype)
+            return take(product, operands[2], axis=ranks[0] - 1)
         if ranks[1] == 3 and ranks[0] == 3 and axis == 0:
-            return _by_row(given, shapes, dtype)
+            return _by_row(operands, shapes, dtype)
         return expr
 
     return [(pattern, reorder)]
 
 
-def _by_row(given: list[GraphExpr], shapes: list[tuple[Expr, ...]], dtype: str | None) -> GraphCall:
+def _by_row(
+    operands: list[GraphExpr], shapes: list[tuple[Expr, ...]], dtype: str | None
+) -> GraphCall:
     """Rows of a batch times the matrices that they select."""
     (batch, rows, inner), (count, _, columns), _ = shapes
-    joined = reshape(permute_dims(given[1], [1, 0, 2]), [inner, count * columns])
-    product = reshape(matmul(given[0], joined, dtype), [batch, rows, count, columns])
-    return einsum([take(product, given[2], axis=2)], "ijik->ijk")
+    joined = reshape(permute_dims(operands[1], [1, 0, 2]), [inner, count * columns])
+    product = reshape(matmul(operands[0], joined, dtype), [batch, rows, count, columns])
+    return einsum([take(product, operands[2], axis=2)], "ijik->ijk")

@@ -61,10 +61,10 @@ class _OfGraphs(PyExprMutator):
         """The new name."""
         if str(op) not in self._names:
             return op
-        made = GlobalVar(self._names[str(op)])
+        gvar = GlobalVar(self._names[str(op)])
         func = self._mod.functions.get(str(op))
-        made.struct_info_ = op.struct_info_ or getattr(func, "struct_info", None)
-        return made
+        gvar.struct_info_ = op.struct_info_ or getattr(func, "struct_info", None)
+        return gvar
 
     def visit_call_(self, op: GraphCall) -> GraphCall:
         """The call; what is known of it stays."""

@@ -62,18 +62,18 @@ class _Reshaped(PyExprMutator):
         info = value.sinfo_args[0]
         if not isinstance(args, Tuple) or not args.fields or not self._is_reshape(function):
             return None
-        given = args.fields[0]
-        known = given.struct_info
-        if not isinstance(known, TensorStructInfo) or not isinstance(info, TensorStructInfo):
+        operand = args.fields[0]
+        operand_info = operand.struct_info
+        if not isinstance(operand_info, TensorStructInfo) or not isinstance(info, TensorStructInfo):
             return None
-        if known.dtype != info.dtype or not isinstance(info.shape, ShapeExpr):
+        if operand_info.dtype != info.dtype or not isinstance(info.shape, ShapeExpr):
             return None
-        if not isinstance(known.shape, ShapeExpr):
+        if not isinstance(operand_info.shape, ShapeExpr):
             return None
         analyzer = Analyzer()
-        if not analyzer.can_prove_equal(_count(known.shape), _count(info.shape)):
+        if not analyzer.can_prove_equal(_count(operand_info.shape), _count(info.shape)):
             return None
-        return make_call("relax.reshape", [given, info.shape])
+        return make_call("relax.reshape", [operand, info.shape])
 
     def _is_reshape(self, name: str) -> bool:
         """Whether a function reshapes its first argument."""

@@ -35,7 +35,7 @@ def permutation(axes: Iterable[int] | None, rank: int) -> list[int]:
     """The axes of a permute_dims; all in reverse by default."""
     if axes is None:
         return list(reversed(range(rank)))
-    return [int(one) % rank for one in axes]
+    return [int(axis) % rank for axis in axes]
 
 
 def swaps_last_axes(axes: Iterable[int] | None, rank: int) -> bool:

@@ -70,8 +70,8 @@ class RunCodegen(ModulePass):
         symbols: dict[str, str] = {}
         for library, names in libraries.items():
             functions = [mod[name] for name in names]
-            made = _compile(library, functions, self.target_options.get(library, {}))
-            symbols |= dict(zip(names, made, strict=True))
+            kernels = _compile(library, functions, self.target_options.get(library, {}))
+            symbols |= dict(zip(names, kernels, strict=True))
         return _calling_libraries(mod, symbols) if symbols else mod
 
 
@@ -80,22 +80,26 @@ def _compile(
 ) -> list[str]:
     """Have a library compile functions, and register what it returns; under which names."""
     compiler: Callable[..., Any] | None = get_global_func(f"relax.ext.{library}", True)
-    symbols = [str(one.attrs.get("global_symbol", one.__name__)) for one in functions]
+    symbols = [
+        str(function.attrs.get("global_symbol", function.__name__)) for function in functions
+    ]
     if compiler is None:
         raise GraphError(
             f"library {library} is not registered",
             f"it should compile {', '.join(symbols)}",
             f'register it: te_sched.register_func("relax.ext.{library}", compile_functions)',
         )
-    made = compiler(functions, dict(options), {})
-    is_complete = is_sequence(made) and len(made) == len(functions) and all(map(callable, made))
+    kernels = compiler(functions, dict(options), {})
+    is_complete = (
+        is_sequence(kernels) and len(kernels) == len(functions) and all(map(callable, kernels))
+    )
     if not is_complete:
         raise GraphError(
-            f"library {library} returns {kind_of(made)} for {len(functions)} functions",
+            f"library {library} returns {kind_of(kernels)} for {len(functions)} functions",
             f"it was asked to compile {', '.join(symbols)}",
             "return a list with a function of Python for each",
         )
-    return [registered(*one) for one in zip(symbols, made, strict=True)]
+    return [registered(*pair) for pair in zip(symbols, kernels, strict=True)]
 
 
 def registered(symbol: str, function: Callable[..., object]) -> str:

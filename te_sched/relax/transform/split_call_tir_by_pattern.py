@@ -67,7 +67,7 @@ class SplitCallTIRByPattern(ModulePass):
 
     def __init__(self, patterns: Sequence[PrimFunc], fcodegen: Codegen) -> None:
         self.fcodegen = fcodegen
-        self.patterns = [_Pattern(one) for one in patterns]
+        self.patterns = [_Pattern(pattern) for pattern in patterns]
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
         splitter = _PatternSplitter(mod, self.patterns, self.fcodegen)
@@ -87,8 +87,8 @@ def _blocks_of(func: PrimFunc) -> list[Stmt]:
 
 def _buffers_in(*parts: Stmt) -> list[Buffer]:
     """The buffers that statements access, each once."""
-    found = [one.buffer for part in parts for one in walk(part) if hasattr(one, "buffer")]
-    return list(dict.fromkeys(found))
+    buffers = [node.buffer for part in parts for node in walk(part) if hasattr(node, "buffer")]
+    return list(dict.fromkeys(buffers))
 
 
 class _Pattern:
@@ -96,7 +96,7 @@ class _Pattern:
 
     def __init__(self, func: PrimFunc) -> None:
         self.func = func
-        self.symbols = [one for one in func.params if one not in func.buffer_map]
+        self.symbols = [param for param in func.params if param not in func.buffer_map]
         blocks = _blocks_of(func)
         if len(blocks) != 1:
             raise GraphError(
@@ -104,30 +104,34 @@ class _Pattern:
                 "",
                 "give a pattern for each block",
             )
-        self.loops = [one for one in walk(blocks[0]) if isinstance(one, For)]
+        self.loops = [node for node in walk(blocks[0]) if isinstance(node, For)]
 
     def match(self, nest: Stmt) -> MatchResult | None:
         """The match of a nest, or None."""
-        loops = [one for one in walk(nest) if isinstance(one, For)]
+        loops = [node for node in walk(nest) if isinstance(node, For)]
         values: dict[Var, Expr] = {}
         for own, other in zip(self.loops, loops, strict=False):
             if isinstance(own.extent, Var):
                 values.setdefault(own.extent, other.extent)
         if len(loops) != len(self.loops) or set(values) != set(self.symbols):
             return None
-        func = self.func.specialize({one: values[one] for one in self.symbols})
+        func = self.func.specialize({symbol: values[symbol] for symbol in self.symbols})
         (block,) = _blocks_of(func)
         if not structural_equal(block, nest, map_free_vars=True):
             return None
-        found: dict[Buffer, Buffer] = {}
+        buffer_of: dict[Buffer, Buffer] = {}
         for own, other in zip(walk(block), walk(nest), strict=True):
             if hasattr(own, "buffer"):
-                found.setdefault(own.buffer, other.buffer)
-        buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
-        if len(set(found.values())) != len(found) or any(one not in found for one in buffers):
+                buffer_of.setdefault(own.buffer, other.buffer)
+        buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
+        if len(set(buffer_of.values())) != len(buffer_of) or any(
+            buffer not in buffer_of for buffer in buffers
+        ):
             return None
         return MatchResult(
-            self.func, [values[one] for one in self.symbols], [found[one] for one in buffers]
+            self.func,
+            [values[symbol] for symbol in self.symbols],
+            [buffer_of[buffer] for buffer in buffers],
         )
 
 
@@ -172,14 +176,14 @@ class _PatternSplitter(PyExprMutator):
         args = call.args[1].fields
         library = GraphCall(
             Op.get("relax.call_dps_packed"),
-            (ExternFunc(split.symbol), Tuple(tuple([args[one] for one in split.places]))),
+            (ExternFunc(split.symbol), Tuple(tuple([args[index] for index in split.places]))),
             None,
             (split.info or call.sinfo_args[0],),
         )
         if split.rest is None:
             return library
-        given = [self.builder_.emit(library), *[args[one] for one in split.kept]]
-        return GraphCall(call.op, (split.rest, Tuple(tuple(given))), None, call.sinfo_args)
+        operands = [self.builder_.emit(library), *[args[index] for index in split.kept]]
+        return GraphCall(call.op, (split.rest, Tuple(tuple(operands))), None, call.sinfo_args)
 
     def _split(self, name: str, func: BaseFunc | None) -> _Split | None:
         """How a function is split, or None."""
@@ -188,46 +192,46 @@ class _PatternSplitter(PyExprMutator):
         nests = _blocks_of(func)
         matches: list[MatchResult] = []
         for nest in nests:
-            found = next((one for p in self._patterns if (one := p.match(nest))), None)
-            if found is None:
+            match = next((candidate for p in self._patterns if (candidate := p.match(nest))), None)
+            if match is None:
                 break
-            matches.append(found)
+            matches.append(match)
         if not matches:
             return None
-        code, count, given = _checked_code(self._codegen(matches), len(matches), name)
+        code, count, inputs = _checked_code(self._codegen(matches), len(matches), name)
         if count == 0:
             return None
-        buffers = [func.buffer_map[one] for one in func.params]
-        places = [_place_of(one, buffers[:-1], name) for one in given]
+        buffers = [func.buffer_map[param] for param in func.params]
+        places = [_place_of(buffer, buffers[:-1], name) for buffer in inputs]
         first, rest = nests[:count], nests[count:]
         self._externs[name] = extern = _extern(name, code)
         if not rest:
             return _Split(extern.global_symbol, places, None, None, [])
-        made = _written(first)
-        needed = [one for one in _buffers_in(*rest) if one in made]
-        if len(needed) != 1 or buffers[-1] in made:
+        written_buffers = _written(first)
+        needed = [buffer for buffer in _buffers_in(*rest) if buffer in written_buffers]
+        if len(needed) != 1 or buffers[-1] in written_buffers:
             raise GraphError(
                 f"function {name} cannot be split after {count} blocks",
-                f"what follows needs {', '.join(one.name for one in needed) or 'the result'}",
+                f"what follows needs {', '.join(buffer.name for buffer in needed) or 'the result'}",
                 "have fcodegen compute the blocks up to the one whose value alone is needed",
             )
         info = TensorStructInfo(ShapeExpr(tuple(needed[0].shape)), needed[0].dtype)
-        kept = [k for k, one in enumerate(buffers[:-1]) if one in _buffers_in(*rest)]
+        kept = [k for k, buffer in enumerate(buffers[:-1]) if buffer in _buffers_in(*rest)]
         epilogue = _epilogue(func, rest, needed[0], [*[buffers[k] for k in kept], buffers[-1]])
         own = self.builder_.add_func(epilogue, "unfused_epilogue")
         return _Split(extern.global_symbol, places, info, own, kept)
 
 
-def _checked_code(given: object, most: int, name: str) -> tuple[Code, int, Sequence[Buffer]]:
+def _checked_code(result: object, most: int, name: str) -> tuple[Code, int, Sequence[Buffer]]:
     """The code, the number of blocks, and the buffers that fcodegen returned."""
-    if is_sequence(given) and len(given) == 3:
-        code, count, buffers = given[0], getattr(given[1], "value", given[1]), given[2]
+    if is_sequence(result) and len(result) == 3:
+        code, count, buffers = result[0], getattr(result[1], "value", result[1]), result[2]
         is_code = callable(code) or isinstance(code, str)
         if is_code and isinstance(count, int) and 0 <= count <= most and is_sequence(buffers):
             return code, count, buffers
     raise GraphError(
-        f"fcodegen returns {repr_of(given)} for function {name}",
-        f"it is {kind_of(given)}; {most} blocks match",
+        f"fcodegen returns {repr_of(result)} for function {name}",
+        f"it is {kind_of(result)}; {most} blocks match",
         "return the code (a function or a text), the number of blocks, and a list of buffers",
     )
 
@@ -236,7 +240,7 @@ def _place_of(buffer: Buffer, inputs: list[Buffer], name: str) -> int:
     if buffer not in inputs:
         raise GraphError(
             f"fcodegen takes {getattr(buffer, 'name', repr_of(buffer))} for function {name}",
-            f"the parameters are {', '.join(one.name for one in inputs)}",
+            f"the parameters are {', '.join(buffer.name for buffer in inputs)}",
             "list what is read of the parameters alone",
         )
     return inputs.index(buffer)
@@ -255,8 +259,8 @@ def _written(parts: Sequence[Stmt]) -> set[Buffer]:
     return {
         region.buffer
         for part in parts
-        for one in walk(part)
-        for region in getattr(one, "writes", ())
+        for node in walk(part)
+        for region in getattr(node, "writes", ())
     }
 
 
@@ -264,9 +268,11 @@ def _epilogue(func: PrimFunc, parts: list[Stmt], source: Buffer, rest: list[Buff
     """The function of the blocks that are left: it takes what the library computes first."""
     root = func.body
     assert isinstance(root, BlockRealize)
-    params = {Var(f"var_{one.name}", "handle"): one for one in (source, *rest)}
+    params = {Var(f"var_{buffer.name}", "handle"): buffer for buffer in (source, *rest)}
     used = _buffers_in(*parts)
-    inner = tuple([one for one in root.block.alloc_buffers if one in used and one is not source])
+    inner = tuple(
+        [buffer for buffer in root.block.alloc_buffers if buffer in used and buffer is not source]
+    )
     block = replace(root.block, body=sequence(parts), alloc_buffers=inner)
     attrs = {key: value for key, value in func.attrs.items() if key != "global_symbol"}
     return renew_defs(PrimFunc(tuple(params), replace(root, block=block), params, attrs))

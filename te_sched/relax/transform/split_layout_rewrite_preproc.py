@@ -53,21 +53,21 @@ class _SplitLayoutRewritePreproc(ModulePass, name="SplitLayoutRewritePreprocInne
 
 
 def _split_functions(mod: IRModule) -> IRModule:
-    found: dict[str, SeparatedPacking] = {}
+    splits: dict[str, SeparatedPacking] = {}
     for name, func in mod.functions.items():
         if isinstance(func, PrimFunc):
-            made = split_packing(func)
-            if made is not None:
-                found[str(name)] = made
-    if not found:
+            candidate = split_packing(func)
+            if candidate is not None:
+                splits[str(name)] = candidate
+    if not splits:
         return mod
-    rest = {name: func for name, func in mod.functions.items() if str(name) not in found}
+    rest = {name: func for name, func in mod.functions.items() if str(name) not in splits}
     module = mod.with_exactly(rest).clone()
-    for name, one in found.items():
-        module.update_func(GlobalVar(f"{name}_weight_prepack"), one.packing)
-        module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)
+    for name, split in splits.items():
+        module.update_func(GlobalVar(f"{name}_weight_prepack"), split.packing)
+        module.update_func(GlobalVar(f"{name}_prepacked"), split.rest)
     changed = {
-        name: _Caller(module, found).visit_expr(func)
+        name: _Caller(module, splits).visit_expr(func)
         for name, func in module.functions.items()
         if isinstance(func, GraphFunction)
     }
@@ -91,15 +91,17 @@ def split_packing(func: PrimFunc) -> SeparatedPacking | None:
     root = func.body
     block: Block = root.block
     parts = block.body.seq if isinstance(block.body, SeqStmt) else (block.body,)
-    marked = {part: one for part in parts if (one := _marked(part)) is not None}
+    marked = {part: marked_block for part in parts if (marked_block := _marked(part)) is not None}
     if not marked:
         return None
     rest = [part for part in parts if part not in marked]
     buffers = {buffer: param for param, buffer in func.buffer_map.items()}
-    used = {one.buffer for part in rest for one in walk(part) if hasattr(one, "buffer")}
+    used = {node.buffer for part in rest for node in walk(part) if hasattr(node, "buffer")}
     pairs: list[tuple[Buffer, Buffer]] = []
-    for one in marked.values():
-        sources, results = ([r.buffer for r in regions] for regions in (one.reads, one.writes))
+    for marked_block in marked.values():
+        sources, results = (
+            [r.buffer for r in regions] for regions in (marked_block.reads, marked_block.writes)
+        )
         is_simple = len(sources) == len(results) == 1 and sources[0] in buffers
         if not is_simple or sources[0] in used or results[0] not in block.alloc_buffers:
             return None
@@ -117,7 +119,7 @@ def split_packing(func: PrimFunc) -> SeparatedPacking | None:
     )
     instead = {buffers[source]: handles[packed] for source, packed in pairs}
     packed_ones = [packed for _, packed in pairs]
-    kept = [one for one in block.alloc_buffers if one not in packed_ones]
+    kept = [buffer for buffer in block.alloc_buffers if buffer not in packed_ones]
     buffer_map = {
         instead.get(param, param): dict(pairs).get(buffer, buffer)
         for param, buffer in func.buffer_map.items()
@@ -139,8 +141,8 @@ def _body(root: BlockRealize, parts: list[Stmt], buffers: list[Buffer]) -> Block
 
 def _marked(part: Stmt) -> Block | None:
     """The block of a nest that packs."""
-    found = [one for one in walk(part) if isinstance(one, Block)]
-    return found[0] if len(found) == 1 and MARK in found[0].annotations else None
+    blocks = [node for node in walk(part) if isinstance(node, Block)]
+    return blocks[0] if len(blocks) == 1 and MARK in blocks[0].annotations else None
 
 
 class _Unmark(StatementMapper):
@@ -152,9 +154,9 @@ class _Unmark(StatementMapper):
 class _Caller(PyExprMutator):
     """Calls the two functions in place of one."""
 
-    def __init__(self, module: IRModule, found: dict[str, SeparatedPacking]) -> None:
+    def __init__(self, module: IRModule, splits: dict[str, SeparatedPacking]) -> None:
         super().__init__(module)
-        self._found = found
+        self._found = splits
 
     def visit_call_(self, op: GraphCall) -> GraphExpr:
         """A call of a function that was split."""
@@ -165,7 +167,10 @@ class _Caller(PyExprMutator):
         split = self._found.get(name)
         if split is None:
             return call
-        infos = [TensorStructInfo(ShapeExpr(tuple(one.shape)), one.dtype) for one in split.packed]
+        infos = [
+            TensorStructInfo(ShapeExpr(tuple(buffer.shape)), buffer.dtype)
+            for buffer in split.packed
+        ]
         args = list(call.args[1].fields)
         packed = self.builder_.emit(
             GraphCall(
@@ -178,7 +183,7 @@ class _Caller(PyExprMutator):
                 (infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos)),),
             )
         )
-        for number, place in enumerate(split.places):
-            args[place] = packed if len(infos) == 1 else TupleGetItem(packed, number)
-        given = (GlobalVar(f"{name}_prepacked"), Tuple(tuple(args)), *call.args[2:])
-        return self.builder_.emit(GraphCall(call.op, given, call.attrs, call.sinfo_args))
+        for number, index in enumerate(split.places):
+            args[index] = packed if len(infos) == 1 else TupleGetItem(packed, number)
+        operands = (GlobalVar(f"{name}_prepacked"), Tuple(tuple(args)), *call.args[2:])
+        return self.builder_.emit(GraphCall(call.op, operands, call.attrs, call.sinfo_args))

@@ -100,8 +100,10 @@ def _is_static(func: GraphFunction, mod: IRModule) -> bool:
     """
     if func.body is None or not all(_is_constant(param.struct_info_) for param in func.params):
         return False
-    bindings = [one for block in func.body.blocks for one in block.bindings]
-    return all(isinstance(one, VarBinding) and _is_step(one.value, mod) for one in bindings)
+    bindings = [binding for block in func.body.blocks for binding in block.bindings]
+    return all(
+        isinstance(binding, VarBinding) and _is_step(binding.value, mod) for binding in bindings
+    )
 
 
 def _is_constant(info: StructInfo | None) -> bool:
@@ -204,21 +206,21 @@ class _StoragePlan:
         for block in expr.blocks:
             self._blocks += 1
             number = self._blocks
-            for one in block.bindings:
-                value = one.value
+            for binding in block.bindings:
+                value = binding.value
                 if isinstance(value, If):
                     self._discard(self._tokens_of(value.cond))
                     for branch in value.branches:
                         self._discard(self._find(branch))
                     self._blocks += 1
                     number = self._blocks
-                    found: _Tokens = None
+                    tokens: _Tokens = None
                 elif isinstance(value, SeqExpr):
-                    found = self._find(value)
-                    self._discard(found)
+                    tokens = self._find(value)
+                    self._discard(tokens)
                 else:
-                    found = self._value(value, number)
-                self._of[one.var] = found
+                    tokens = self._value(value, number)
+                self._of[binding.var] = tokens
         result = self._tokens_of(expr.body)
         if is_body:
             for token in _flat(result):
@@ -231,7 +233,7 @@ class _StoragePlan:
         if isinstance(expr, GraphVar):
             return self._of.get(expr)
         if isinstance(expr, Tuple):
-            return tuple([self._tokens_of(one) for one in expr.fields])
+            return tuple([self._tokens_of(element) for element in expr.fields])
         return None
 
     def _value(self, value: GraphValue, block: int) -> _Tokens:
@@ -241,22 +243,22 @@ class _StoragePlan:
             fields = self._tokens_of(value.tuple_value)
             return fields[value.index] if isinstance(fields, tuple) else None
         if not isinstance(value, GraphCall):
-            self._discard(tuple([self._tokens_of(one) for one in _variables(value)]))
+            self._discard(tuple([self._tokens_of(variable) for variable in _variables(value)]))
             return None
         if value.op == "relax.builtin.alloc_tensor":
             return self._allocation(value, block)
-        given = tuple([self._tokens_of(one) for one in value.args])
+        arg_tokens = tuple([self._tokens_of(arg) for arg in value.args])
         operator = find_operator(value.op) if isinstance(value.op, Op) else None
         if operator is not None and operator.is_alias:
-            self._use(given, block)
-            return given[0]
+            self._use(arg_tokens, block)
+            return arg_tokens[0]
         if self._is_plain(value):
-            self._use(given, block)
+            self._use(arg_tokens, block)
             if isinstance(value.op, ExternFunc) and value.op.global_symbol in _PACKED_ALIASES:
-                for token in _flat(given):
+                for token in _flat(arg_tokens):
                     token.is_pinned = True
             return None
-        self._discard(given)
+        self._discard(arg_tokens)
         return None
 
     def _is_plain(self, call: GraphCall) -> bool:
@@ -278,16 +280,16 @@ class _StoragePlan:
         return token
 
     def _bounded(self, shape: ShapeExpr) -> list[Expr]:
-        return [_upper_bound(one, self.bounds, self.analyzer) for one in shape.values]
+        return [_upper_bound(size, self.bounds, self.analyzer) for size in shape.values]
 
-    def _use(self, given: _Tokens, block: int) -> None:
-        for token in _flat(given):
+    def _use(self, tokens: _Tokens, block: int) -> None:
+        for token in _flat(tokens):
             token.uses += 1
             if token.block != block:
                 self._discarded.add(id(token))
 
-    def _discard(self, given: _Tokens) -> None:
-        self._discarded |= {id(token) for token in _flat(given)}
+    def _discard(self, tokens: _Tokens) -> None:
+        self._discarded |= {id(token) for token in _flat(tokens)}
 
     # Which storage each has
 
@@ -295,8 +297,8 @@ class _StoragePlan:
         """Give each tensor a storage, in the order of the bindings."""
         for block in _blocks(body):
             free: list[_Token] = []
-            for one in block.bindings:
-                value = one.value
+            for binding in block.bindings:
+                value = binding.value
                 if not isinstance(value, GraphCall):
                     continue
                 token = kept.get(id(value))
@@ -310,31 +312,39 @@ class _StoragePlan:
         if token.is_output:
             dtype = call.args[1].value
             token.size = ops.const(1, "int64")
-            for one in self._bounded(call.args[0]):
-                token.size = ops.mul(token.size, one)
+            for extent in self._bounded(call.args[0]):
+                token.size = ops.mul(token.size, extent)
             token.size = ops.mul(token.size, ops.const(dtypes.storage_bytes(dtype), "int64"))
             token.storage = token
             return
-        found = self._free_for(token, free)
-        if found is None:
+        storage = self._free_for(token, free)
+        if storage is None:
             token.storage = token
             return
-        free.remove(found)
-        if isinstance(token.size, IntImm) and isinstance(found.size, IntImm):
-            found.size = ops.const(max(token.size.value, found.size.value), "int64")
-        token.storage = found
+        free.remove(storage)
+        if isinstance(token.size, IntImm) and isinstance(storage.size, IntImm):
+            storage.size = ops.const(max(token.size.value, storage.size.value), "int64")
+        token.storage = storage
 
     def _free_for(self, token: _Token, free: list[_Token]) -> _Token | None:
         size = token.size
-        same = [one for one in free if one.dtype == token.dtype and _is_same_place(one, token)]
+        same = [
+            storage
+            for storage in free
+            if storage.dtype == token.dtype and _is_same_place(storage, token)
+        ]
         if not isinstance(size, IntImm):
-            equal = (one for one in same if self.analyzer.can_prove_equal(one.size, size))
+            equal = (
+                storage for storage in same if self.analyzer.can_prove_equal(storage.size, size)
+            )
             return next(equal, None)
-        known = [(one.size.value, one) for one in same if isinstance(one.size, IntImm)]
-        larger = [row for row in known if size.value <= row[0] <= size.value * _RANGE]
+        rows = [
+            (storage.size.value, storage) for storage in same if isinstance(storage.size, IntImm)
+        ]
+        larger = [row for row in rows if size.value <= row[0] <= size.value * _RANGE]
         if larger:
             return min(larger, key=lambda row: row[0])[1]
-        smaller = [row for row in known if size.value // _RANGE <= row[0] < size.value]
+        smaller = [row for row in rows if size.value // _RANGE <= row[0] < size.value]
         return max(smaller, key=lambda row: row[0])[1] if smaller else None
 
     def _release(self, token: _Token, free: list[_Token]) -> None:
@@ -345,23 +355,23 @@ class _StoragePlan:
         free.append(storage)
 
 
-def _is_same_place(one: _Token, other: _Token) -> bool:
-    devices = one.device.value, other.device.value
-    return one.scope.value == other.scope.value and str(devices[0]) == str(devices[1])
+def _is_same_place(token: _Token, other: _Token) -> bool:
+    devices = token.device.value, other.device.value
+    return token.scope.value == other.scope.value and str(devices[0]) == str(devices[1])
 
 
 def _size(shape: list[Expr], dtype: str) -> Expr:
     """The bytes of a tensor: constant extents as one factor, then the others."""
     number = dtypes.storage_bytes(dtype)
     rest: Expr | None = None
-    for one in shape:
-        if isinstance(one, IntImm):
-            number *= one.value
+    for extent in shape:
+        if isinstance(extent, IntImm):
+            number *= extent.value
             continue
-        factor = one
-        if isinstance(one, Mul) and isinstance(one.a, IntImm):
-            number *= one.a.value
-            factor = one.b
+        factor = extent
+        if isinstance(extent, Mul) and isinstance(extent.a, IntImm):
+            number *= extent.a.value
+            factor = extent.b
         rest = factor if rest is None else ops.mul(rest, factor)
     size = ops.const(number, "int64")
     return size if rest is None else ops.mul(size, rest) if number != 1 else rest
@@ -370,7 +380,7 @@ def _size(shape: list[Expr], dtype: str) -> Expr:
 def _upper_bound(size: Expr, bounds: Mapping[Var, int], analyzer: Analyzer) -> Expr:
     """The largest value of a size, by the bounds of its variables."""
     used = variables_in(size)
-    if not any(one in bounds for one in used):
+    if not any(var in bounds for var in used):
         return size
     zero = ops.const(0, "int64")
     domains = {
@@ -379,9 +389,9 @@ def _upper_bound(size: Expr, bounds: Mapping[Var, int], analyzer: Analyzer) -> E
         else IntervalSet(var, var)
         for var in used
     }
-    found = eval_set(size, domains).max
-    if found is not None:
-        return found if isinstance(found, IntImm) else analyzer.rewrite_simplify(found)
+    bound = eval_set(size, domains).max
+    if bound is not None:
+        return bound if isinstance(bound, IntImm) else analyzer.rewrite_simplify(bound)
     values = {var: ops.const(bounds[var], "int64") for var in used if var in bounds}
     largest: Expr = substitute(size, values)
     return largest
@@ -389,20 +399,20 @@ def _upper_bound(size: Expr, bounds: Mapping[Var, int], analyzer: Analyzer) -> E
 
 def _bounds_of(func: GraphFunction) -> dict[Var, int]:
     """The upper bounds of the variables in the sizes of a function."""
-    given = func.attrs.get(_BOUNDS) or {}
-    wrong = [name for name, value in given.items() if _as_bound(value) is None]
+    limits = func.attrs.get(_BOUNDS) or {}
+    wrong = [name for name, value in limits.items() if _as_bound(value) is None]
     if wrong:
         raise GraphError(
-            f"the upper bound of variable {wrong[0]} is {repr_of(given[wrong[0]])}",
-            f"it is {kind_of(given[wrong[0]])}",
+            f"the upper bound of variable {wrong[0]} is {repr_of(limits[wrong[0]])}",
+            f"it is {kind_of(limits[wrong[0]])}",
             f'give the attribute "{_BOUNDS}" as a dict of names and ints: {{"n": 1024}}',
         )
-    found: dict[Var, int] = {}
+    bounds: dict[Var, int] = {}
     for var in [size for param in func.params for size in own_variables(param.struct_info)]:
-        bound = _as_bound(given.get(var.name))
+        bound = _as_bound(limits.get(var.name))
         if bound is not None:
-            found[var] = bound
-    return found
+            bounds[var] = bound
+    return bounds
 
 
 def _as_bound(value: object) -> int | None:
@@ -411,32 +421,32 @@ def _as_bound(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _flat(found: _Tokens) -> list[_Token]:
-    if isinstance(found, tuple):
-        return [token for one in found for token in _flat(one)]
-    return [] if found is None else [found]
+def _flat(tokens: _Tokens) -> list[_Token]:
+    if isinstance(tokens, tuple):
+        return [token for part in tokens for token in _flat(part)]
+    return [] if tokens is None else [tokens]
 
 
 def _variables(value: GraphValue) -> list[GraphVar]:
     if isinstance(value, Constant):
         return []
-    return [one for one in (value,) if isinstance(one, GraphVar)]
+    return [variable for variable in (value,) if isinstance(variable, GraphVar)]
 
 
 def _blocks(expr: SeqExpr) -> Iterator[BindingBlock]:
     """All blocks of a sequence, parts of one that a condition separates as well."""
     for block in expr.blocks:
         part: list[Binding] = []
-        for one in block.bindings:
-            if isinstance(one.value, If):
+        for binding in block.bindings:
+            if isinstance(binding.value, If):
                 yield BindingBlock(tuple(part))
                 part = []
-                for branch in one.value.branches:
+                for branch in binding.value.branches:
                     yield from _blocks(branch)
-            elif isinstance(one.value, SeqExpr):
-                yield from _blocks(one.value)
+            elif isinstance(binding.value, SeqExpr):
+                yield from _blocks(binding.value)
             else:
-                part.append(one)
+                part.append(binding)
         yield BindingBlock(tuple(part))
 
 
@@ -460,7 +470,7 @@ class _Stored(PyExprMutator):
         var = self._storages.get(id(storage))
         if var is None:
             size = ShapeExpr((storage.size,))
-            made = memory.alloc_storage(size, device, scope, storage.dtype)
-            var = self._storages[id(storage)] = self.builder_.emit(made, "storage")
+            allocation = memory.alloc_storage(size, device, scope, storage.dtype)
+            var = self._storages[id(storage)] = self.builder_.emit(allocation, "storage")
         tensor = memory.alloc_tensor(var, 0, shape, dtype)
         self.reemit_binding(binding, self.builder_.normalize(tensor))

@@ -107,23 +107,23 @@ class _Mixed(PyExprMutator):
 
     def _converted(self, value: GraphExpr, info: StructInfo) -> GraphExpr:
         """A value with the dtypes of a struct info."""
-        known = _known(value)
-        if isinstance(info, TupleStructInfo) and isinstance(known, TupleStructInfo):
+        value_info = _known(value)
+        if isinstance(info, TupleStructInfo) and isinstance(value_info, TupleStructInfo):
             parts = [
-                self._converted(self.builder_.emit(TupleGetItem(value, at)), one)
-                if one != known.fields[at]
+                self._converted(self.builder_.emit(TupleGetItem(value, at)), field)
+                if field != value_info.fields[at]
                 else self.builder_.emit(TupleGetItem(value, at))
-                for at, one in enumerate(info.fields)
+                for at, field in enumerate(info.fields)
             ]
             return Tuple(tuple(parts))
-        if isinstance(info, TensorStructInfo) and info.dtype != getattr(known, "dtype", ""):
+        if isinstance(info, TensorStructInfo) and info.dtype != getattr(value_info, "dtype", ""):
             return self.builder_.emit(op.astype(value, info.dtype))
         return value
 
     def _in_half(self, value: GraphExpr) -> GraphExpr:
         """A value with float16 instead of float32."""
         if isinstance(value, Tuple):
-            return Tuple(tuple([self._in_half(one) for one in value.fields]))
+            return Tuple(tuple([self._in_half(field) for field in value.fields]))
         if value in self._half:
             return self._half[value]
         if not _is_full(value):
@@ -134,7 +134,7 @@ class _Mixed(PyExprMutator):
     def _is_available(self, value: GraphExpr) -> bool:
         """Whether a tensor is in float16 already, or a constant that float16 can hold."""
         if isinstance(value, Tuple):
-            return all(self._is_available(one) for one in value.fields)
+            return all(self._is_available(field) for field in value.fields)
         if isinstance(value, Constant) and _is_full(value):
             return bool(np.all(np.abs(value.data.numpy()) <= np.finfo(np.float16).max))
         return value in self._half or not _has_full(_known(value))
@@ -159,13 +159,13 @@ class _Mixed(PyExprMutator):
             for binding in block.bindings:
                 self.visit_binding(binding)
         finally:
-            made = self.builder_._end_block()
+            new_block = self.builder_._end_block()
             self._half, self._full = half, full
-        if len(made.bindings) == len(block.bindings):
-            pairs = zip(made.bindings, block.bindings, strict=True)
+        if len(new_block.bindings) == len(block.bindings):
+            pairs = zip(new_block.bindings, block.bindings, strict=True)
             if all(new is old for new, old in pairs):
                 return block
-        return made
+        return new_block
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """Rewrite the binding; in a dataflow block its value may become float16."""
@@ -187,27 +187,27 @@ class _Mixed(PyExprMutator):
             return self._half[value]
         if isinstance(value, TupleGetItem) and value.tuple_value in self._half:
             return TupleGetItem(self._half[value.tuple_value], value.index)
-        if isinstance(value, Tuple) and any(one in self._half for one in value.fields):
+        if isinstance(value, Tuple) and any(field in self._half for field in value.fields):
             return Tuple(
-                tuple([self._half.get(one) or self.visit_expr(one) for one in value.fields])
+                tuple([self._half.get(field) or self.visit_expr(field) for field in value.fields])
             )
         return None
 
     def _call(self, call: GraphCall) -> GraphCall | Constant | None:
         name = str(call.op)
-        tensors = [one for one in call.args if _is_tensor(_known(one))]
+        tensors = [arg for arg in call.args if _is_tensor(_known(arg))]
         if name == "relax.wrap_param" and call.args[0].struct_info.dtype == _HALF:
-            found: Constant = call.args[0]
-            return found
+            constant: Constant = call.args[0]
+            return constant
         policy = call.op.get_attr("TMixedPrecisionPolicy")
-        if policy is None or not any(_has_full(_known(one)) for one in tensors):
+        if policy is None or not any(_has_full(_known(tensor)) for tensor in tensors):
             return None
         is_always = policy == ALWAYS
-        if not is_always and not all(self._is_available(one) for one in tensors):
+        if not is_always and not all(self._is_available(tensor) for tensor in tensors):
             return None
         args = [
-            self._in_half(one) if _is_tensor(_known(one)) else self.visit_expr(one)
-            for one in call.args
+            self._in_half(arg) if _is_tensor(_known(arg)) else self.visit_expr(arg)
+            for arg in call.args
         ]
         attrs = call.attrs
         if is_always and attrs is not None and "out_dtype" in attrs:
@@ -257,25 +257,25 @@ def _is_full(value: GraphValue) -> bool:
 
 def _is_tensor(info: StructInfo | None) -> bool:
     if isinstance(info, TupleStructInfo):
-        return bool(info.fields) and all(_is_tensor(one) for one in info.fields)
+        return bool(info.fields) and all(_is_tensor(field) for field in info.fields)
     return isinstance(info, TensorStructInfo)
 
 
 def _has_full(info: StructInfo | None) -> bool:
     if isinstance(info, TupleStructInfo):
-        return any(_has_full(one) for one in info.fields)
+        return any(_has_full(field) for field in info.fields)
     return _is_full_info(info)
 
 
 def _used_in_half_only(block: DataflowBlock) -> list[GraphVar]:
     """The variables from outside of a block that are arguments of products only, in order."""
-    inside = {one.var for one in block.bindings}
-    found: dict[GraphVar, bool] = {}
+    inside = {binding.var for binding in block.bindings}
+    flags: dict[GraphVar, bool] = {}
     for binding in block.bindings:
         value = binding.value
         op = value.op if isinstance(value, GraphCall) else None
         policy = op.get_attr("TMixedPrecisionPolicy") if isinstance(op, Op) else None
-        for one in walk(value):
-            if isinstance(one, GraphVar) and one not in inside and _is_full(one):
-                found[one] = found.get(one, True) and policy == ALWAYS
-    return [one for one, is_only in found.items() if is_only]
+        for node in walk(value):
+            if isinstance(node, GraphVar) and node not in inside and _is_full(node):
+                flags[node] = flags.get(node, True) and policy == ALWAYS
+    return [var for var, is_only in flags.items() if is_only]

@@ -31,6 +31,6 @@ class _Ordinary(PyExprMutator):
 
     def visit_dataflow_var_def_(self, var: GraphVar) -> GraphVar:
         """An ordinary variable of the same name."""
-        made = GraphVar(var.name_hint, var.struct_info_)
-        self.set_var_remap(var, made)
-        return made
+        new_var = GraphVar(var.name_hint, var.struct_info_)
+        self.set_var_remap(var, new_var)
+        return new_var

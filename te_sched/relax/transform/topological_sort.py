@@ -55,15 +55,15 @@ class TopologicalSort(FunctionPass):
     def __init__(self, order: str = "depth-first", direction: str = "from-inputs") -> None:
         self.order = order
         self.direction = direction
-        for given, known, name in (
+        for option, options, name in (
             (order, _ORDERS, "order"),
             (direction, _DIRECTIONS, "direction"),
         ):
-            if given not in known:
+            if option not in options:
                 raise GraphError(
-                    f"TopologicalSort has no {name} {given!r}",
+                    f"TopologicalSort has no {name} {option!r}",
                     "",
-                    f"use one of {', '.join(known)}",
+                    f"use one of {', '.join(options)}",
                 )
 
     def transform_function(self, func: GraphFunction, *_: object) -> GraphFunction:
@@ -86,9 +86,9 @@ class _Sorter(PyExprMutator):
     def visit_seq_expr_(self, op: SeqExpr) -> GraphExpr:
         """The sequence with sorted blocks."""
         blocks: list[BindingBlock] = []
-        for place, block in enumerate(op.blocks):
-            self._before = [one for earlier in blocks for one in earlier.bindings]
-            self._later = [var for part in op.blocks[place + 1 :] for var in used_vars(part)]
+        for index, block in enumerate(op.blocks):
+            self._before = [binding for earlier in blocks for binding in earlier.bindings]
+            self._later = [var for part in op.blocks[index + 1 :] for var in used_vars(part)]
             self._results = list(used_vars(op.body))
             blocks.append(self.visit_binding_block(block))
         body = self.visit_expr(op.body)
@@ -101,8 +101,10 @@ class _Sorter(PyExprMutator):
         new = super().visit_dataflow_block_(block)
         graph = _Graph([*(before if self._from_inputs else ()), *new.bindings], self._inputs)
         if self._from_inputs:
-            found = graph.search([*self._inputs, *graph.without_inputs()], self._is_deep)
-            ordered = [one for one in found if any(one is other for other in new.bindings)]
+            order = graph.search([*self._inputs, *graph.without_inputs()], self._is_deep)
+            ordered = [
+                binding for binding in order if any(binding is other for other in new.bindings)
+            ]
         else:
             ordered = graph.reversed_search(later, results, self._is_deep)
         if all(a is b for a, b in zip(ordered, new.bindings, strict=True)):
@@ -118,61 +120,63 @@ class _Graph:
 
     def __init__(self, bindings: list[Binding], variables: list[GraphVar]) -> None:
         self._bindings = bindings
-        own = {one.var for one in bindings}
-        given = {
+        own = {entry.var for entry in bindings}
+        input_sizes = {
             size
-            for one in variables
-            if one not in own and one.struct_info_ is not None
-            for size in tir_vars_in_struct_info(one.struct_info_)
+            for variable in variables
+            if variable not in own and variable.struct_info_ is not None
+            for size in tir_vars_in_struct_info(variable.struct_info_)
         }
         defined: dict[_Variable, Binding] = {}
-        for one in self._bindings:
-            for value in _defined_by(one):
-                if value not in given:
-                    defined[value] = one
+        for binding in self._bindings:
+            for value in _defined_by(binding):
+                if value not in input_sizes:
+                    defined[value] = binding
         self._defined = defined
-        self._used = {id(one): _used_by(one, defined) for one in self._bindings}
+        self._used = {id(entry): _used_by(entry, defined) for entry in self._bindings}
         self._users: dict[_Variable, list[Binding]] = {}
-        for one in self._bindings:
-            for value in self._used[id(one)]:
-                self._users.setdefault(value, []).append(one)
+        for binding in self._bindings:
+            for value in self._used[id(binding)]:
+                self._users.setdefault(value, []).append(binding)
 
     def without_inputs(self) -> list[Binding]:
         """The bindings that use no variable."""
-        return [one for one in self._bindings if not self._used[id(one)]]
+        return [binding for binding in self._bindings if not self._used[id(binding)]]
 
     def search(self, roots: list[_Variable | Binding], is_deep: bool) -> list[Binding]:
         """The bindings as they are found from values, each after all that it uses."""
-        found: list[Binding] = []
+        order: list[Binding] = []
         waiting = deque(
-            [one for one in roots if isinstance(one, Binding) or one not in self._defined]
+            [root for root in roots if isinstance(root, Binding) or root not in self._defined]
         )
-        known: set[_Variable] = set()
+        available: set[_Variable] = set()
         while waiting:
-            new = self._ready(waiting.popleft(), known, found)
+            new = self._ready(waiting.popleft(), available, order)
             if is_deep:
                 waiting.extendleft(reversed(new))
             else:
                 waiting.extend(new)
-        return found
+        return order
 
     def _ready(
-        self, node: _Variable | Binding, known: set[_Variable], found: list[Binding]
+        self, node: _Variable | Binding, available: set[_Variable], order: list[Binding]
     ) -> list[Binding]:
         """Mark a value or binding as found; the bindings that may follow it."""
         if isinstance(node, Binding):
-            if any(node is one for one in found) or not known.issuperset(self._used[id(node)]):
+            if any(node is binding for binding in order) or not available.issuperset(
+                self._used[id(node)]
+            ):
                 return []
-            found.append(node)
+            order.append(node)
             values = _defined_by(node)
         else:
             values = [node]
-        known |= set(values)
+        available |= set(values)
         return [
             user
             for value in values
             for user in self._users.get(value, [])
-            if known.issuperset(self._used[id(user)])
+            if available.issuperset(self._used[id(user)])
         ]
 
     def reversed_search(
@@ -189,31 +193,33 @@ class _Graph:
             value: [*bindings] for value, bindings in self._users.items()
         }
         after = [_Later(later), _Later(results)]
-        for one in after:
-            for value in one.used:
-                users.setdefault(value, []).append(one)
+        for successor in after:
+            for value in successor.used:
+                users.setdefault(value, []).append(successor)
         unused = [
-            one for one in self._bindings if not any(value in users for value in _defined_by(one))
+            binding
+            for binding in self._bindings
+            if not any(value in users for value in _defined_by(binding))
         ]
         waiting: deque[Binding | _Later] = deque(
             [*unused, *after] if is_deep else [after[1], *unused, after[0]]
         )
-        found: list[Binding | _Later] = []
+        order: list[Binding | _Later] = []
 
         def is_free(node: Binding) -> bool:
             """Whether all that uses a binding is found."""
-            using = [one for value in _defined_by(node) for one in users.get(value, [])]
-            return all(any(one is other for other in found) for one in using)
+            using = [user for value in _defined_by(node) for user in users.get(value, [])]
+            return all(any(user is other for other in order) for user in using)
 
         while waiting:
             node = waiting.pop() if is_deep else waiting.popleft()
-            if any(node is one for one in found):
+            if any(node is binding for binding in order):
                 continue
-            found.append(node)
+            order.append(node)
             used = node.used if isinstance(node, _Later) else self._used[id(node)]
-            bindings = [self._defined[one] for one in used if one in self._defined]
-            waiting.extend([one for one in bindings if is_free(one)])
-        return [one for one in reversed(found) if not isinstance(one, _Later)]
+            bindings = [self._defined[value] for value in used if value in self._defined]
+            waiting.extend([binding for binding in bindings if is_free(binding)])
+        return [binding for binding in reversed(order) if not isinstance(binding, _Later)]
 
 
 @dataclass(eq=False)
@@ -233,7 +239,7 @@ def _defined_by(binding: Binding) -> list[_Variable]:
 def _used_by(binding: Binding, defined: dict[_Variable, Binding]) -> list[_Variable]:
     """The variables that a binding uses, and the variables of sizes that the block defines."""
     sizes: list[Var] = []
-    for one in used_symbolic_vars(BindingBlock((binding,))):
-        if defined.get(one, binding) is not binding:
-            sizes.append(one)
+    for size in used_symbolic_vars(BindingBlock((binding,))):
+        if defined.get(size, binding) is not binding:
+            sizes.append(size)
     return [*used_vars(binding.value), *sizes]

@@ -44,7 +44,7 @@ def use_size_relations(mod: IRModule) -> IRModule:
 
 
 def _with_equal_sizes(func: GraphFunction) -> GraphFunction:
-    own = {one for param in func.params for one in variables_in(param.struct_info)}
+    own = {var for param in func.params for var in variables_in(param.struct_info)}
     sizes = _solved(relations_of(func), own)
     if not sizes or not isinstance(func.body, SeqExpr):
         return func
@@ -61,17 +61,19 @@ def _with_equal_sizes(func: GraphFunction) -> GraphFunction:
 
 def _solved(relations: Iterable[SizeRelation], own: set[Var]) -> dict[Var, Expr]:
     """What variables of the parameters must be: numbers or expressions of other ones."""
-    found: dict[Var, Expr] = {}
-    for one in relations:
-        if one.kind != "equal":
+    solution: dict[Var, Expr] = {}
+    for relation in relations:
+        if relation.kind != "equal":
             continue
-        sides = [substitute(side, found) for side in (one.size, one.other)]
+        sides = [substitute(side, solution) for side in (relation.size, relation.other)]
         for size, other in (sides, sides[::-1]):
             inside = variables_in(other)
             if type(size) is Var and size in own and size not in inside and own >= {*inside}:
                 if isinstance(other, IntImm) and other.value < 0:
                     break
-                found = {var: substitute(value, {size: other}) for var, value in found.items()}
-                found[size] = other
+                solution = {
+                    var: substitute(value, {size: other}) for var, value in solution.items()
+                }
+                solution[size] = other
                 break
-    return found
+    return solution

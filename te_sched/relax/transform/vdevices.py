@@ -62,19 +62,19 @@ class UpdateVDevice(ModulePass):
         self.index = index
 
     def transform_module(self, mod: IRModule, *_: object) -> IRModule:
-        known = list(mod.global_infos.get("vdevice", ()))
-        if not 0 <= self.index < len(known):
+        devices = list(mod.global_infos.get("vdevice", ()))
+        if not 0 <= self.index < len(devices):
             raise GraphError(
-                f"device {self.index} is replaced in a module of {counted(len(known), 'device')}",
+                f"device {self.index} is replaced in a module of {counted(len(devices), 'device')}",
                 "",
                 "give the number of a device of the module",
             )
-        old, known[self.index] = known[self.index], self.new_vdevice
+        old, devices[self.index] = devices[self.index], self.new_vdevice
 
-        def exchanged(given: _Device) -> _Device:
-            return self.new_vdevice if _are_equal(given, old) else given
+        def exchanged(vdevice: _Device) -> _Device:
+            return self.new_vdevice if _are_equal(vdevice, old) else vdevice
 
-        infos = {**mod.global_infos, "vdevice": tuple(known)}
+        infos = {**mod.global_infos, "vdevice": tuple(devices)}
         mapper = _Exchange(exchanged)
         functions = {
             str(name): mapper.visit_expr(func) if isinstance(func, GraphFunction) else func
@@ -123,8 +123,10 @@ def _map_devices(
         new = map_device(info.vdevice, path)
         return info if new is info.vdevice else replace(info, vdevice=new)
     if isinstance(info, TupleStructInfo):
-        fields = [_map_devices(one, map_device, (*path, at)) for at, one in enumerate(info.fields)]
-        is_same = all(one is other for one, other in zip(fields, info.fields, strict=True))
+        fields = [
+            _map_devices(field, map_device, (*path, at)) for at, field in enumerate(info.fields)
+        ]
+        is_same = all(field is other for field, other in zip(fields, info.fields, strict=True))
         return info if is_same else replace(info, fields=tuple(fields))
     return info
 
@@ -139,8 +141,8 @@ class _Exchange(PyExprMutator):
     def visit_struct_info(self, info: StructInfo) -> StructInfo:
         """The struct info with other devices."""
         new = super().visit_struct_info(info)
-        found: StructInfo = _map_devices(new, lambda old, path: self._map(old))
-        return found
+        new_info: StructInfo = _map_devices(new, lambda old, path: self._map(old))
+        return new_info
 
     def visit_call_(self, op: GraphCall) -> GraphExpr:
         """The call; `to_vdevice` goes to the other device."""
@@ -160,40 +162,40 @@ class _Devices:
         self._known: dict[_Place, VDevice] = {}
         self.hints: dict[GraphVar, VDevice] = {}
         hinted: list[tuple[GraphVar, GraphValue]] = []
-        for one in _functions_in(func):
-            self._function(one)
-            for binding in bindings_of(one):
+        for function in _functions_in(func):
+            self._function(function)
+            for binding in bindings_of(function):
                 self._binding(binding, hinted)
         for var, argument in hinted:  # an argument without a device is where it is needed
-            for place in _places(argument):
-                if self.of(place) is None:
-                    self._place(place, self.hints[var])
+            for slot in _places(argument):
+                if self.of(slot) is None:
+                    self._place(slot, self.hints[var])
 
-    def of(self, place: _Place) -> VDevice | None:
+    def of(self, slot: _Place) -> VDevice | None:
         """The device of a tensor, if it is known."""
-        return self._known.get(self._root(place))
+        return self._known.get(self._root(slot))
 
-    def _root(self, place: _Place) -> _Place:
-        while place in self._parents:
-            place = self._parents[place]
-        return place
+    def _root(self, slot: _Place) -> _Place:
+        while slot in self._parents:
+            slot = self._parents[slot]
+        return slot
 
     def _join(self, a: _Place, b: _Place) -> None:
         """Put two tensors on one device."""
         a, b = self._root(a), self._root(b)
         if a == b:
             return
-        known = self._known.pop(a, None)
+        vdevice = self._known.pop(a, None)
         self._parents[a] = b
-        if known is not None:
-            self._place(b, known)
+        if vdevice is not None:
+            self._place(b, vdevice)
 
-    def _place(self, place: _Place, where: VDevice) -> None:
-        root = self._root(place)
-        known = self._known.setdefault(root, where)
-        if not _are_equal(known, where):
+    def _place(self, slot: _Place, where: VDevice) -> None:
+        root = self._root(slot)
+        actual = self._known.setdefault(root, where)
+        if not _are_equal(actual, where):
             raise GraphError(
-                f"value {place[0].name_hint} would be on devices {known.kind}:{known.vdevice_id} "
+                f"value {slot[0].name_hint} would be on devices {actual.kind}:{actual.vdevice_id} "
                 f"and {where.kind}:{where.vdevice_id}",
                 "it is used together with values of both",
                 "copy one with relax.op.to_vdevice(value, device)",
@@ -218,8 +220,8 @@ class _Devices:
 
     def _of_value(self, value: GraphValue, info: StructInfo | None) -> None:
         if isinstance(value, Tuple) and isinstance(info, TupleStructInfo):
-            for one, part in zip(value.fields, info.fields, strict=True):
-                self._of_value(one, part)
+            for field, part in zip(value.fields, info.fields, strict=True):
+                self._of_value(field, part)
         elif isinstance(value, GraphVar):
             self._declared(value, info)
 
@@ -229,13 +231,13 @@ class _Devices:
         if not isinstance(binding, VarBinding) or isinstance(value, GraphVar):
             self._same(var, (), value)
         elif isinstance(value, Tuple):
-            for at, one in enumerate(value.fields):
-                self._same(var, (at,), one)
+            for at, field in enumerate(value.fields):
+                self._same(var, (at,), field)
         elif isinstance(value, TupleGetItem):
             source = value.tuple_value
             if isinstance(source, GraphVar):
-                for place in _places(var):
-                    self._join(place, (source, (value.index, *place[1])))
+                for slot in _places(var):
+                    self._join(slot, (source, (value.index, *slot[1])))
         elif isinstance(value, If):
             for branch in value.branches:
                 self._same(var, (), branch.body)
@@ -244,11 +246,11 @@ class _Devices:
             self._place((var, ()), where)
             hinted.append((var, value.args[0]))
         elif isinstance(value, GraphCall) and _is_on_one_device(value):
-            self._together([*_places(var), *[p for one in value.args for p in _places(one)]])
+            self._together([*_places(var), *[p for arg in value.args for p in _places(arg)]])
 
     def _together(self, places: list[_Place]) -> None:
-        for one in places[1:]:
-            self._join(places[0], one)
+        for slot in places[1:]:
+            self._join(places[0], slot)
 
     def _same(self, var: GraphVar, path: _Path, value: GraphValue) -> None:
         """A value, or an element of it, is another one."""
@@ -257,10 +259,12 @@ class _Devices:
 
     def _device(self, hint: OpAttrs) -> VDevice:
         """The device of the module that a hint means."""
-        for one in self._module_devices:
-            if _number(one) == (hint.dev_type, hint.dev_id):
-                return one  # type: ignore[no-any-return]
-        names = ", ".join([f"{one.kind}:{one.vdevice_id}" for one in self._module_devices])
+        for candidate in self._module_devices:
+            if _number(candidate) == (hint.dev_type, hint.dev_id):
+                return candidate  # type: ignore[no-any-return]
+        names = ", ".join(
+            [f"{vdevice.kind}:{vdevice.vdevice_id}" for vdevice in self._module_devices]
+        )
         raise GraphError(
             f"a hint is on device {device(hint.dev_type, hint.dev_id)}, "
             "which the module does not have",
@@ -271,8 +275,8 @@ class _Devices:
 
 def _number(where: VDevice) -> tuple[int, int]:
     """The type and number of a device."""
-    found = device(where.kind, max(where.vdevice_id, 0))
-    return found.device_type, found.device_id
+    runtime_device = device(where.kind, max(where.vdevice_id, 0))
+    return runtime_device.device_type, runtime_device.device_id
 
 
 def _is_on_one_device(call: GraphCall) -> bool:
@@ -284,18 +288,18 @@ def _is_on_one_device(call: GraphCall) -> bool:
 def _places(value: GraphValue) -> Iterator[_Place]:
     """The tensors of a variable, or of the variables of a tuple."""
     if isinstance(value, Tuple):
-        for one in value.fields:
-            yield from _places(one)
+        for field in value.fields:
+            yield from _places(field)
     if not isinstance(value, GraphVar):
         return
-    found: list[_Path] = []
-    _map_devices(value.struct_info_, lambda old, path: found.append(path) or old)  # type: ignore[func-returns-value]
-    for path in found:
+    paths: list[_Path] = []
+    _map_devices(value.struct_info_, lambda old, path: paths.append(path) or old)  # type: ignore[func-returns-value]
+    for path in paths:
         yield value, path
 
 
 def _functions_in(func: GraphFunction) -> list[GraphFunction]:
-    return [func, *[one for one in nodes_of(func.body) if isinstance(one, GraphFunction)]]
+    return [func, *[node for node in nodes_of(func.body) if isinstance(node, GraphFunction)]]
 
 
 class _Placed(PyExprMutator):
@@ -323,8 +327,8 @@ class _Placed(PyExprMutator):
             self._hint(binding, value)
             return
         if isinstance(value, GraphCall) and isinstance(value.op, Op) and value.sinfo_args:
-            infos = tuple([self._placed(binding.var, one) for one in value.sinfo_args])
-            if any(one is not other for one, other in zip(infos, value.sinfo_args, strict=True)):
+            infos = tuple([self._placed(binding.var, info) for info in value.sinfo_args])
+            if any(info is not other for info, other in zip(infos, value.sinfo_args, strict=True)):
                 call = self.visit_expr(GraphCall(value.op, value.args, value.attrs, infos))
                 self.reemit_binding(binding, call)
                 return

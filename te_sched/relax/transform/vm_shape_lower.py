@@ -139,8 +139,8 @@ class _Slots(PyExprVisitor):
     def add_info(self, info: StructInfo | None) -> None:
         """The sizes in a struct info."""
         if isinstance(info, TupleStructInfo):
-            for one in info.fields:
-                self.add_info(one)
+            for field in info.fields:
+                self.add_info(field)
         else:
             for size in sizes_of(info) or ():
                 self.add(size)
@@ -166,25 +166,25 @@ class _Relations:
 
 def _grouped(func: GraphFunction, slots: _Slots) -> list[_Relations]:
     """The relations of a function whose variables have slots: those of parameters, and others."""
-    bound = {var for one in func.params for var in bound_sizes(one.struct_info)}
-    known = {one for one in slots.expressions if type(one) is Var}
+    bound = {var for param in func.params for var in bound_sizes(param.struct_info)}
+    size_vars = {expr for expr in slots.expressions if type(expr) is Var}
     entry: list[SizeRelation] = []
     groups: list[list[SizeRelation]] = [entry]
-    for one in relations_of(func):
-        used = {*variables_in(one.size), *variables_in(one.other)}
+    for relation in relations_of(func):
+        used = {*variables_in(relation.size), *variables_in(relation.other)}
         if not used:
-            _check_constants(func, one)
+            _check_constants(func, relation)
         elif used <= bound:
-            entry.append(one)
-        elif used <= known:
-            groups.append([one])
-    found = [_Relations(group, _failures(group)) for group in groups if group]
-    for group in found:
-        for one in group.relations:
-            slots.add(one.size)
-            slots.add(one.other)
+            entry.append(relation)
+        elif used <= size_vars:
+            groups.append([relation])
+    relation_groups = [_Relations(group, _failures(group)) for group in groups if group]
+    for group in relation_groups:
+        for relation in group.relations:
+            slots.add(relation.size)
+            slots.add(relation.other)
         slots.add(group.failures)
-    return found
+    return relation_groups
 
 
 def _check_constants(func: GraphFunction, relation: SizeRelation) -> None:
@@ -200,8 +200,8 @@ def _check_constants(func: GraphFunction, relation: SizeRelation) -> None:
 
 def _failures(relations: list[SizeRelation]) -> Expr:
     count: Expr = ops.const(0, "int64")
-    for one in relations:
-        count = ops.add(count, ops.cast("int64", ops.logical_not(one.condition)))
+    for relation in relations:
+        count = ops.add(count, ops.cast("int64", ops.logical_not(relation.condition)))
     return count
 
 
@@ -241,12 +241,12 @@ class _ShapeComputations(PyExprMutator):
         self._heap = self.builder_.emit(self._new_heap(), "shape_heap")
         self._check_params()
         first = self.builder_._end_block()
-        blocks = [first] + [self.visit_binding_block(one) for one in body.blocks]
+        blocks = [first] + [self.visit_binding_block(block) for block in body.blocks]
         self.builder_._begin_binding_block()
         result = self.builder_.normalize_argument(self.visit_expr(body.body))
         self._check_result(result)
         blocks.append(self.builder_._end_block())
-        kept = tuple([one for one in blocks if one.bindings])
+        kept = tuple([block for block in blocks if block.bindings])
         sequence = self.builder_.normalize(SeqExpr(kept, result))
         self.builder_.end_scope()
         return GraphFunction(
@@ -271,8 +271,8 @@ class _ShapeComputations(PyExprMutator):
 
     def _check_params(self) -> None:
         func = self._func
-        given = func.attrs.get("num_input")
-        count = len(func.params) if given is None else int(given)
+        num_inputs = func.attrs.get("num_input")
+        count = len(func.params) if num_inputs is None else int(num_inputs)
         matches: list[_Match] = []
         for number, param in enumerate(func.params):
             info = param.struct_info
@@ -306,19 +306,22 @@ class _ShapeComputations(PyExprMutator):
         only_symbolic: bool = False,
     ) -> None:
         """Emit the checks of a value that do not need sizes; `matches` gets those that do."""
-        known = value.struct_info
+        value_info = value.struct_info
         if isinstance(info, TensorStructInfo):
-            if is_forced or not _implies_tensor(known, info):
+            if is_forced or not _implies_tensor(value_info, info):
                 dtype = DataTypeImm(info.dtype or "void")
                 self._run("check_tensor_info", value, as_number(info.ndim), dtype, context)
-            self._will_match(value, info, known, context, matches, is_forced)
+            self._will_match(value, info, value_info, context, matches, is_forced)
         elif isinstance(info, ShapeStructInfo):
-            is_known = isinstance(known, ShapeStructInfo) and info.ndim in (-1, known.ndim)
+            is_known = isinstance(value_info, ShapeStructInfo) and info.ndim in (
+                -1,
+                value_info.ndim,
+            )
             if is_forced or not is_known:
                 self._run("check_shape_info", value, as_number(info.ndim), context)
-            self._will_match(value, info, known, context, matches, is_forced)
+            self._will_match(value, info, value_info, context, matches, is_forced)
         elif isinstance(info, PrimStructInfo):
-            is_known = isinstance(known, PrimStructInfo) and known.dtype == info.dtype
+            is_known = isinstance(value_info, PrimStructInfo) and value_info.dtype == info.dtype
             if is_forced or not is_known:
                 self._run("check_prim_value_info", value, DataTypeImm(info.dtype), context)
             if info.value is not None:
@@ -326,7 +329,7 @@ class _ShapeComputations(PyExprMutator):
         elif isinstance(info, TupleStructInfo) and isinstance(value, GraphExpr):
             self._check_tuple(value, info, context, matches, is_forced, only_symbolic)
         elif isinstance(info, FuncStructInfo) and (
-            is_forced or not isinstance(known, FuncStructInfo)
+            is_forced or not isinstance(value_info, FuncStructInfo)
         ):
             self._run("check_func_info", value, context)
 
@@ -339,8 +342,8 @@ class _ShapeComputations(PyExprMutator):
         is_forced: bool,
         only_symbolic: bool,
     ) -> None:
-        known = value.struct_info
-        elements = known.fields if isinstance(known, TupleStructInfo) else None
+        value_info = value.struct_info
+        elements = value_info.fields if isinstance(value_info, TupleStructInfo) else None
         if is_forced or elements is None or len(elements) != len(info.fields):
             self._run("check_tuple_info", value, as_number(len(info.fields)), context)
         for number, field in enumerate(info.fields):
@@ -363,7 +366,7 @@ class _ShapeComputations(PyExprMutator):
         self,
         value: GraphValue,
         info: StructInfo,
-        known: StructInfo,
+        value_info: StructInfo,
         context: str,
         matches: list[_Match],
         is_forced: bool,
@@ -372,7 +375,7 @@ class _ShapeComputations(PyExprMutator):
         if sizes is None:
             return
         if not is_forced:
-            others = sizes_of(known)
+            others = sizes_of(value_info)
             if others is not None and len(others) == len(sizes):
                 pairs = list(zip(sizes, others, strict=True))
                 if all(self._is_known(a) and self._proves(a, b) for a, b in pairs):
@@ -387,25 +390,25 @@ class _ShapeComputations(PyExprMutator):
 
     def _match(self, matches: list[_Match]) -> None:
         """Emit matches; those with sizes that are not known yet once more after `shape_func`."""
-        rest = [one for one in matches if not self._emit_match(one)]
+        rest = [match for match in matches if not self._emit_match(match)]
         self._compute()
-        for one in rest:
-            if not self._emit_match(one):
+        for leftover in rest:
+            if not self._emit_match(leftover):
                 raise GraphError(
-                    f"the variables in {ShapeExpr(tuple(one.sizes))} have no value",
+                    f"the variables in {ShapeExpr(tuple(leftover.sizes))} have no value",
                     "no parameter or match_cast before has them alone as a size",
                     "declare one where a size is the variable alone",
                 )
-        for group in [one for one in self._relations if self._is_known(one.failures)]:
+        for group in [group for group in self._relations if self._is_known(group.failures)]:
             self._relations.remove(group)
-            parts = [part for one in group.relations for part in self._described(one)]
+            parts = [part for relation in group.relations for part in self._described(relation)]
             failures = as_number(self._slots.of(group.failures))
             self._run("check_sizes", self._heap, failures, self._name, *parts)
 
     def _described(self, relation: SizeRelation) -> list[GraphExpr | str]:
         """What the error of a relation says: its kind, the values and texts of both sizes."""
         sides = relation.size, relation.other
-        values = [one for side in sides for one in self._source(side)]
+        values = [value for side in sides for value in self._source(side)]
         return [relation.kind, *values, *map(size_text, sides), relation.subject]
 
     def _emit_match(self, match: _Match) -> bool:
@@ -425,7 +428,7 @@ class _ShapeComputations(PyExprMutator):
             else:
                 pairs += [MatchShapeCode.NO_OP, 0]
                 is_complete = False
-        numbers = [as_number(int(one)) for one in pairs]
+        numbers = [as_number(int(number)) for number in pairs]
         if match.is_number:
             if is_complete:
                 self._run("match_prim_value", match.value, self._heap, *numbers, match.context)
@@ -435,8 +438,8 @@ class _ShapeComputations(PyExprMutator):
         return is_complete
 
     def _run(self, name: str, *args: GraphValue | str) -> None:
-        given = [GraphString(one) if isinstance(one, str) else one for one in args]
-        call = call_packed(f"vm.builtin.{name}", *given, sinfo_args=_NOTHING)
+        operands = [GraphString(arg) if isinstance(arg, str) else arg for arg in args]
+        call = call_packed(f"vm.builtin.{name}", *operands, sinfo_args=_NOTHING)
         self.builder_.emit(call, "_")
 
     def _compute(self) -> None:
@@ -478,9 +481,9 @@ class _ShapeComputations(PyExprMutator):
         heap = decl_buffer([count], "int64", "H")
         param = Var("H", "handle")
         slots: dict[Var, Expr] = {
-            one: BufferLoad(heap, (ops.const(number, "int64"),))
-            for number, one in enumerate(self._slots.expressions)
-            if type(one) is Var
+            expr: BufferLoad(heap, (ops.const(number, "int64"),))
+            for number, expr in enumerate(self._slots.expressions)
+            if type(expr) is Var
         }
         stores = [
             BufferStore(
@@ -497,9 +500,9 @@ class _ShapeComputations(PyExprMutator):
 
     def visit_shape_expr_(self, op: ShapeExpr) -> GraphExpr:
         """A shape that is made of values of the heap."""
-        if all(isinstance(one, IntImm) for one in op.values):
+        if all(isinstance(size, IntImm) for size in op.values):
             return op
-        pairs = [one for size in op.values for one in self._source(size)]
+        pairs = [value for size in op.values for value in self._source(size)]
         info = ShapeStructInfo(None, len(op.values))
         count = as_number(len(op.values))
         return call_packed("vm.builtin.make_shape", self._heap, count, *pairs, sinfo_args=info)
@@ -537,26 +540,26 @@ class _ShapeComputations(PyExprMutator):
 
     def visit_if_(self, op: If) -> GraphExpr:
         """Both branches; what one of them matches is not known after it."""
-        known = set(self._known)
+        known_vars = set(self._known)
         new = super().visit_if_(op)
-        self._known = known
+        self._known = known_vars
         return new
 
     def visit_with_new_scope(
         self, expr: GraphExpr, params: Sequence[GraphVar] | None = None
     ) -> SeqExpr:
         """A branch: it knows what was known before."""
-        known = set(self._known)
+        known_vars = set(self._known)
         new = super().visit_with_new_scope(expr, params)
-        self._known = known
+        self._known = known_vars
         return new
 
 
-def _implies_tensor(known: StructInfo, info: TensorStructInfo) -> bool:
-    if not isinstance(known, TensorStructInfo):
+def _implies_tensor(value_info: StructInfo, info: TensorStructInfo) -> bool:
+    if not isinstance(value_info, TensorStructInfo):
         return False
-    return info.ndim in (-1, known.ndim) and info.dtype in ("", known.dtype)
+    return info.ndim in (-1, value_info.ndim) and info.dtype in ("", value_info.dtype)
 
 
-def _is_equal(info: StructInfo, known: StructInfo) -> bool:
-    return struct_info_base_check(info, known) is BaseCheckResult.PASS
+def _is_equal(info: StructInfo, value_info: StructInfo) -> bool:
+    return struct_info_base_check(info, value_info) is BaseCheckResult.PASS

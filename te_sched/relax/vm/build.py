@@ -85,20 +85,20 @@ def build(
             'give a number of seconds, and the target "llvm"',
         )
     name = name_graphs(module, params, pipeline, wanted, measure)
-    found = find_graphs(name, wanted) if name is not None else None
+    hit = find_graphs(name, wanted) if name is not None else None
     lines = lines_of(module.functions.values())
-    if found is not None:
-        found.add_lines(lines)
-        return found
+    if hit is not None:
+        hit.add_lines(lines)
+        return hit
     with garbage_kept():
         lowered = _lowered(module, params, pipeline, wanted, measure)
         builder = ExecBuilder()
         rest = write_instructions(builder, lowered)
-        made = link(builder, wanted, rest, name=name)
-    made.add_lines(lines)
+        executable = link(builder, wanted, rest, name=name)
+    executable.add_lines(lines)
     if name is not None:
-        keep_graphs(name, made)
-    return made
+        keep_graphs(name, executable)
+    return executable
 
 
 def compile_module(
@@ -188,13 +188,13 @@ def _as_module(mod: object) -> IRModule:
     )
 
 
-def _way_to_a_module(given: object) -> str:
+def _way_to_a_module(program: object) -> str:
     """The advice for what is built in place of a module."""
-    if hasattr(given, "export_tvm"):
+    if hasattr(program, "export_tvm"):
         return "export it first: module, params = model.export_tvm(spec)"
-    origin = type(given).__module__
+    origin = type(program).__module__
     if origin.startswith("torch.") or any(
-        one.__module__.startswith("torch.") for one in type(given).__mro__
+        base.__module__.startswith("torch.") for base in type(program).__mro__
     ):
         return (
             "import it first: relax.frontend.torch.from_exported_program("
@@ -202,11 +202,11 @@ def _way_to_a_module(given: object) -> str:
         )
     if origin.startswith("onnx"):
         return "import it first: relax.frontend.onnx.from_onnx(model)"
-    if isinstance(given, tuple) and given and isinstance(given[0], IRModule):
+    if isinstance(program, tuple) and program and isinstance(program[0], IRModule):
         return "give the module alone: module, params = model.export_tvm(spec)"
-    if isinstance(given, PrimFunc):
+    if isinstance(program, PrimFunc):
         return "build a function of loops with te_sched.build(function, target)"
-    return advice_on_program(given, "give a module of graphs")
+    return advice_on_program(program, "give a module of graphs")
 
 
 def _check_libraries(module: IRModule) -> None:

@@ -59,24 +59,24 @@ class TupleOfList(tuple[object, ...]):
 _PLAIN = (NDArray, ShapeTuple, int, float, str)  # a union made for each value takes longer
 
 
-def as_value(given: object) -> object:
+def as_value(value: object) -> object:
     """An argument as functions take it: arrays as NDArray, lists as tuples."""
-    if isinstance(given, _PLAIN) or given is None:
-        return given
-    if isinstance(given, np.ndarray | np.generic):
-        return array(given)
-    if isinstance(given, list | tuple):
-        kind = tuple if isinstance(given, tuple) else TupleOfList
+    if isinstance(value, _PLAIN) or value is None:
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return array(value)
+    if isinstance(value, list | tuple):
+        kind = tuple if isinstance(value, tuple) else TupleOfList
         try:
-            return kind([as_value(one) for one in given])
+            return kind([as_value(element) for element in value])
         except RecursionError:
             raise ArgumentError(
                 "a tuple is nested too deeply",
-                f"{kind_of(given)} contains itself, or more tuples in one another than Python's "
+                f"{kind_of(value)} contains itself, or more tuples in one another than Python's "
                 f"recursion limit allows",
                 "give a tuple of fewer levels",
             ) from None
-    return from_dlpack(given) if hasattr(given, "__dlpack__") else given
+    return from_dlpack(value) if hasattr(value, "__dlpack__") else value
 
 
 # Checks
@@ -92,16 +92,16 @@ def _subject(context: str) -> str:
     """What a check is of, from the context that VMShapeLower gives."""
     if _CAST.match(context):
         return "the value of a match_cast"
-    found = _CONTEXT.match(context)
-    if found is None:
+    match = _CONTEXT.match(context)
+    if match is None:
         name = context.strip()
         return f"value {name}" if name else "a value"
-    function, place, param, _ = found.groups()
-    if place.startswith("param"):
+    function, location, param, _ = match.groups()
+    if location.startswith("param"):
         return f"argument {param} of {function}"
-    if place == "return":
+    if location == "return":
         return f"the return value of {function}"
-    return f"the value of {place} in {function}"
+    return f"the value of {location} in {function}"
 
 
 def _about(context: str) -> list[Subject]:
@@ -113,8 +113,8 @@ def _annotation(context: str) -> str:
     cast = _CAST.match(context)
     if cast:
         return f"it is cast to {cast[1]}"
-    found = re.search(r"annotation=(.*)\) ?$", context)
-    return f"it is declared as {found[1]}" if found else ""
+    match = re.search(r"annotation=(.*)\) ?$", context)
+    return f"it is declared as {match[1]}" if match else ""
 
 
 def declared_sizes(context: str) -> list[str] | None:
@@ -123,11 +123,11 @@ def declared_sizes(context: str) -> list[str] | None:
     >>> declared_sizes('ErrorContext(fn=f, loc=param[0], param=x, annotation=R.Tensor((n, 3)))')
     ['n', '3']
     """
-    found = re.search(r"annotation=R\.(?:Tensor\(\(|Shape\(\[)", context)
-    if found is None:
+    match = re.search(r"annotation=R\.(?:Tensor\(\(|Shape\(\[)", context)
+    if match is None:
         return None
     sizes, depth = [""], 0
-    for letter in re.sub(r"T\.int64\((-?\d+)\)", r"\1", context[found.end() :]):
+    for letter in re.sub(r"T\.int64\((-?\d+)\)", r"\1", context[match.end() :]):
         depth += (letter in "([") - (letter in ")]")
         if depth < 0:
             break
@@ -135,7 +135,7 @@ def declared_sizes(context: str) -> list[str] | None:
             sizes.append("")
         else:
             sizes[-1] += letter
-    return [one.strip() for one in sizes if one.strip()]
+    return [size.strip() for size in sizes if size.strip()]
 
 
 def expected_array(sizes: list[str] | None, more: str = "") -> str:
@@ -189,8 +189,10 @@ def check_tensor_info(
         dtype, context = "", dtype
     if not isinstance(value, NDArray):
         fault = f"is {_kind_of(value)}, expected a tensor"
-        made = f', dtype="{dtype}"' if dtype not in ("", "void") else ""
-        raise _not_an_array(ArgumentTypeError, context, fault, f": te_sched.nd.array(values{made})")
+        dtype_argument = f', dtype="{dtype}"' if dtype not in ("", "void") else ""
+        raise _not_an_array(
+            ArgumentTypeError, context, fault, f": te_sched.nd.array(values{dtype_argument})"
+        )
     if ndim not in (-1, value.ndim):
         raise _not_an_array(ArgumentError, context, f"has ndim {value.ndim}, expected {ndim}")
     if dtype not in ("", "void", value.dtype):
@@ -288,8 +290,8 @@ def check_sizes(heap: NDArray, failures: int, function: str, *parts: Any) -> Non
     if not heap._array[failures]:
         return
     for at in range(0, len(parts), 8):
-        kind, one_code, one, other_code, other, *texts, subject = parts[at : at + 8]
-        size, wanted = make_shape(heap, 2, one_code, one, other_code, other)
+        kind, one_code, value, other_code, other, *texts, subject = parts[at : at + 8]
+        size, wanted = make_shape(heap, 2, one_code, value, other_code, other)
         if (size < wanted) if kind == "at least" else (size != wanted):
             raise _different_sizes(kind, function, subject, texts, [int(size), int(wanted)])
 
@@ -497,9 +499,9 @@ def multinomial_from_uniform(probability: NDArray, sample: NDArray, *rest: NDArr
     values, numbers = np.asarray(probability), np.asarray(sample).reshape(-1)
     rows = np.asarray(rest[0]).reshape(-1) if rest else np.arange(len(numbers))
     sums = np.cumsum(values, axis=-1)[rows]
-    found = np.argmax(sums >= numbers[:, None], axis=-1)
-    found[numbers > sums[:, -1]] = values.shape[-1] - 1
-    return array(found.reshape(-1, 1).astype(np.int64))
+    samples = np.argmax(sums >= numbers[:, None], axis=-1)
+    samples[numbers > sums[:, -1]] = values.shape[-1] - 1
+    return array(samples.reshape(-1, 1).astype(np.int64))
 
 
 BUILTINS: dict[str, VmFunction] = {

@@ -78,14 +78,18 @@ class ExecutableFunction:
     @property
     def registers(self) -> int:
         """How many registers it has."""
-        used = [one.value for one in _registers(self.instructions)]
+        used = [operand.value for operand in _registers(self.instructions)]
         return max([len(self.params) - 1, *used]) + 1
 
 
 def _registers(instructions: Iterable[Instruction]) -> Iterable[VmOperand]:
-    for one in instructions:
-        given = (*one.args, one.dst) if isinstance(one, CallInstruction) else one
-        for operand in given:
+    for instruction in instructions:
+        operands = (
+            (*instruction.args, instruction.dst)
+            if isinstance(instruction, CallInstruction)
+            else instruction
+        )
+        for operand in operands:
             if isinstance(operand, VmOperand) and operand.kind == "r":
                 yield operand
 
@@ -100,8 +104,8 @@ class ShapeTuple(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, *values: Any) -> ShapeTuple:
-        given = values[0] if len(values) == 1 and np.iterable(values[0]) else values
-        return super().__new__(cls, [int(one) for one in given])
+        sizes = values[0] if len(values) == 1 and np.iterable(values[0]) else values
+        return super().__new__(cls, [int(size) for size in sizes])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, tuple | list) and tuple.__eq__(self, tuple(other))
@@ -129,7 +133,7 @@ class Bytecode:
 
     def index(self, name: str) -> int | None:
         """The number of a function."""
-        return next((k for k, one in enumerate(self.functions) if one.name == name), None)
+        return next((k for k, function in enumerate(self.functions) if function.name == name), None)
 
     def device_numbers(self) -> set[int]:
         """The numbers of the devices of a machine that hold what functions allocate."""
@@ -147,24 +151,30 @@ class Bytecode:
     def as_text(self) -> str:
         """The instructions, as TVM prints them."""
         texts = [
-            f"@{one.name} packed_func;\n" if one.is_packed else self._function_text(one)
-            for one in self.functions
+            f"@{function.name} packed_func;\n"
+            if function.is_packed
+            else self._function_text(function)
+            for function in self.functions
         ]
         return "\n".join(texts) + "\n" if texts else ""
 
     def _function_text(self, function: ExecutableFunction) -> str:
         lines = [f"@{function.name}:"]
-        for one in function.instructions:
-            if isinstance(one, CallInstruction):
-                name = self.functions[one.function].name
-                args = ", ".join(map(self._operand, one.args))
-                lines.append(f"  call  {name:<16} in: {args:<12} dst: {self._operand(one.dst)}")
-            elif isinstance(one, ReturnInstruction):
-                lines.append(f"  ret   {self._operand(one.result)}")
-            elif isinstance(one, JumpInstruction):
-                lines.append(f"  goto  {one.offset}")
+        for instruction in function.instructions:
+            if isinstance(instruction, CallInstruction):
+                name = self.functions[instruction.function].name
+                args = ", ".join(map(self._operand, instruction.args))
+                lines.append(
+                    f"  call  {name:<16} in: {args:<12} dst: {self._operand(instruction.dst)}"
+                )
+            elif isinstance(instruction, ReturnInstruction):
+                lines.append(f"  ret   {self._operand(instruction.result)}")
+            elif isinstance(instruction, JumpInstruction):
+                lines.append(f"  goto  {instruction.offset}")
             else:
-                lines.append(f"  If    {self._operand(one.cond)}, {one.false_offset}")
+                lines.append(
+                    f"  If    {self._operand(instruction.cond)}, {instruction.false_offset}"
+                )
         return "\n".join(lines) + "\n"
 
     def _operand(self, operand: VmOperand) -> str:
@@ -180,7 +190,7 @@ class Bytecode:
     def stats(self) -> str:
         """The constants and the names of functions, as TVM prints them."""
         constants = ", ".join(map(_constant_text, self.constants))
-        names = ", ".join(one.name for one in self.functions)
+        names = ", ".join(function.name for function in self.functions)
         return (
             "Relax VM executable statistics:\n"
             f"  Constant pool (# {len(self.constants)}): [{constants}]\n"
@@ -194,19 +204,24 @@ class Bytecode:
             if not function.is_packed:
                 count = len(function.params)
                 lines.append(f'with ib.function("{function.name}", num_inputs={count}):')
-                lines += [f"    ib.{self._as_python(one)}" for one in function.instructions]
+                lines += [
+                    f"    ib.{self._as_python(instruction)}"
+                    for instruction in function.instructions
+                ]
         return "\n".join(lines) + "\n"
 
-    def _as_python(self, one: Instruction) -> str:
-        if isinstance(one, CallInstruction):
-            args = ", ".join(map(self._python_operand, one.args))
-            dst = "" if one.dst == VOID else f", dst={self._python_operand(one.dst)}"
-            return f'emit_call("{self.functions[one.function].name}", args=[{args}]{dst})'
-        if isinstance(one, ReturnInstruction):
-            return f"emit_ret({self._python_operand(one.result)})"
-        if isinstance(one, JumpInstruction):
-            return f"emit_goto({one.offset})"
-        return f"emit_if({self._python_operand(one.cond)}, {one.false_offset})"
+    def _as_python(self, instruction: Instruction) -> str:
+        if isinstance(instruction, CallInstruction):
+            args = ", ".join(map(self._python_operand, instruction.args))
+            dst = (
+                "" if instruction.dst == VOID else f", dst={self._python_operand(instruction.dst)}"
+            )
+            return f'emit_call("{self.functions[instruction.function].name}", args=[{args}]{dst})'
+        if isinstance(instruction, ReturnInstruction):
+            return f"emit_ret({self._python_operand(instruction.result)})"
+        if isinstance(instruction, JumpInstruction):
+            return f"emit_goto({instruction.offset})"
+        return f"emit_if({self._python_operand(instruction.cond)}, {instruction.false_offset})"
 
     def _python_operand(self, operand: VmOperand) -> str:
         if operand == MACHINE:

@@ -110,7 +110,7 @@ class CallWriter(ABC, Generic[V]):
         return self.constant(TypeName(expr.value))
 
     def _shape(self, expr: ShapeExpr) -> V:
-        sizes = [one.value for one in expr.values if isinstance(one, IntImm)]
+        sizes = [size.value for size in expr.values if isinstance(size, IntImm)]
         if len(sizes) < len(expr.values):
             raise _symbolic(expr)
         return self.constant(ShapeTuple(sizes))
@@ -152,7 +152,7 @@ class CallWriter(ABC, Generic[V]):
         self.values[binding.var] = value
 
     def _all(self, exprs: Sequence[Any]) -> list[V]:
-        return [self.expr(one) for one in exprs]
+        return [self.expr(expr) for expr in exprs]
 
     # Calls
 
@@ -171,21 +171,21 @@ class CallWriter(ABC, Generic[V]):
         name, args = call.op.name, call.args
         if name == "relax.invoke_closure":
             function, fields = args
-            given = [self.machine, self.expr(function), *self._all(fields.fields)]
-            return self.call("vm.builtin.invoke_closure", given)
+            operands = [self.machine, self.expr(function), *self._all(fields.fields)]
+            return self.call("vm.builtin.invoke_closure", operands)
         if name == "relax.call_builtin_with_ctx":
-            given = [self.machine, *self._all(args[1].fields)]
-            return self.call(self._name(args[0]), given, _is_nothing(call.struct_info_))
+            operands = [self.machine, *self._all(args[1].fields)]
+            return self.call(self._name(args[0]), operands, _is_nothing(call.struct_info_))
         if name == "relax.make_closure":
-            given = [self._function(args[0]), *self._all(args[1].fields)]
-            return self.call("vm.builtin.make_closure", given)
+            operands = [self._function(args[0]), *self._all(args[1].fields)]
+            return self.call("vm.builtin.make_closure", operands)
         if name == "relax.vm.alloc_storage":
             return self.call("vm.builtin.alloc_storage", [self.machine, *self._all(args)])
         if name == "relax.vm.alloc_tensor":
             return self.call("vm.builtin.alloc_tensor", self._all(args))
         if name == "relax.vm.call_tir_dyn":
-            given = [self.expr(args[0]), *self._all(args[1].fields)]
-            return self.call("vm.builtin.call_tir_dyn", given, True)
+            operands = [self.expr(args[0]), *self._all(args[1].fields)]
+            return self.call("vm.builtin.call_tir_dyn", operands, True)
         if name == "relax.vm.kill_object":
             return self.end_life(self.expr(args[0]))
         if name == "relax.null_value":
@@ -236,7 +236,7 @@ def _without_rule(call: GraphCall) -> GraphError:
     if info is not None and call.op.get_attr("FLegalize") and not has_known_shape(info):
         return GraphError(
             f"cannot run operator {name}: the shape of its result is not known",
-            f"it is called with {', '.join(str(one.struct_info_) for one in call.args)}",
+            f"it is called with {', '.join(str(arg.struct_info_) for arg in call.args)}",
             "say what it is before: R.match_cast(value, R.Tensor((n, m), dtype))",
         )
     return GraphError(

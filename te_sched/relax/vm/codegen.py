@@ -62,7 +62,7 @@ class _InstructionWriter(CallWriter[VmOperand]):
     def write(self, name: str, func: GraphFunction) -> None:
         """Write a function."""
         self.func_name, self.params = name, func.params
-        names = [one.name_hint for one in func.params]
+        names = [param.name_hint for param in func.params]
         with self.builder.function(name, len(names), names):
             for var in func.params:
                 self.values[var] = self._register()
@@ -157,8 +157,8 @@ class _InstructionWriter(CallWriter[VmOperand]):
             if value not in registers:
                 self.end_life(value)
         is_checked = all(map(_has_same_info, call.args, self.params))
-        place = self.begin if is_checked else 0
-        self.builder.emit_goto(place - self.builder.place())
+        target = self.begin if is_checked else 0
+        self.builder.emit_goto(target - self.builder.place())
 
     def _bindings(self, bindings: Sequence[Binding]) -> None:
         """Write bindings; those that check parameters are not run by later steps of a loop."""
@@ -206,8 +206,8 @@ def _tail_of(sequence: SeqExpr) -> _Tail:
     bindings = [binding for block in sequence.blocks for binding in block.bindings]
     result: GraphValue = sequence.body
     ends: list[GraphVar] = []
-    for place in reversed(range(len(bindings))):
-        binding = bindings[place]
+    for index in reversed(range(len(bindings))):
+        binding = bindings[index]
         killed = _killed(binding.value)
         if killed is not None:
             ends.append(killed)
@@ -216,7 +216,7 @@ def _tail_of(sequence: SeqExpr) -> _Tail:
         elif isinstance(binding.value, GraphVar):
             result = binding.value
         elif isinstance(binding.value, If | GraphCall) and isinstance(binding, VarBinding):
-            return _Tail(bindings[:place], binding.value, tuple(ends))
+            return _Tail(bindings[:index], binding.value, tuple(ends))
         else:
             break
     return _Tail(bindings, sequence.body, ())

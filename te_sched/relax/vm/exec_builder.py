@@ -115,11 +115,11 @@ class ExecBuilder(PublicObject):
         self._bytecode.states[func_name] = use
 
     def _function(self, name: str) -> int:
-        found = self._bytecode.index(name)
-        if found is None:
+        index = self._bytecode.index(name)
+        if index is None:
             self._bytecode.functions.append(ExecutableFunction(name, is_packed=True))
-            found = len(self._bytecode.functions) - 1
-        return found
+            index = len(self._bytecode.functions) - 1
+        return index
 
     @contextmanager
     def function(
@@ -145,16 +145,16 @@ class ExecBuilder(PublicObject):
                 "",
                 "close the outer one first",
             )
-        found = self._bytecode.index(func_name)
-        if found is not None and not self._bytecode.functions[found].is_packed:
+        index = self._bytecode.index(func_name)
+        if index is not None and not self._bytecode.functions[index].is_packed:
             raise GraphError(f"function {func_name} exists already", "", "give it another name")
         names = tuple(param_names or [f"param_{k}" for k in range(num_inputs)])
-        made = ExecutableFunction(func_name, names)
-        if found is None:
-            self._bytecode.functions.append(made)
+        function = ExecutableFunction(func_name, names)
+        if index is None:
+            self._bytecode.functions.append(function)
         else:
-            self._bytecode.functions[found] = made
-        self._open = made
+            self._bytecode.functions[index] = function
+        self._open = function
         try:
             yield self
         finally:
@@ -170,7 +170,7 @@ class ExecBuilder(PublicObject):
                 "an instruction writes registers alone",
                 "give a register: builder.r(number)",
             )
-        operands = tuple([self._operand(one) for one in args or ()])
+        operands = tuple([self._operand(arg) for arg in args or ()])
         self._emit(CallInstruction(self._function(name), operands, VOID if dst is None else dst))
 
     def emit_ret(self, result: VmOperand) -> None:
@@ -205,10 +205,10 @@ class ExecBuilder(PublicObject):
         self._open.instructions.append(instruction)
         return len(self._open.instructions) - 1
 
-    def _operand(self, given: object) -> VmOperand:
-        if isinstance(given, VmOperand):
-            return given
-        return self.convert_constant(given)
+    def _operand(self, value: object) -> VmOperand:
+        if isinstance(value, VmOperand):
+            return value
+        return self.convert_constant(value)
 
     def get(self) -> Executable:
         """The executable, with registers numbered as they appear."""
@@ -223,19 +223,19 @@ class ExecBuilder(PublicObject):
         return self._bytecode
 
 
-def _constant(given: object) -> object:
+def _constant(value: object) -> object:
     """A value as it is kept among the constants."""
-    if isinstance(given, TypeName | NDArray | ShapeTuple):
-        return given
-    if isinstance(given, DataType):
-        return TypeName(str(given))
-    if isinstance(given, str | int | float):
-        return given
-    if is_sequence(given):
-        return ShapeTuple(given)
+    if isinstance(value, TypeName | NDArray | ShapeTuple):
+        return value
+    if isinstance(value, DataType):
+        return TypeName(str(value))
+    if isinstance(value, str | int | float):
+        return value
+    if is_sequence(value):
+        return ShapeTuple(value)
     raise GraphError(
-        f"{repr_of(given)} cannot be a constant of an executable",
-        f"it is {kind_of(given)}",
+        f"{repr_of(value)} cannot be a constant of an executable",
+        f"it is {kind_of(value)}",
         "give an array, a shape, a number, a str or a dtype",
     )
 
@@ -247,25 +247,25 @@ def _identity(value: object) -> Hashable:
     return type(value), value.hex() if isinstance(value, float) else value
 
 
-def _reads(one: Instruction) -> list[VmOperand]:
-    if isinstance(one, CallInstruction):
-        return list(one.args)
-    return [operand for operand in one if isinstance(operand, VmOperand)]
+def _reads(instruction: Instruction) -> list[VmOperand]:
+    if isinstance(instruction, CallInstruction):
+        return list(instruction.args)
+    return [operand for operand in instruction if isinstance(operand, VmOperand)]
 
 
 def _check(function: ExecutableFunction) -> None:
     """Refuse reads of registers before anything is written to them."""
     written = set(range(len(function.params))) | {VOID.value, MACHINE.value}
-    for one in function.instructions:
-        for operand in _reads(one):
+    for instruction in function.instructions:
+        for operand in _reads(instruction):
             if operand.kind == "r" and operand.value not in written:
                 raise GraphError(
                     f"function {function.name} reads register %{operand.value} before it is set",
                     "",
                     "let an instruction before it write the register",
                 )
-        if isinstance(one, CallInstruction):
-            written.add(one.dst.value)
+        if isinstance(instruction, CallInstruction):
+            written.add(instruction.dst.value)
 
 
 def _renumber(function: ExecutableFunction) -> None:
@@ -276,11 +276,15 @@ def _renumber(function: ExecutableFunction) -> None:
             return operand
         return VmOperand("r", numbers.setdefault(operand.value, len(numbers) - 2))
 
-    for place, one in enumerate(function.instructions):
-        if isinstance(one, CallInstruction):
-            args = tuple([renumbered(operand) for operand in one.args])
-            function.instructions[place] = CallInstruction(one.function, args, renumbered(one.dst))
-        elif isinstance(one, ReturnInstruction):
-            function.instructions[place] = ReturnInstruction(renumbered(one.result))
-        elif isinstance(one, BranchInstruction):
-            function.instructions[place] = BranchInstruction(renumbered(one.cond), one.false_offset)
+    for index, instruction in enumerate(function.instructions):
+        if isinstance(instruction, CallInstruction):
+            args = tuple([renumbered(operand) for operand in instruction.args])
+            function.instructions[index] = CallInstruction(
+                instruction.function, args, renumbered(instruction.dst)
+            )
+        elif isinstance(instruction, ReturnInstruction):
+            function.instructions[index] = ReturnInstruction(renumbered(instruction.result))
+        elif isinstance(instruction, BranchInstruction):
+            function.instructions[index] = BranchInstruction(
+                renumbered(instruction.cond), instruction.false_offset
+            )

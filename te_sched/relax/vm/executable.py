@@ -97,24 +97,24 @@ class Executable(PublicObject, Unbuilt):
         path : a name that ends in .so, .o or .tar.
         fcompile : what links the object files (contrib.cc.create_shared); `options` are for it.
         """
-        place = check_place(path)
-        objects = (empty_object(),) if self.kernels is None else self.kernels.objects(place)
+        destination = check_place(path)
+        objects = (empty_object(),) if self.kernels is None else self.kernels.objects(destination)
         options.pop("workspace_dir", None)
         device_code = getattr(self.kernels, "data", None)  # of a GPU
         has_kernels = self.kernels is not None and device_code is None
         program = as_plain(self.bytecode, self.plans, has_kernels, device_code)
-        write_library(place, objects, fcompile, options, packed(program))
+        write_library(destination, objects, fcompile, options, packed(program))
 
     def __getitem__(self, name: str) -> Callable[..., str]:
         """A function of the executable: "as_text", "stats", "as_python"."""
-        known = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
-        if not isinstance(name, str) or name not in known:
+        methods = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
+        if not isinstance(name, str) or name not in methods:
             raise GraphError(
                 f"the executable has no function {repr_of(name)} that can be called",
                 "functions of graphs run in a machine",
                 "use relax.VirtualMachine(executable, device)",
             )
-        return known[name]
+        return methods[name]
 
 
 def executable_of(data: dict[str, Any], kernels: Kernels | None) -> Executable:

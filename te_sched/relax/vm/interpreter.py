@@ -83,17 +83,19 @@ class InterpretedFunction:
 
         self.device = machine.device(0)
         dropped = self.code.registers
-        for one in self.code.instructions:
-            if isinstance(one, CallInstruction):
-                args = _getter([place(operand) for operand in one.args])
-                dst = dropped if one.dst.value < 0 else one.dst.value
-                self.steps.append((0, functions[one.function], args, dst, names[one.function]))
-            elif isinstance(one, BranchInstruction):
-                self.steps.append((1, place(one.cond), one.false_offset))
-            elif isinstance(one, JumpInstruction):
-                self.steps.append((2, one.offset))
+        for instruction in self.code.instructions:
+            if isinstance(instruction, CallInstruction):
+                args = _getter([place(operand) for operand in instruction.args])
+                dst = dropped if instruction.dst.value < 0 else instruction.dst.value
+                self.steps.append(
+                    (0, functions[instruction.function], args, dst, names[instruction.function])
+                )
+            elif isinstance(instruction, BranchInstruction):
+                self.steps.append((1, place(instruction.cond), instruction.false_offset))
+            elif isinstance(instruction, JumpInstruction):
+                self.steps.append((2, instruction.offset))
             else:
-                self.steps.append((3, place(one.result)))
+                self.steps.append((3, place(instruction.result)))
         self.frame = frame
 
     def __call__(self, *args: object) -> object:
@@ -159,15 +161,17 @@ class InterpretedFunction:
             step = steps[at]
             kind = step[0]
             if kind == 0:
-                given = step[2](frame)
+                arguments = step[2](frame)
                 if around is None:
                     try:
-                        frame[step[3]] = step[1](*given)
+                        frame[step[3]] = step[1](*arguments)
                     except TypeError:
-                        check_function(step[1], len(given), f'call_packed "{step[4]}"', _EXAMPLE)
+                        check_function(
+                            step[1], len(arguments), f'call_packed "{step[4]}"', _EXAMPLE
+                        )
                         raise
                 else:
-                    frame[step[3]] = around(step[4], step[1], given)
+                    frame[step[3]] = around(step[4], step[1], arguments)
                 at += 1
             elif kind == 1:
                 at += 1 if read_if_cond(frame[step[1]]) else step[2]
@@ -187,9 +191,9 @@ def _advise_sizes(
     own = [pairs for _, _, pairs, context in matches if context == declaration]
     if texts is None or not own:
         return
-    known: set[int] = set()
+    bound_slots: set[int] = set()
     variables: set[int] = set()
-    for value, heap, pairs, context in sorted(matches, key=lambda one: one[3] == declaration):
+    for value, heap, pairs, context in sorted(matches, key=lambda match: match[3] == declaration):
         shape = value.shape if isinstance(value, NDArray) else ()
         sizes = value if isinstance(value, ShapeTuple) else shape
         names = declared_sizes(context) or [""] * len(pairs)
@@ -198,15 +202,15 @@ def _advise_sizes(
             if code != 1 and not (code == 3 and names[k].isidentifier()):
                 continue
             variables.add(slot)
-            if fits and slot not in known:
+            if fits and slot not in bound_slots:
                 heap._array[slot] = sizes[k]
-                known.add(slot)
-    if known == variables:
+                bound_slots.add(slot)
+    if bound_slots == variables:
         for compute, heap in computations:
             compute(heap)
-            known.update(range(len(heap._array)))
+            bound_slots.update(range(len(heap._array)))
     for k, (code, number) in enumerate(own[-1]):
-        if code == 0 or (code != 2 and number in known):
+        if code == 0 or (code != 2 and number in bound_slots):
             texts[k] = str(number if code == 0 else matches[0][1]._array[number])
     error.advice = expected_array(texts, more)
 
@@ -227,16 +231,16 @@ def _matches_at_entry(
     """The values with the pairs that they are matched with, and what computes sizes of a heap."""
     matches: list[_Match] = []
     computations: list[tuple[VmFunction, NDArray]] = []
-    for _, function, given, register, name in steps[: _entry(steps)]:
+    for _, function, getter, register, name in steps[: _entry(steps)]:
         if name == "vm.builtin.tuple_getitem":
-            values, index = given(frame)
+            values, index = getter(frame)
             is_there = isinstance(values, tuple) and index < len(values)
             frame[register] = values[index] if is_there else None
         elif name == "vm.builtin.match_shape":
-            value, heap, _, *pairs, context = given(frame)
+            value, heap, _, *pairs, context = getter(frame)
             matches.append((value, heap, list(zip(pairs[::2], pairs[1::2], strict=True)), context))
         elif name.startswith("shape_func"):
-            computations.append((function, *given(frame)))
+            computations.append((function, *getter(frame)))
     return matches, computations
 
 
@@ -257,11 +261,11 @@ def too_deep(name: str) -> CallError:
     )
 
 
-def wrong_count(name: str, params: Sequence[str], given: int) -> CallError:
+def wrong_count(name: str, params: Sequence[str], arg_count: int) -> CallError:
     """The error of a call with another number of arguments."""
     count = len(params)
     return CallError(
-        f"{name}() takes {count} argument{'' if count == 1 else 's'}, got {given}",
+        f"{name}() takes {count} argument{'' if count == 1 else 's'}, got {arg_count}",
         f"the arguments are {', '.join(params)}" if params else "",
         "pass one value for each parameter",
     )
@@ -288,5 +292,5 @@ def _value(
         return functions[operand.value]
     if operand.kind == "i":
         return operand.value
-    found = constants[operand.value]
-    return found.name if isinstance(found, TypeName) else found
+    constant = constants[operand.value]
+    return constant.name if isinstance(constant, TypeName) else constant

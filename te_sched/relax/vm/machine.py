@@ -110,30 +110,33 @@ class VirtualMachine(PublicClass, PublicObject):
 
     def _load(self) -> None:
         bytecode, kernels = self.executable.bytecode, self.executable.kernels
-        found: list[VmFunction] = []
+        functions: list[VmFunction] = []
         missing: list[str] = []
-        for one in bytecode.functions:
-            if one.is_packed:
-                function = self._find(one.name)
+        for code in bytecode.functions:
+            if code.is_packed:
+                function = self._find(code.name)
                 if function is None:
-                    missing.append(one.name)
+                    missing.append(code.name)
                 else:
-                    found.append(function)
+                    functions.append(function)
             else:
-                found.append(InterpretedFunction(one))
+                functions.append(InterpretedFunction(code))
         if missing:
-            known = [name for name in registry.registered_names()]
+            candidates = [name for name in registry.registered_names()]
             raise GraphError(
                 "the executable calls functions that are not registered: " + ", ".join(missing),
                 "",
                 f'register each with te_sched.register_func("{missing[0]}", function)'
-                + did_you_mean(missing[0], known),
+                + did_you_mean(missing[0], candidates),
             )
-        constants = [self._on_device(one) for one in bytecode.constants]
-        names = [one.name for one in bytecode.functions]
+        constants = [self._on_device(constant) for constant in bytecode.constants]
+        names = [entry.name for entry in bytecode.functions]
         plans = self.executable.plans
-        callees = [one.call if isinstance(one, InterpretedFunction) else one for one in found]
-        for function in found:
+        callees = [
+            callee.call if isinstance(callee, InterpretedFunction) else callee
+            for callee in functions
+        ]
+        for function in functions:
             if isinstance(function, InterpretedFunction):
                 function.prepare(self, callees, names, constants)
                 self._interpreted[function.name] = function
@@ -239,16 +242,16 @@ class VirtualMachine(PublicClass, PublicObject):
         )
 
     def _function(self, name: str) -> VmFunction:
-        found = self._functions.get(name) if isinstance(name, str) else None
-        if found is not None and name in self._stateful:
+        function = self._functions.get(name) if isinstance(name, str) else None
+        if function is not None and name in self._stateful:
             return self._stateful[name]
-        if found is None:
+        if function is None:
             raise GraphError(
                 f"the executable has no function {repr_of(name)}",
                 "",
                 f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
             )
-        return found
+        return function
 
     def _called(self, name: str) -> VmFunction:
         """A function, as it is called from outside."""
@@ -281,7 +284,7 @@ class VirtualMachine(PublicClass, PublicObject):
                 "a closure is a function that a function of the graph returned",
                 "call a function of the machine by its name: machine[name](...)",
             )
-        return closure(*[as_value(one) for one in args])
+        return closure(*[as_value(arg) for arg in args])
 
     def arguments_of(
         self, name: str, args: Sequence[object], named: Mapping[str, object]
@@ -294,10 +297,10 @@ class VirtualMachine(PublicClass, PublicObject):
     ) -> list[object]:
         """The arguments for all parameters as they are given, by position and by name."""
         params = self.params_of(name)
-        given = list(args)
+        arguments = list(args)
         if named:
             rest = params[len(args) :]
-            unknown = [one for one in named if one not in rest]
+            unknown = [key for key in named if key not in rest]
             if unknown or len(named) < len(rest):
                 wrong = ", ".join(unknown) or ", ".join(k for k in rest if k not in named)
                 raise CallError(
@@ -305,10 +308,10 @@ class VirtualMachine(PublicClass, PublicObject):
                     f"the arguments are {', '.join(params)}",
                     "give each parameter once",
                 )
-            given += [named[one] for one in rest]
-        if len(given) != len(params):
-            raise wrong_count(name, params, len(given))
-        return given
+            arguments += [named[key] for key in rest]
+        if len(arguments) != len(params):
+            raise wrong_count(name, params, len(arguments))
+        return arguments
 
     def save_function(
         self,
@@ -327,10 +330,10 @@ class VirtualMachine(PublicClass, PublicObject):
             raise CallError(
                 f"function {func_name} is saved under its own name", "", "give another name"
             )
-        given = self.arguments_of(func_name, args, kwargs)
+        arguments = self.arguments_of(func_name, args, kwargs)
 
         def saved() -> object:
-            result = function(*given)
+            result = function(*arguments)
             return result if include_return else None
 
         self._saved[saved_name] = saved
@@ -456,20 +459,20 @@ class VirtualMachine(PublicClass, PublicObject):
         self._function(func_name)
         has_none = not args and not named
         stored = self._inputs.get(func_name) if has_none else None
-        given = self.arguments_of(func_name, args, named) if stored is None else stored
+        arguments = self.arguments_of(func_name, args, named) if stored is None else stored
         report = ProfileReport(func_name)
         unwatched = self._functions[func_name]
         self._functions[func_name] = self._interpreted[func_name]
-        before = {name: one.around for name, one in self._interpreted.items()}
-        for one in self._interpreted.values():
-            one.around = report.timed
+        before = {name: callee.around for name, callee in self._interpreted.items()}
+        for function in self._interpreted.values():
+            function.around = report.timed
         try:
             report.start()
-            self._function(func_name)(*given)
+            self._function(func_name)(*arguments)
             report.stop()
         finally:
-            for name, one in self._interpreted.items():
-                one.around = before[name]
+            for name, function in self._interpreted.items():
+                function.around = before[name]
             self._functions[func_name] = unwatched
         return report
 
@@ -496,7 +499,7 @@ class _Entry:
         if named:
             args = tuple(self.machine.in_order(self.name, args, named))
         if not isinstance(self._function, StatefulFunction):  # that changes arrays of the caller
-            args = tuple([as_value(one) for one in args])
+            args = tuple([as_value(arg) for arg in args])
         try:
             return self._function(*args)
         except ArgumentError as error:
@@ -519,19 +522,21 @@ class _Timed:
         return time.perf_counter() - start
 
 
-def _devices(given: object) -> list[Device]:
-    if given == []:
+def _devices(argument: object) -> list[Device]:
+    if argument == []:
         raise CallError(
             "a VirtualMachine has no device", "the list is empty", "pass te_sched.cpu()"
         )
     devices: list[Device] = []
-    for one in [cpu(0)] if given is None else given if isinstance(given, list) else [given]:
-        if not isinstance(one, Device):
+    for device in (
+        [cpu(0)] if argument is None else argument if isinstance(argument, list) else [argument]
+    ):
+        if not isinstance(device, Device):
             raise CallError(
-                f"the device of a VirtualMachine is {repr_of(one)}, expected a Device",
-                f"it is {kind_of(one)}",
+                f"the device of a VirtualMachine is {repr_of(device)}, expected a Device",
+                f"it is {kind_of(device)}",
                 "pass te_sched.cpu(), or te_sched.device(name)",
             )
-        check_usable(one)
-        devices.append(one)
+        check_usable(device)
+        devices.append(device)
     return devices

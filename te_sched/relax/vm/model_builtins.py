@@ -22,21 +22,21 @@ class AttentionCache:
 
     def append(self, values: NDArray) -> None:
         """Add elements at the end."""
-        memory, given = self._memory, values._array
-        given = given if given.ndim == memory.ndim else given[None]
+        memory, rows = self._memory, values._array
+        rows = rows if rows.ndim == memory.ndim else rows[None]
         unit = memory.shape[1:]
-        if given.shape[1:] != unit or values.dtype != memory.dtype:
+        if rows.shape[1:] != unit or values.dtype != memory.dtype:
             raise CallError(
-                f"a value of shape {given.shape} and dtype {values.dtype} is appended to a cache",
+                f"a value of shape {rows.shape} and dtype {values.dtype} is appended to a cache",
                 f"the elements of the cache are {unit} of {memory.dtype}",
                 "append elements of this shape and dtype",
             )
-        total = self.count + len(given)
+        total = self.count + len(rows)
         if total > len(memory):
             size = max(total, 2 * len(memory))
             self._memory = empty((size, *unit), memory.dtype, memory.device)
             self._memory._array[: self.count] = memory._array[: self.count]
-        self._memory._array[self.count : total] = given
+        self._memory._array[self.count : total] = rows
         self.count = total
 
     def view(self, shape: ShapeTuple) -> NDArray:
@@ -69,16 +69,16 @@ def _view(cache: AttentionCache, shape: ShapeTuple) -> NDArray:
     return cache.view(shape)
 
 
-def _debug_print(place: str, value: NDArray) -> None:
-    print(f"{place}: shape = {tuple(value.shape)}, dtype = {value.dtype}, data =\n{value}")
+def _debug_print(location: str, value: NDArray) -> None:
+    print(f"{location}: shape = {tuple(value.shape)}, dtype = {value.dtype}, data =\n{value}")
 
 
-def _invoke_debug_func(effect: _Effect, name: str, place: str, *args: Any) -> _Effect:
+def _invoke_debug_func(effect: _Effect, name: str, location: str, *args: Any) -> _Effect:
     """Call a registered function with the place in the program; the effect goes on."""
     if name == "vm.builtin.debug_print":
-        _debug_print(place, *args)
+        _debug_print(location, *args)
     else:
-        get_global_func(name)(place, *args)  # type: ignore[misc]
+        get_global_func(name)(location, *args)  # type: ignore[misc]
     return effect
 
 

@@ -168,11 +168,11 @@ class _Planner(CallWriter[object]):
         outputs = self._outputs(result)
         if len(outputs) + len(self._params) > MOST_ARGUMENTS:
             raise _NotStatic
-        params = [self._known(one) for one in self._params]
-        described = [_of_output(one, result) for one in outputs]
+        params = [self._known(param) for param in self._params]
+        described = [_of_output(output, result) for output in outputs]
         plan = NativePlan(
             self.name,
-            [(one.dtype, list(one.shape or ())) for one in params],
+            [(param.dtype, list(param.shape or ())) for param in params],
             [(dtype, list(shape)) for dtype, shape in described],
             _tree(result, outputs, described),
             sorted(self.constants),
@@ -181,10 +181,10 @@ class _Planner(CallWriter[object]):
         writer = _PlanWriter(self, params, outputs, described)
         return PlannedFunction(plan, writer.written(), self.special)
 
-    def _known(self, one: _Described) -> _Described:
-        if one.shape is None or not one.dtype:
+    def _known(self, tensor: _Described) -> _Described:
+        if tensor.shape is None or not tensor.dtype:
             raise _NotStatic
-        return one
+        return tensor
 
     # Values and calls
 
@@ -208,7 +208,7 @@ class _Planner(CallWriter[object]):
         return None
 
     def call(self, name: str, args: Sequence[object], is_void: bool = False) -> object:
-        if any(one is _UNKNOWN for one in args):
+        if any(arg is _UNKNOWN for arg in args):
             raise _NotStatic
         if name in self.graphs:
             return self._inline(self.graphs[name], args)
@@ -221,7 +221,7 @@ class _Planner(CallWriter[object]):
             return handler(self, args)
         if name.startswith("vm.builtin."):
             raise _NotStatic
-        if not all(isinstance(one, _Described | int | float | str) for one in args):
+        if not all(isinstance(arg, _Described | int | float | str) for arg in args):
             raise _NotStatic
         self._step(_KernelCall(name, list(args), False))
         return () if is_void else _UNKNOWN
@@ -236,7 +236,7 @@ class _Planner(CallWriter[object]):
         return result
 
     def _kernel(self, name: str, args: _Arguments) -> object:
-        if not all(isinstance(one, _Described | int | float) for one in args):
+        if not all(isinstance(arg, _Described | int | float) for arg in args):
             raise _NotStatic
         func = self.kernels[name]
         if len(func.params) != len(args) or calls_of(func, "tir.ret"):
@@ -245,9 +245,9 @@ class _Planner(CallWriter[object]):
         if special is not None:
             name = special
             args = [
-                one
-                for one, param in zip(args, func.params, strict=True)
-                if isinstance(one, _Described) or param.dtype == "handle"
+                arg
+                for arg, param in zip(args, func.params, strict=True)
+                if isinstance(arg, _Described) or param.dtype == "handle"
             ]
         self._step(_KernelCall(name, list(args), True))
         return ()
@@ -261,28 +261,30 @@ class _Planner(CallWriter[object]):
             if buffer is None:
                 values[param] = arg
                 key.append(arg)
-            elif any(not isinstance(one, IntImm) for one in buffer.shape):
+            elif any(not isinstance(extent, IntImm) for extent in buffer.shape):
                 sizes = self._known(arg).shape or ()
                 if len(sizes) != len(buffer.shape):
                     raise _NotStatic
                 pairs = zip(sizes, buffer.shape, strict=True)
-                shape = [ops.const(size, one.dtype) for size, one in pairs]
+                shape = [ops.const(size, extent.dtype) for size, extent in pairs]
                 values[param] = decl_buffer(shape, buffer.dtype, buffer.name)
                 key += sizes
         if not values:
             return None
-        found = "_".join(map(str, key))
-        if found not in self.special:
-            self.special[found] = func.specialize(values).with_attr("global_symbol", found)
-        return found
+        kernel_name = "_".join(map(str, key))
+        if kernel_name not in self.special:
+            self.special[kernel_name] = func.specialize(values).with_attr(
+                "global_symbol", kernel_name
+            )
+        return kernel_name
 
     def _step(self, step: _KernelCall) -> None:
-        place = len(self.steps)
-        for one in step.args:
-            if isinstance(one, _Described):
-                self._known(one)
-                one.memory.first = place if one.memory.first < 0 else one.memory.first
-                one.memory.last = place
+        index = len(self.steps)
+        for arg in step.args:
+            if isinstance(arg, _Described):
+                self._known(arg)
+                arg.memory.first = index if arg.memory.first < 0 else arg.memory.first
+                arg.memory.last = index
         self.steps.append(step)
 
     def _check(self, name: str, args: _Arguments) -> object:
@@ -329,20 +331,20 @@ class _Planner(CallWriter[object]):
         storage, offset, shape, dtype = args
         if not isinstance(storage, _Memory) or not isinstance(shape, ShapeTuple):
             raise _NotStatic
-        made = _Described(storage, offset, dtype, tuple(shape))
-        if offset % ALIGNMENT % dtypes.storage_bytes(dtype) or offset + made.size > storage.size:
+        tensor = _Described(storage, offset, dtype, tuple(shape))
+        if offset % ALIGNMENT % dtypes.storage_bytes(dtype) or offset + tensor.size > storage.size:
             raise _NotStatic
-        return made
+        return tensor
 
     def _reshape(self, args: _Arguments) -> _Described:
         value, shape = args
         if not isinstance(value, _Described) or not isinstance(shape, ShapeTuple):
             raise _NotStatic
         value = self._known(value)
-        made = _Described(value.memory, value.offset, value.dtype, tuple(shape))
-        if made.size != value.size:
+        tensor = _Described(value.memory, value.offset, value.dtype, tuple(shape))
+        if tensor.size != value.size:
             raise _NotStatic
-        return made
+        return tensor
 
     def _tuple_item(self, args: _Arguments) -> object:
         value, index = args
@@ -354,18 +356,18 @@ class _Planner(CallWriter[object]):
 
     def _outputs(self, result: object) -> list[_Memory]:
         """The storages that the result refers to."""
-        found: dict[int, _Memory] = {}
-        for one in _leaves(result):
-            if isinstance(one, _Described) and one.memory.kind == "storage":
-                found.setdefault(one.memory.number, one.memory)
-            elif not isinstance(one, _Described | int | float | str | ShapeTuple | None):
+        memories: dict[int, _Memory] = {}
+        for leaf in _leaves(result):
+            if isinstance(leaf, _Described) and leaf.memory.kind == "storage":
+                memories.setdefault(leaf.memory.number, leaf.memory)
+            elif not isinstance(leaf, _Described | int | float | str | ShapeTuple | None):
                 raise _NotStatic
-        return list(found.values())
+        return list(memories.values())
 
 
 def _leaves(value: object) -> list[object]:
     if isinstance(value, tuple) and not isinstance(value, ShapeTuple):
-        return [leaf for one in value for leaf in _leaves(one)]
+        return [leaf for element in value for leaf in _leaves(element)]
     return [value]
 
 
@@ -386,14 +388,14 @@ def _tree(
     if isinstance(value, ShapeTuple):
         return ["shape", list(value)]
     if isinstance(value, tuple):
-        return ["tuple", [_tree(one, outputs, described) for one in value]]
+        return ["tuple", [_tree(element, outputs, described) for element in value]]
     if not isinstance(value, _Described):
         return ["value", value]
     if value.memory.kind != "storage":
         if value.offset or (value.memory.kind == "param" and value.ndim == -1):
             raise _NotStatic  # a reshaped parameter or constant
         return [value.memory.kind, value.memory.number]
-    number = next(k for k, one in enumerate(outputs) if one is value.memory)
+    number = next(k for k, output in enumerate(outputs) if output is value.memory)
     if described[number] == (value.dtype, value.shape):
         return ["output", number]
     return ["view", number, value.offset, value.dtype, list(value.shape or ())]
@@ -421,10 +423,10 @@ class _PlanWriter:
         described: Sequence[tuple[str, tuple[int, ...]]],
     ) -> None:
         self.planner = planner
-        names = [one.name_hint for one in planner.graphs[planner.name].params]
+        names = [param.name_hint for param in planner.graphs[planner.name].params]
         self.buffers = [
-            decl_buffer(one.shape or (), one.dtype, name)
-            for one, name in zip(params, names, strict=True)
+            decl_buffer(param.shape or (), param.dtype, name)
+            for param, name in zip(params, names, strict=True)
         ]
         self.results = [
             decl_buffer(shape, dtype, f"result{number or ''}")
@@ -447,14 +449,14 @@ class _PlanWriter:
     def _lay_out(self, outputs: list[_Memory]) -> int:
         """Give the other storages places in the arena; its size."""
         inner = [
-            one
-            for one in self.planner.storages
-            if one.first >= 0 and not any(one is other for other in outputs)
+            memory
+            for memory in self.planner.storages
+            if memory.first >= 0 and not any(memory is other for other in outputs)
         ]
-        blocks = [Lifetime(one.size, one.first, one.last) for one in inner]
+        blocks = [Lifetime(memory.size, memory.first, memory.last) for memory in inner]
         offsets, size = offsets_in_arena(blocks)
-        for one, offset in zip(inner, offsets, strict=True):
-            self.places[id(one)] = self.arena, offset
+        for storage, offset in zip(inner, offsets, strict=True):
+            self.places[id(storage)] = self.arena, offset
         return max(size, 1) if inner else 0  # values may be empty
 
     def written(self) -> PrimFunc:
@@ -468,10 +470,10 @@ class _PlanWriter:
             address = Call("handle", "tir.linked_memory", (StringImm(constant_name(number)),))
             body = LetStmt(var, address, body)
         buffers = [*self.buffers, *self.results]
-        params = [Var(one.name, "handle") for one in buffers]
+        params = [Var(buffer.name, "handle") for buffer in buffers]
         changed = self._written_params()
-        written = [one.data for one in self.results]
-        written += [one.data for one in self.buffers if one.data in changed]
+        written = [buffer.data for buffer in self.results]
+        written += [buffer.data for buffer in self.buffers if buffer.data in changed]
         name = self.planner.name
         attrs = {"global_symbol": name, WRITTEN: tuple(written)}
         return PrimFunc(tuple(params), body, dict(zip(params, buffers, strict=True)), attrs)
@@ -479,23 +481,23 @@ class _PlanWriter:
     def _written_params(self) -> set[Var]:
         """The data of parameters that kernels write."""
         functions = {**self.planner.kernels, **self.planner.special}
-        found: set[Var] = set()
+        written_vars: set[Var] = set()
         for step in self.planner.steps:
             func = functions.get(step.name) if step.is_kernel else None
-            if func is None or not any(_is_param(one) for one in step.args):
+            if func is None or not any(_is_param(operand) for operand in step.args):
                 continue
             written = written_parameters(func)
-            for param, one in zip(func.params, step.args, strict=False):
-                if _is_param(one) and param in written:
-                    found.add(self.places[id(one.memory)][0])
-        return found
+            for param, arg in zip(func.params, step.args, strict=False):
+                if _is_param(arg) and param in written:
+                    written_vars.add(self.places[id(arg.memory)][0])
+        return written_vars
 
     def _call(self, step: _KernelCall) -> Call:
         name = StringImm(step.name)
         if step.is_kernel:
-            args = tuple([self._pointer(one) for one in step.args])
+            args = tuple([self._pointer(arg) for arg in step.args])
             return Call("void", CALL_FUNCTION, (name, *args))
-        args = tuple([self._array(one) for one in step.args])
+        args = tuple([self._array(arg) for arg in step.args])
         return Call("int32", "tir.tvm_call_packed", (name, *args))
 
     def _pointer(self, value: object) -> Expr:

@@ -64,9 +64,9 @@ class NativeFunction:
     def _explain(self, args: Sequence[object]) -> None:
         """Raise the error of the first check that fails, which knows what graphs declare."""
         for name, number, *rest in self.plan.checks:
-            given = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
+            operands = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
             try:
-                BUILTINS[name](as_value(args[number]), *given)
+                BUILTINS[name](as_value(args[number]), *operands)
             except CallError as error:
                 raise error from None  # it takes the place of the error that is handled
 
@@ -82,8 +82,8 @@ def _builder(tree: Tree, constants: Sequence[Any]) -> _Builder:
         _, number, offset, dtype, shape = tree
         return lambda args, results: array_inside(results[number], offset, tuple(shape), dtype)
     if kind == "tuple":
-        fields = [_builder(one, constants) for one in tree[1]]
-        return lambda args, results: tuple([one(args, results) for one in fields])
-    known = constants[tree[1]] if kind == "constant" else tree[1]
-    value = ShapeTuple(known) if kind == "shape" else known
+        fields = [_builder(subtree, constants) for subtree in tree[1]]
+        return lambda args, results: tuple([field(args, results) for field in fields])
+    leaf = constants[tree[1]] if kind == "constant" else tree[1]
+    value = ShapeTuple(leaf) if kind == "shape" else leaf
     return lambda args, results: value

@@ -61,9 +61,9 @@ class ProfileReport:
         result = function(*args)
         taken = 1e6 * (time.perf_counter() - start)
         shapes = ", ".join(
-            f"{one.dtype}[{', '.join(map(str, one.shape))}]"
-            for one in args
-            if isinstance(one, NDArray)
+            f"{arg.dtype}[{', '.join(map(str, arg.shape))}]"
+            for arg in args
+            if isinstance(arg, NDArray)
         )
         self._timed.append((name, taken, shapes))
         return result
@@ -99,8 +99,10 @@ class ProfileReport:
     def json(self) -> str:
         """The calls and the total as JSON, each number with its unit, as TVM writes it."""
         parts = {
-            "calls": [_with_units(one) for one in self.calls],
-            "device_metrics": {name: _with_units(one) for name, one in self.device_metrics.items()},
+            "calls": [_with_units(row) for row in self.calls],
+            "device_metrics": {
+                name: _with_units(metric) for name, metric in self.device_metrics.items()
+            },
             "configuration": _with_units(self.configuration),
         }
         return json.dumps(parts)
@@ -117,8 +119,8 @@ class ProfileReport:
         if aggregate:
             sums: dict[tuple[str, str], tuple[float, int]] = {}
             for name, taken, shapes in self._timed:
-                known, count = sums.get((name, shapes), (0.0, 0))
-                sums[name, shapes] = known + taken, count + 1
+                total, count = sums.get((name, shapes), (0.0, 0))
+                sums[name, shapes] = total + taken, count + 1
             rows = [self._call(name, *both, shapes) for (name, shapes), both in sums.items()]
         if sort:
             rows.sort(key=lambda row: -row["Duration (us)"])
@@ -128,16 +130,19 @@ class ProfileReport:
             {**self._call("Sum", spent, len(self._timed), ""), "Device": ""},
             self.device_metrics[self.device],
         ]
-        lines = [_HEAD, *([_cell(row.get(one, "")) for one in _HEAD] for row in [*rows, *last])]
+        lines = [
+            _HEAD,
+            *([_cell(row.get(column, "")) for column in _HEAD] for row in [*rows, *last]),
+        ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         cells = (
-            [one.rjust(width) for one, width in zip(line, widths, strict=True)] for line in lines
+            [cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines
         )
         text = "\n".join(
             "  ".join([line[0].ljust(widths[0]), *row[1:]]).rstrip()
             for line, row in zip(lines, cells, strict=True)
         )
-        settings = "\n".join(f"{key}: {one}" for key, one in self.configuration.items())
+        settings = "\n".join(f"{key}: {value}" for key, value in self.configuration.items())
         return f"{text}\n\nConfiguration\n-------------\n{settings}"
 
     def __str__(self) -> str:
@@ -149,8 +154,8 @@ _UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count
 
 def _with_units(values: Row) -> dict[str, object]:
     return {
-        key: {_UNITS.get(key, "string" if isinstance(one, str) else "count"): one}
-        for key, one in values.items()
+        key: {_UNITS.get(key, "string" if isinstance(value, str) else "count"): value}
+        for key, value in values.items()
     }
 
 

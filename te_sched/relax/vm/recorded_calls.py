@@ -70,7 +70,9 @@ def record(
     watched = copy.copy(function)
     watched.around = recorder.call
     result = watched(*args)
-    has_branches = any(isinstance(one, BranchInstruction) for one in function.code.instructions)
+    has_branches = any(
+        isinstance(instruction, BranchInstruction) for instruction in function.code.instructions
+    )
     return result, None if has_branches else recorder.recorded(result)
 
 
@@ -116,21 +118,21 @@ class _Recorder:
         arrays = [value for value in values if isinstance(value, NDArray)]
         results = [self._result(array) for array in arrays]
         noted = [[self._place(value) for value in args] for _, args in self.calls]
-        known = [result for result in results if result is not None]
-        bases = {result.base for result in known}
-        is_whole = len(values) == len(known) == len(bases)
+        result_records = [result for result in results if result is not None]
+        bases = {result.base for result in result_records}
+        is_whole = len(values) == len(result_records) == len(bases)
         if not self.is_plain or not is_whole or any(None in row for row in noted):
             return None
-        steps = [[place for place in row if place is not None] for row in noted]
+        steps = [[location for location in row if location is not None] for row in noted]
         offsets, arena = self._offsets(steps, bases)
-        places = self._places_of_bases(known, offsets)
-        count = len(self.params) + len(known) + 2
+        places = self._places_of_bases(result_records, offsets)
+        count = len(self.params) + len(result_records) + 2
         rows: list[Step] = []
         for (function, args), step in zip(self.calls, steps, strict=True):
             moved = [(places[base][0], places[base][1] + offset) for base, offset in step]
             rows.append((function, args, moved))
         kernels = CallSequence(rows, count)
-        return RecordedCall(known, arena, isinstance(result, tuple), kernels)
+        return RecordedCall(result_records, arena, isinstance(result, tuple), kernels)
 
     def _places_of_bases(
         self, results: Sequence[RecordedResult], offsets: Sequence[int | None]
@@ -145,12 +147,12 @@ class _Recorder:
         return [*places, (arena + 1, 0)]
 
     def _result(self, array: NDArray) -> RecordedResult | None:
-        place = self._place(array)
-        is_storage = place is not None and len(self.params) <= place[0] < self._end
-        if place is None or not is_storage or place[1]:
+        location = self._place(array)
+        is_storage = location is not None and len(self.params) <= location[0] < self._end
+        if location is None or not is_storage or location[1]:
             return None  # an argument, a constant, or a part of a storage
-        size = self.storages[place[0] - len(self.params)].memory.size
-        return RecordedResult(place[0], array.dtype, array.shape, size)
+        size = self.storages[location[0] - len(self.params)].memory.size
+        return RecordedResult(location[0], array.dtype, array.shape, size)
 
     @property
     def _end(self) -> int:

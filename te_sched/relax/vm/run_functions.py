@@ -20,7 +20,7 @@ from te_sched.runtime.ndarray import NDArray, array, empty
 
 
 def _filled(message: str, values: Sequence[object]) -> str:
-    texts = [_text(one) for one in values]
+    texts = [_text(value) for value in values]
     return fill(message, texts) if message else ", ".join(texts)
 
 
@@ -56,17 +56,17 @@ def unique(
     axis: int | None = None,
 ) -> NDArray | tuple[NDArray, ...]:
     """The distinct elements or slices of an array; see `relax.op.unique`."""
-    found = np.unique(data.numpy(), True, True, True, axis=axis)
-    values, first, inverse, counts = found[0], *[one.reshape(-1) for one in found[1:]]
+    parts = np.unique(data.numpy(), True, True, True, axis=axis)
+    values, first, inverse, counts = parts[0], *[part.reshape(-1) for part in parts[1:]]
     if not is_sorted:  # in the order of the first of each
         order = np.argsort(first)
         values = np.take(values, order, axis=0 if axis is None else axis)
         first, counts, inverse = first[order], counts[order], np.argsort(order)[inverse]
     flags = (return_index, return_inverse, return_counts)
-    numbers = [one for flag, one in zip(flags, (first, inverse, counts), strict=True) if flag]
+    numbers = [part for flag, part in zip(flags, (first, inverse, counts), strict=True) if flag]
     if not numbers:
         return array(values)
-    return (array(values), *[array(one.astype("int64")) for one in numbers])
+    return (array(values), *[array(part.astype("int64")) for part in numbers])
 
 
 def nonzero(data: NDArray) -> NDArray:

@@ -53,11 +53,16 @@ def as_plain(
         "has_kernels": has_kernels,
         "device_code": device_code,
         "functions": [
-            [one.name, list(one.params), one.is_packed, [_plain(k) for k in one.instructions]]
-            for one in bytecode.functions
+            [
+                function.name,
+                list(function.params),
+                function.is_packed,
+                [_plain(k) for k in function.instructions],
+            ]
+            for function in bytecode.functions
         ],
-        "constants": [_plain_constant(one) for one in bytecode.constants],
-        "plans": [asdict(one) for one in plans.values()],
+        "constants": [_plain_constant(constant) for constant in bytecode.constants],
+        "plans": [asdict(plan) for plan in plans.values()],
         "states": {
             name: [[list(pair) for pair in use.updates], use.initializer]
             for name, use in bytecode.states.items()
@@ -71,55 +76,69 @@ def from_plain(data: dict[str, Any]) -> tuple[Bytecode, dict[str, NativePlan]]:
     Raises LookupError, TypeError, ValueError or AttributeError for other data.
     """
     functions = [
-        ExecutableFunction(name, tuple(params), [_instruction(one) for one in code], is_packed)
+        ExecutableFunction(name, tuple(params), [_instruction(row) for row in code], is_packed)
         for name, params, is_packed, code in data["functions"]
     ]
     states = {
         name: StateUse(tuple([(param, state) for param, state in updates]), initializer)
         for name, (updates, initializer) in data["states"].items()
     }
-    bytecode = Bytecode(functions, [_constant(one) for one in data["constants"]], states)
+    bytecode = Bytecode(functions, [_constant(value) for value in data["constants"]], states)
     for function in functions:
         _check_instructions(bytecode, function)
-    plans = {one["name"]: NativePlan(**one) for one in data["plans"]}
+    plans = {plan["name"]: NativePlan(**plan) for plan in data["plans"]}
     return bytecode, plans
 
 
-def _plain(one: Instruction) -> list[object]:
-    if isinstance(one, CallInstruction):
-        return ["call", one.function, [list(k) for k in one.args], list(one.dst)]
-    return [_NAMES[type(one)], *[list(k) if isinstance(k, VmOperand) else k for k in one]]
+def _plain(instruction: Instruction) -> list[object]:
+    if isinstance(instruction, CallInstruction):
+        return [
+            "call",
+            instruction.function,
+            [list(k) for k in instruction.args],
+            list(instruction.dst),
+        ]
+    return [
+        _NAMES[type(instruction)],
+        *[list(k) if isinstance(k, VmOperand) else k for k in instruction],
+    ]
 
 
 def _instruction(data: list[Any]) -> Instruction:
     if data[0] == "call":
         _, function, args, dst = data
-        return CallInstruction(function, tuple([VmOperand(*one) for one in args]), VmOperand(*dst))
-    given = [VmOperand(*one) if isinstance(one, list) else one for one in data[1:]]
-    return _INSTRUCTIONS[data[0]](*given)
+        return CallInstruction(
+            function, tuple([VmOperand(*operand) for operand in args]), VmOperand(*dst)
+        )
+    fields = [VmOperand(*field) if isinstance(field, list) else field for field in data[1:]]
+    return _INSTRUCTIONS[data[0]](*fields)
 
 
 def _check_instructions(bytecode: Bytecode, function: ExecutableFunction) -> None:
     """Raise ValueError for instructions that name what the bytecode does not have."""
     sizes = {"f": len(bytecode.functions), "c": len(bytecode.constants), "r": _MOST_REGISTERS}
     count = len(function.instructions)
-    for number, one in enumerate(function.instructions):
-        if isinstance(one, CallInstruction):
-            operands = [VmOperand("f", one.function), one.dst, *one.args]
+    for number, instruction in enumerate(function.instructions):
+        if isinstance(instruction, CallInstruction):
+            operands = [VmOperand("f", instruction.function), instruction.dst, *instruction.args]
         else:
-            operands = [part for part in one if isinstance(part, VmOperand)]
+            operands = [part for part in instruction if isinstance(part, VmOperand)]
         for kind, value in operands:
             least = MACHINE.value if kind == "r" else 0
             if type(value) is not int or (kind != "i" and not least <= value < sizes[kind]):
                 raise ValueError(f"instruction {number} of {function.name} has operand {value!r}")
-        offset = {JumpInstruction: "offset", BranchInstruction: "false_offset"}.get(type(one))
-        if offset is not None and not 0 <= number + getattr(one, offset) < count:
+        offset = {JumpInstruction: "offset", BranchInstruction: "false_offset"}.get(
+            type(instruction)
+        )
+        if offset is not None and not 0 <= number + getattr(instruction, offset) < count:
             raise ValueError(f"instruction {number} of {function.name} jumps out of the function")
 
 
 def bytes_of_constants(bytecode: Bytecode) -> int:
     """The bytes of the arrays of `as_plain`, at least."""
-    return sum(one._array.nbytes for one in bytecode.constants if isinstance(one, NDArray))
+    return sum(
+        constant._array.nbytes for constant in bytecode.constants if isinstance(constant, NDArray)
+    )
 
 
 def _plain_constant(value: object) -> list[object]:
@@ -145,9 +164,9 @@ def _constant(data: list[Any]) -> object:
     if kind == "array":
         shape, content = rest
         stored = np.frombuffer(content, np.dtype(storage_name(value))).reshape(shape)
-        made = array_maker(tuple(shape), value)()
-        np.copyto(made._array, stored)
-        return made
+        new_array = array_maker(tuple(shape), value)()
+        np.copyto(new_array._array, stored)
+        return new_array
     if kind == "shape":
         return ShapeTuple(value)
     return TypeName(value) if kind == "dtype" else value

@@ -81,10 +81,10 @@ class CachingPrimitives(ScheduleState):
         declared = stage.origin_op.output(tensor.value_index)
         cache = _copy(source, self._cache_name(declared, scope))
         changed = self.rewired({}, {reader: {source: cache} for reader in chosen})
-        made = type(stage)(cache.op, self)
-        made.scope = scope
+        cache_stage = type(stage)(cache.op, self)
+        cache_stage.scope = scope
         self.draft.rewire(changed)
-        self.draft.add_stage(made, self.stages.index(stage) + 1, stage)
+        self.draft.add_stage(cache_stage, self.stages.index(stage) + 1, stage)
         return cache
 
     def _cache_name(self, tensor: Tensor, scope: str) -> str:
@@ -158,12 +158,12 @@ class CachingPrimitives(ScheduleState):
         loads = [ProducerLoad(output, indices) for output in cache.outputs]
         copy = ComputeOp(op.name, op.tag, op.attrs, axes, tuple(loads))
         changed = self.rewired(dict(zip(op.outputs, copy.outputs, strict=True)))
-        made = type(stage)(cache, self)
-        made.scope = scope
+        cache_stage = type(stage)(cache, self)
+        cache_stage.scope = scope
         fate = Fate(f"made an axis of {cache.name} by cache_write", self.draft.changes.place)
-        self.draft.split_stage(stage, copy, made, fate)
+        self.draft.split_stage(stage, copy, cache_stage, fate)
         self.draft.rewire(changed)
-        results = [cache.output(one.value_index) for one in tensors]
+        results = [cache.output(tensor.value_index) for tensor in tensors]
         return results if isinstance(tensor, (list, tuple)) else results[0]
 
 
@@ -185,7 +185,7 @@ def stage_of_tensor(schedule: ScheduleState, tensor: Any, name: str) -> StageSta
     return stage
 
 
-def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> list[StageState]:
+def _readers(schedule: ScheduleState, source: Tensor, readers: Sequence[Any]) -> list[StageState]:
     legal = [
         stage
         for stage in schedule.stages
@@ -193,10 +193,10 @@ def _readers(schedule: ScheduleState, source: Tensor, given: Sequence[Any]) -> l
     ]
     what = f"cannot cache {source.op.name}"
     help = f"give some of its consumers: {names(stage.op for stage in legal)}"
-    if not given:
+    if not readers:
         raise ScheduleError(f"{what}: readers is empty", help=help)
     chosen: list[StageState] = []
-    for item in given:
+    for item in readers:
         op = item.op if isinstance(item, Tensor) else item
         stage = schedule.stage_of(op) if isinstance(op, Operation) else None
         if not isinstance(op, Operation):
@@ -243,14 +243,14 @@ def _writer(schedule: ScheduleState, tensors: Sequence[Any]) -> StageState:
         raise ScheduleError("cache_write needs at least one tensor, got none", help="give a tensor")
     stages = [stage_of_tensor(schedule, tensor, "cache_write") for tensor in tensors]
     stage = stages[0]
-    given = {tensor.value_index for tensor in tensors}
-    if any(other is not stage for other in stages) or len(given) != len(tensors):
+    indices = {tensor.value_index for tensor in tensors}
+    if any(other is not stage for other in stages) or len(indices) != len(tensors):
         raise ScheduleError(
             "tensors of cache_write must be different outputs of one operation, "
             f"got {names(tensors)}",
             help="use cache_write for each operation",
         )
-    if len(given) != stage.op.num_outputs:
+    if len(indices) != stage.op.num_outputs:
         raise ScheduleError(
             f"cache_write of {stage.op.name} takes all its {stage.op.num_outputs} outputs, "
             f"got {names(tensors)}",
@@ -307,8 +307,8 @@ def _layout(stage: StageState, op: Operation) -> _Layout:
     indices = tuple([places[leaf] for leaf in leaves])
     guards: list[Expr] = []
     if stage.relations:
-        known = {**ranges, **domains(axes)}
-        guards = bound_checks(stage, known, values, False, frozenset(reduce_axes))
+        all_ranges = {**ranges, **domains(axes)}
+        guards = bound_checks(stage, all_ranges, values, False, frozenset(reduce_axes))
     known_axes = [axis for axis in op.axis if axis in values]
     return _Layout(axes, {axis.var: values[axis] for axis in known_axes}, indices, guards)
 

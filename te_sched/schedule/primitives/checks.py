@@ -91,23 +91,26 @@ def _why_no_leaf(stage: StageState, axis: IterVar) -> tuple[str, str]:
     name, label, own = f"axis {axis.var.name}", stage_label(stage), stage.origin_op
     fate = stage.fates.get(axis)
     if fate is not None:
-        place = f" at {fate.place}" if fate.place.file else ""
-        return f"{name} of {label}: the axis was {fate.text}{place}", ""
-    if any(axis is known for known in stage.all_iter_vars):
+        location = f" at {fate.place}" if fate.place.file else ""
+        return f"{name} of {label}: the axis was {fate.text}{location}", ""
+    if any(axis is iter_var for iter_var in stage.all_iter_vars):
         return f"{name} of {label}: it is not a loop", "the enclosing operation gives its values"
     for other in stage.schedule.stages:
-        if any(axis is known for known in other.all_iter_vars) or axis in other.fates:
+        if any(axis is iter_var for iter_var in other.all_iter_vars) or axis in other.fates:
             is_alike = other.op.name == stage.op.name
-            place = f" declared at {other.origin_op.place}" if is_alike else ""
-            return f"{name}: it is an axis of {stage_label(other)}{place}, not of {label}", ""
+            location = f" declared at {other.origin_op.place}" if is_alike else ""
+            return f"{name}: it is an axis of {stage_label(other)}{location}, not of {label}", ""
     if axis.kind == "ThreadIndex":
         return f"thread {name}: it is not a loop", f"an axis of {label} can be bound to it"
-    if any((one.var.name, one.kind) == (axis.var.name, axis.kind) for one in own.root_iter_vars()):
-        place = f" declared at {own.place}" if own.place.file else ""
+    if any(
+        (iter_var.var.name, iter_var.kind) == (axis.var.name, axis.kind)
+        for iter_var in own.root_iter_vars()
+    ):
+        location = f" declared at {own.place}" if own.place.file else ""
         return (
             f"{name}: it is not the {axis.var.name} of {label}",
             "it comes from another declaration; this schedule uses the "
-            f"{own.name}{place}, whose axes are s[{own.name}].op.axis",
+            f"{own.name}{location}, whose axes are s[{own.name}].op.axis",
         )
     return f"{name}: it belongs to no stage of this schedule", ""
 
@@ -166,7 +169,7 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
             where,
         )
     used = variables_of(expr)
-    own = [one for one in stage.all_iter_vars if one.var in used]
+    own = [iter_var for iter_var in stage.all_iter_vars if iter_var.var in used]
     if own or isinstance(value, IterVar):
         reads = (
             f"reads {brief(own[0])} of the same stage: {spelled(expr)}"

@@ -87,14 +87,14 @@ class FactoringPrimitives(ScheduleState):
         stage = stage_of_tensor(self, tensor, "rfactor")
         op = compute_operation(stage, "apply rfactor to")
         reduce = _check_reduction(stage, op, axis)
-        place = _check_place(stage, op, factor_axis)
+        position = _check_place(stage, op, factor_axis)
         parts = _take_apart(stage, op, axis)
-        factored = _factored(op, reduce, axis, place, parts)
-        remaining = _remaining(op, reduce, axis, place, factored)
+        factored = _factored(op, reduce, axis, position, parts)
+        remaining = _remaining(op, reduce, axis, position, factored)
         changed = self.rewired(dict(zip(op.outputs, remaining.outputs, strict=True)))
-        made = type(stage)(factored, self)
+        factored_stage = type(stage)(factored, self)
         fate = Fate(f"factored into {factored.name}", self.draft.changes.place)
-        self.draft.split_stage(stage, remaining, made, fate)
+        self.draft.split_stage(stage, remaining, factored_stage, fate)
         self.draft.rewire(changed)
         return factored.output(0) if factored.num_outputs == 1 else list(factored.outputs)
 
@@ -134,23 +134,23 @@ def _check_reduction(stage: StageState, op: ComputeOp, axis: IterVar) -> Reduce:
 
 
 def _check_place(stage: StageState, op: ComputeOp, factor_axis: Any) -> int:
-    place = integer(factor_axis, "rfactor factor_axis", stage)
+    position = integer(factor_axis, "rfactor factor_axis", stage)
     count = len(op.axis)
-    if not -count - 1 <= place <= count:
+    if not -count - 1 <= position <= count:
         raise ScheduleError(
-            f"rfactor factor_axis must be from {-count - 1} to {count}, got {place}",
+            f"rfactor factor_axis must be from {-count - 1} to {count}, got {position}",
             f"the new tensor has {count + 1} dimensions",
             f"use a position from 0 to {count}, or from -{count + 1} to -1",
             At(stage),
         )
-    return place if place >= 0 else place + count + 1
+    return position if position >= 0 else position + count + 1
 
 
 def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
     what = f"cannot apply rfactor to axis {axis.var.name} of {stage_label(stage)}"
-    if (one := _output_of(stage, op, axis)) is not None:
+    if (iter_var := _output_of(stage, op, axis)) is not None:
         raise ScheduleError(
-            f"{what}: it was made from output axis {one.var.name}",
+            f"{what}: it was made from output axis {iter_var.var.name}",
             help="factor an axis that comes from reduction axes only",
             where=At(stage, axis),
         )
@@ -166,7 +166,7 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
             where=At(stage, axis),
         )
     extent = ranges[axis].extent
-    if reads_data(extent) or variables_of(extent) & {one.var for one in op.axis}:
+    if reads_data(extent) or variables_of(extent) & {output_axis.var for output_axis in op.axis}:
         raise ScheduleError(
             f"{what}: its extent {spelled(extent)} differs from element to element",
             "the axis becomes a dimension of a tensor, which has one extent",
@@ -174,30 +174,32 @@ def _take_apart(stage: StageState, op: ComputeOp, axis: IterVar) -> _Parts:
             At(stage, axis),
         )
     check_promises(stage, ranges, "apply rfactor to", touched)
-    whole = [one for one in op.reduce_axis if one not in touched]
-    loops = [one for one in stage.leaf_iter_vars if one in touched and one is not axis]
+    whole = [reduction_axis for reduction_axis in op.reduce_axis if reduction_axis not in touched]
+    loops = [leaf for leaf in stage.leaf_iter_vars if leaf in touched and leaf is not axis]
     for loop in loops:
-        if (one := _output_of(stage, op, loop)) is not None:
+        if (iter_var := _output_of(stage, op, loop)) is not None:
             raise ScheduleError(
                 f"{what}: another loop of the reduction, {loop.var.name}, was made from output "
-                f"axis {one.var.name}",
+                f"axis {iter_var.var.name}",
                 "the first stage reduces loops of reduction axes only",
-                f"call rfactor before you fuse {one.var.name} with a part of the reduction",
+                f"call rfactor before you fuse {iter_var.var.name} with a part of the reduction",
                 At(stage, loop),
             )
-    pieces = [IterVar(ranges[one], one.var, "CommReduce") for one in loops]
-    values: Values = {one: one.var for one in stage.all_iter_vars}
-    for one in (axis, *loops):
-        if ops.is_const(ranges[one].extent, 1):  # it has one value, which needs no variable
-            values[one] = ranges[one].min
+    pieces = [IterVar(ranges[leaf], leaf.var, "CommReduce") for leaf in loops]
+    values: Values = {stage_axis: stage_axis.var for stage_axis in stage.all_iter_vars}
+    for iter_var in (axis, *loops):
+        if ops.is_const(ranges[iter_var].extent, 1):  # it has one value, which needs no variable
+            values[iter_var] = ranges[iter_var].min
     for relation in reversed(stage.relations):
         relation.indices_up(values, ranges)
-    untouched = frozenset(one for one in stage.all_iter_vars if one not in touched)
+    untouched = frozenset(
+        stage_axis for stage_axis in stage.all_iter_vars if stage_axis not in touched
+    )
     guards = bound_checks(stage, ranges, values, False, untouched)
     of_vars = {
-        one.var: values[one]
-        for one in op.reduce_axis
-        if one in touched and values[one] is not one.var
+        reduction_axis.var: values[reduction_axis]
+        for reduction_axis in op.reduce_axis
+        if reduction_axis in touched and values[reduction_axis] is not reduction_axis.var
     }
     return _Parts(ranges[axis], (*whole, *pieces), of_vars, guards)
 
@@ -208,10 +210,12 @@ def _output_of(stage: StageState, op: ComputeOp, loop: IterVar) -> IterVar | Non
     return next((axis for axis in op.axis if axis in sources), None)
 
 
-def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _Parts) -> ComputeOp:
+def _factored(
+    op: ComputeOp, reduce: Reduce, axis: IterVar, position: int, parts: _Parts
+) -> ComputeOp:
     """The first stage: the partial result of each value of the factored axis."""
     axes = list(op.axis)
-    axes.insert(place, IterVar(parts.factor, axis.var, "DataPar"))
+    axes.insert(position, IterVar(parts.factor, axis.var, "DataPar"))
     condition = substitute(reduce.condition, parts.values)
     for_all: Expr = ops.TRUE
     for guard in (*parts.guards, condition):
@@ -234,15 +238,15 @@ def _factored(op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, parts: _
 
 
 def _remaining(
-    op: ComputeOp, reduce: Reduce, axis: IterVar, place: int, factored: ComputeOp
+    op: ComputeOp, reduce: Reduce, axis: IterVar, position: int, factored: ComputeOp
 ) -> ComputeOp:
     """The second stage, which combines the partial results."""
     axes = output_axes(op.output(0).shape)
     factor = IterVar(
-        domain_of(factored.axis[place]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"
+        domain_of(factored.axis[position]), Var(axis.var.name + ".v", axis.var.dtype), "CommReduce"
     )
-    indices: list[Expr] = [one.var for one in axes]
-    indices.insert(place, factor.var)
+    indices: list[Expr] = [iter_var.var for iter_var in axes]
+    indices.insert(position, factor.var)
     renamed: dict[Var, Expr] = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
     first = Reduce(
         reduce.combiner,

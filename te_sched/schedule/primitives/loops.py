@@ -218,15 +218,15 @@ def _derived(parent: IterVar, suffix: str) -> IterVar:
 
 
 def _split(
-    stage: StageDraft, parent: IterVar, given: str, length: Expr, is_exact: bool = False
+    stage: StageDraft, parent: IterVar, parameter: str, length: Expr, is_exact: bool = False
 ) -> tuple[IterVar, IterVar]:
     outer, inner = _derived(parent, ".outer"), _derived(parent, ".inner")
     if isinstance(length, IntImm):
         length = ops.cast(parent.var.dtype, length)
     else:
-        text = f"the {given} of axis {parent.var.name} of {stage.op.name}"
+        text = f"the {parameter} of axis {parent.var.name} of {stage.op.name}"
         stage.lengths += (Length(text, length, parent.var.dtype),)
-    factor, nparts = (length, None) if given == "factor" else (None, length)
+    factor, nparts = (length, None) if parameter == "factor" else (None, length)
     stage.relations.append(Split(parent, outer, inner, factor, nparts, is_exact))
     stage.all_iter_vars += (outer, inner)
     position = _index(stage, parent)
@@ -251,8 +251,8 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
             check_kind(stage, axis, _LOOPS, "fuse")
     check_distinct(stage, axes, "fuse")
     low = high = places[0]
-    for axis, place in zip(axes[1:], places[1:], strict=True):
-        if place not in (low - 1, high + 1):
+    for axis, index in zip(axes[1:], places[1:], strict=True):
+        if index not in (low - 1, high + 1):
             raise ScheduleError(
                 f"cannot fuse {names(axes)} of {stage_label(stage)}: "
                 f"axis {axis.var.name} is not next to those before it",
@@ -260,7 +260,7 @@ def _check_consecutive(stage: StageState, axes: tuple[IterVar, ...]) -> None:
                 "reorder the axes first, so that they follow each other",
                 At(stage, axis),
             )
-        low, high = min(low, place), max(high, place)
+        low, high = min(low, index), max(high, index)
 
 
 def _check_length(stage: StageState, axes: tuple[IterVar, ...]) -> None:
@@ -284,9 +284,9 @@ def _fuse(stage: StageDraft, first: IterVar, second: IterVar) -> IterVar:
     stage.relations.append(Fuse(outer, inner, fused))
     stage.all_iter_vars.append(fused)
     stage.leaf_iter_vars[min(places) : min(places) + 2] = [fused]
-    place = stage.changes.place
+    location = stage.changes.place
     for axis in (outer, inner):
-        stage.fates[axis] = Fate(f"fused into {fused.var.name}", place)
+        stage.fates[axis] = Fate(f"fused into {fused.var.name}", location)
     return fused
 
 
@@ -299,5 +299,5 @@ def _singleton(stage: StageDraft) -> IterVar:
 
 
 def _reorder(stage: StageDraft, order: tuple[IterVar, ...], places: list[int]) -> None:
-    for axis, place in zip(order, sorted(places), strict=True):
-        stage.leaf_iter_vars[place] = axis
+    for axis, index in zip(order, sorted(places), strict=True):
+        stage.leaf_iter_vars[index] = axis

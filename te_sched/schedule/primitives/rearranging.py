@@ -77,8 +77,8 @@ class RearrangingPrimitives(StageState):
         )
         count = len(extents) - len(last)
         named = dict(zip(last, variables[count:], strict=True))
-        made = mapping_function(*variables[:count], **named)
-        results, separators = _new_indices(made, self)
+        mapped_indices = mapping_function(*variables[:count], **named)
+        results, separators = _new_indices(mapped_indices, self)
         layout = layout_map(variables, extents, results, separators, where)
         axes: list[IterVar] = []
         if isinstance(self.op, ComputeOp):
@@ -157,18 +157,18 @@ class RearrangingPrimitives(StageState):
 def _replace_axes(draft: StageDraft, axes: list[IterVar]) -> None:
     relation = draft.relations[-1]
     replaced = set(relation.inputs)
-    place = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in replaced)
+    position = min(at for at, leaf in enumerate(draft.leaf_iter_vars) if leaf in replaced)
     kept = [leaf for leaf in draft.leaf_iter_vars if leaf not in replaced]
-    draft.leaf_iter_vars = [*kept[:place], *axes, *kept[place:]]
+    draft.leaf_iter_vars = [*kept[:position], *axes, *kept[position:]]
     draft.all_iter_vars += axes
     fate = Fate(f"rearranged into {names(axes)}", draft.changes.place)
     draft.fates.update(dict.fromkeys(replaced, fate))
 
 
-def _new_indices(made: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:
+def _new_indices(indices: Any, stage: StageState) -> tuple[tuple[Expr, ...], tuple[int, ...]]:
     results: list[Expr] = []
     separators: list[int] = []
-    for item in made if isinstance(made, list | tuple) else [made]:
+    for item in indices if isinstance(indices, list | tuple) else [indices]:
         if item is AXIS_SEPARATOR:
             separators.append(len(results))
             continue

@@ -106,7 +106,7 @@ class StoragePrimitives(StageState):
                  └─ C[i, j] = B[i, j] * 2.0
         """
         op = compute_operation(self, "align the storage of")
-        if not isinstance(axis, IterVar) or not any(axis is one for one in op.axis):
+        if not isinstance(axis, IterVar) or not any(axis is iter_var for iter_var in op.axis):
             name = f"axis {axis.var.name}" if isinstance(axis, IterVar) else brief(axis)
             raise ScheduleError(
                 f"cannot align {name} of {stage_label(self)}: it is not an output axis",
@@ -200,10 +200,10 @@ class StoragePrimitives(StageState):
                 help="give all threads in one call",
                 where=At(self),
             )
-        given = as_items(threads)
-        for thread in given:
+        thread_axes = as_items(threads)
+        for thread in thread_axes:
             check_thread(thread, stage_label(self), At(self))
         draft = self.draft
-        draft.launched_threads = given
-        draft.leaf_iter_vars[:0] = given
-        draft.all_iter_vars += given
+        draft.launched_threads = thread_axes
+        draft.leaf_iter_vars[:0] = thread_axes
+        draft.all_iter_vars += thread_axes

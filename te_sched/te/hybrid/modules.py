@@ -15,7 +15,7 @@ from te_sched.te.hybrid.runtime import HYBRID_GLOBALS
 from te_sched.te.hybrid.scripts import Script
 from te_sched.te.hybrid.translate import OPERATORS, TEXT_ATTRIBUTES, assigned_names
 
-_BUILTINS = {one.__name__: one for one in (range, len, min, max, abs)}
+_BUILTINS = {function.__name__: function for function in (range, len, min, max, abs)}
 # The language of a script that is loaded. It must stay closed: no call of anything but words, no
 # attribute of objects but these.
 _NODES = (
@@ -145,15 +145,18 @@ def _limited(tree: ast.Module) -> ast.Module:
 
 def _checked_name(tree: ast.Module, file: str) -> str:
     """The name of a script's function; CallError if the text has anything else."""
-    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     if len(functions) != 1 or len(tree.body) != 1:
         raise _refused(file, "it is not one function")
     function = functions[0]
     parameters = function.args
     header = ast.unparse(function).partition("\n")[0]
-    if header != f"def {function.name}({', '.join([one.arg for one in parameters.args])}):":
+    if (
+        header
+        != f"def {function.name}({', '.join([parameter.arg for parameter in parameters.args])}):"
+    ):
         raise _refused(file, "its parameters are more than names", function)
-    own = {*(one.arg for one in parameters.args), *assigned_names(function)}
+    own = {*(parameter.arg for parameter in parameters.args), *assigned_names(function)}
     words = {*HYBRID_GLOBALS, *_BUILTINS} - own
     for stmt in function.body:
         for node in ast.walk(stmt):

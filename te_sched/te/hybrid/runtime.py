@@ -110,7 +110,7 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
 HYBRID_GLOBALS: dict[str, Any] = {
     **dict.fromkeys(("serial", "parallel", "vectorize", "unroll", "const_range"), range),
     **{dtype: getattr(np, dtype) for dtype in TYPES},
-    **{one.__name__: one for one in (allocate, output_tensor, bind, ceil_div, max_num_threads)},
+    **{word.__name__: word for word in (allocate, output_tensor, bind, ceil_div, max_num_threads)},
     "likely": lambda condition: condition,
     "power": np.power,
     **{name: INTRINSICS[name].meaning for name in _SAME_NAMES if name in INTRINSICS},

@@ -96,9 +96,9 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
         return builder.buffer_ptr(outputs[-1])
 
     script.limits = Limits(script.source) if script.source else None
-    given = [_read(builder, inputs, arg) for arg in args]
+    arguments = [_read(builder, inputs, arg) for arg in args]
     constant = frozenset(inputs.values())
-    returned = _Walk(script, builder, output, threads, constant, given).result
+    returned = _Walk(script, builder, output, threads, constant, arguments).result
     values = returned if isinstance(returned, tuple) else (returned,)
     named = [value.buffer for value in values if isinstance(value, BufferVar)]
     if not outputs or len(named) != len(values) or {*named} != {*outputs}:
@@ -127,7 +127,7 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
 def _read(builder: IRBuilder, inputs: dict[Tensor, Buffer], value: Any) -> Any:
     """An argument as the script sees it."""
     if isinstance(value, list | tuple):
-        return [_read(builder, inputs, one) for one in value]
+        return [_read(builder, inputs, element) for element in value]
     if isinstance(value, Tensor):
         if value not in inputs:
             inputs[value] = decl_buffer(value.shape, value.dtype, value.name)
@@ -186,7 +186,9 @@ class _Walk(ExpressionEvaluator):
                 handler(stmt)
             except TeSchedError as error:
                 if all(
-                    one.file != self.file for one in error.about if isinstance(one, SourceLocation)
+                    subject.file != self.file
+                    for subject in error.about
+                    if isinstance(subject, SourceLocation)
                 ):
                     error.about += (self._line(stmt),)
                 raise
@@ -206,7 +208,9 @@ class _Walk(ExpressionEvaluator):
         with scope:
             yield
         self.nesting -= 1
-        variables = {name: one for name, one in self.values.items() if isinstance(one, _Scalar)}
+        variables = {
+            name: value for name, value in self.values.items() if isinstance(value, _Scalar)
+        }
         self.values, self.bound_here, self.ifs = before
         if is_if:
             self.values = {**self.values, **variables}
@@ -317,13 +321,13 @@ class _Walk(ExpressionEvaluator):
             fault = f"the value cannot be unpacked into {len(names)} names"
             self._refuse(stmt, fault, "give as many values as names")
         # the first one is stored before anything changes
-        for one, part in zip(names, [*parts[:1], *map(self._now, parts[1:])], strict=True):
-            self._store(stmt, one, part)
+        for name_node, part in zip(names, [*parts[:1], *map(self._now, parts[1:])], strict=True):
+            self._store(stmt, name_node, part)
 
     def _now(self, value: Any) -> Any:
         """The value at this place, read before later writes."""
         if isinstance(value, list | tuple):
-            return type(value)([self._now(one) for one in value])
+            return type(value)([self._now(element) for element in value])
         if not isinstance(value, Expr) or not self._may_change(value):
             return value
         return self.builder.let("value", value)
@@ -334,7 +338,11 @@ class _Walk(ExpressionEvaluator):
 
     def _room(self, word: str, call: ast.Call, name: str) -> BufferVar:
         args = [self.value(arg) for arg in call.args]
-        named = {one.arg: self.value(one.value) for one in call.keywords if one.arg is not None}
+        named = {
+            keyword.arg: self.value(keyword.value)
+            for keyword in call.keywords
+            if keyword.arg is not None
+        }
         shape, dtype, *scope = [*args, *named.values()]
         if word == "output_tensor":
             return self.output(shape, dtype, name)
@@ -348,9 +356,9 @@ class _Walk(ExpressionEvaluator):
             return
         if not isinstance(target, ast.Name):
             self._refuse(stmt, "only names and elements can be assigned", "")
-        known = self.values.get(target.id)
-        if isinstance(known, _Scalar):
-            self._write(stmt, known, 0, value)
+        variable = self.values.get(target.id)
+        if isinstance(variable, _Scalar):
+            self._write(stmt, variable, 0, value)
         elif target.id in self.values and target.id not in self.bound_here:
             fault = f"{target.id} is a compile-time constant, which cannot change at run time"
             self._refuse(stmt, fault, "use a variable of another name")
@@ -385,11 +393,11 @@ class _Walk(ExpressionEvaluator):
     def value(self, node: ast.expr) -> Any:
         """The value of an expression: a Python value, a buffer, or an expression of the IR."""
         self.depth += 1
-        found = self.evaluate(node)
+        value = self.evaluate(node)
         self.depth -= 1
-        if isinstance(found, _Scalar):
-            return BufferLoad(found.buffer, (ops.const(0),))
-        return _known(found)
+        if isinstance(value, _Scalar):
+            return BufferLoad(value.buffer, (ops.const(0),))
+        return _known(value)
 
     def _of_Name(self, node: ast.Name) -> Any:
         if node.id in self.values:
@@ -397,11 +405,11 @@ class _Walk(ExpressionEvaluator):
         if self.stores[node.id]:
             fault = f"name {node.id} is not defined here"
             self._refuse(node, fault, "assign it before, outside of the loop")
-        found = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
-        if found is self:
+        value = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
+        if value is self:
             help = "define it outside of the script, or use one of the words of hybrid scripts"
             self._refuse(node, f"name {node.id} is not defined", help)
-        return found
+        return value
 
     def _of_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
@@ -436,7 +444,7 @@ class _Walk(ExpressionEvaluator):
         return OPERATORS[type(node.op)](operand)
 
     def _of_Compare(self, node: ast.Compare) -> Any:
-        terms = [self.value(one) for one in (node.left, *node.comparators)]
+        terms = [self.value(operand) for operand in (node.left, *node.comparators)]
         for kind in node.ops:
             self._check_operator(kind, node)
         held = [
@@ -447,7 +455,7 @@ class _Walk(ExpressionEvaluator):
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
-        held = [self.value(one) for one in node.values]
+        held = [self.value(operand) for operand in node.values]
         return _together(ops.logical_and if is_and else ops.logical_or, held)
 
     def _of_IfExp(self, node: ast.IfExp) -> Any:
@@ -475,7 +483,7 @@ class _Walk(ExpressionEvaluator):
         inner = partial(self._inner_output, function.function.__name__)
         callee = _Walk(function, self.builder, inner, self.threads, self.constant, args)
         changed = [
-            one for one in args if isinstance(one, BufferVar) and one.buffer in callee.written
+            arg for arg in args if isinstance(arg, BufferVar) and arg.buffer in callee.written
         ]
         self.written |= callee.written
         if changed and self.depth > 1:

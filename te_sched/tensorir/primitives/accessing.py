@@ -74,15 +74,15 @@ class AccessPrimitives(ScheduleBase):
                 of_block(key.name),
             )
         writes = buf_type == "write"
-        place = place_of(self, key, buffer_index, writes)
+        number = place_of(self, key, buffer_index, writes)
         own = self.block(key)
         regions = list(own.writes if writes else own.reads)
-        region = _stated(key, own, regions[place].buffer, gen_new_ranges)
+        region = _stated(key, own, regions[number].buffer, gen_new_ranges)
         _check_contained(key, own, region, writes)
-        regions[place] = region
+        regions[number] = region
         name = EXPLICIT[buf_type]
-        known = [int(one) for one in own.annotations.get(name, ())]
-        places = known if place in known else [*known, place]
+        numbers = [int(entry) for entry in own.annotations.get(name, ())]
+        places = numbers if number in numbers else [*numbers, number]
         changes: dict[str, Any] = {
             f"{buf_type}s": tuple(regions),
             "annotations": {**own.annotations, name: places},
@@ -142,29 +142,29 @@ def _check_contained(key: BlockKey, block: Block, region: BufferRegion, writes: 
 
 def _inner_domains(block: Block) -> dict[Var, IntervalSet]:
     """The values of the loops and iterators in a block."""
-    found: dict[Var, IntervalSet] = {}
-    for one in walk(block.body):
-        if type(one) is For:
-            found[one.loop_var] = from_range(Range(one.min, one.extent))
-        elif type(one) is Block:
-            for axis in one.iter_vars:
+    domains: dict[Var, IntervalSet] = {}
+    for node in walk(block.body):
+        if type(node) is For:
+            domains[node.loop_var] = from_range(Range(node.min, node.extent))
+        elif type(node) is Block:
+            for axis in node.iter_vars:
                 if axis.dom is not None:
-                    found[axis.var] = from_range(axis.dom)
-    return found
+                    domains[axis.var] = from_range(axis.dom)
+    return domains
 
 
 def _places(block: Block, buffer: Buffer, writes: bool) -> Iterator[tuple[Expr, ...]]:
     kind = BufferStore if writes else BufferLoad
     for part in (block.body, block.init):
-        for one in walk(part) if part is not None else ():
-            if type(one) is kind and one.buffer is buffer:
-                yield one.indices
+        for node in walk(part) if part is not None else ():
+            if type(node) is kind and node.buffer is buffer:
+                yield node.indices
 
 
 def _is_opaque(index: Expr) -> bool:
     """Whether an index depends on elements of buffers, calls or floating-point numbers."""
     return any(
-        isinstance(one, BufferLoad | Call)
-        or (isinstance(one, Cast) and not dtypes.is_integral(one.value.dtype))
-        for one in walk(index)
+        isinstance(node, BufferLoad | Call)
+        or (isinstance(node, Cast) and not dtypes.is_integral(node.value.dtype))
+        for node in walk(index)
     )

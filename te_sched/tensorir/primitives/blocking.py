@@ -103,17 +103,17 @@ class BlockingPrimitives(ScheduleBase):
         self.draft.replace(loop, new, {inner: own}, "it is in a new block")
         return self.draft.keys[block]
 
-    def _blockize_together(self, given: list[Any], keeps_units: bool) -> BlockKey:
+    def _blockize_together(self, targets: list[Any], keeps_units: bool) -> BlockKey:
         """Make a block of several blocks with their loops; the key of the block."""
-        keys = [self.block_key(one, "blockize") for one in given]
+        keys = [self.block_key(target, "blockize") for target in targets]
         names = [key.name for key in keys]
-        refused = _refusal(f"blocks {', '.join(names)}", [of_block(one) for one in names])
+        refused = _refusal(f"blocks {', '.join(names)}", [of_block(name) for name in names])
         if len({*keys}) < max(2, len(keys)):
             raise refused("it takes several blocks, each once", "give a loop, or other blocks")
         for key in keys:
             check_not_root(self, key, "blockize")
-        place = _place_of_all(self, keys, refused)
-        parent = place.parent
+        site = _place_of_all(self, keys, refused)
+        parent = site.parent
         outside = [*self.loops_above(parent), parent] if isinstance(parent, Var) else []
         nests = [self.loops_above(key)[len(outside) :] for key in keys]
         divisions = []
@@ -131,13 +131,20 @@ class BlockingPrimitives(ScheduleBase):
             tuple(outer),
             united([region for tile in tiles for region in tile.relaxed(tile.own.reads)]),
             united([region for tile in tiles for region in tile.relaxed(tile.own.writes)]),
-            f"outer_{''.join([f'{one.own.name_hint}_' for one in tiles])}",
+            f"outer_{''.join([f'{tile.own.name_hint}_' for tile in tiles])}",
             None,
-            SeqStmt(tuple([tile.statement(one) for tile, one in zip(tiles, inner, strict=True)])),
+            SeqStmt(
+                tuple(
+                    [
+                        tile.statement(inner_block)
+                        for tile, inner_block in zip(tiles, inner, strict=True)
+                    ]
+                )
+            ),
         )
         new = BlockRealize(values, divisions[0].predicates[0], block)
-        links = {one: tile.own for tile, one in zip(tiles, inner, strict=True)}
-        body = with_inserted(self, place, new, links, replaced=len(keys))
+        links = {inner_block: tile.own for tile, inner_block in zip(tiles, inner, strict=True)}
+        body = with_inserted(self, site, new, links, replaced=len(keys))
         self.draft.replace(parent, body, links, "it is in a new block")
         return self.draft.keys[block]
 
@@ -158,7 +165,8 @@ class BlockingPrimitives(ScheduleBase):
         realize = self.realize(key)
         count = len(realize.block.iter_vars)
         order = [
-            integer(one, "the number of an iterator") for one in listed(new_order, "new_order")
+            integer(number, "the number of an iterator")
+            for number in listed(new_order, "new_order")
         ]
         if sorted(order) != list(range(count)):
             raise ScheduleError(
@@ -168,9 +176,9 @@ class BlockingPrimitives(ScheduleBase):
                 of_block(key.name),
             )
         new = replace(
-            realize.block, iter_vars=tuple([realize.block.iter_vars[one] for one in order])
+            realize.block, iter_vars=tuple([realize.block.iter_vars[number] for number in order])
         )
-        values = tuple([realize.iter_values[one] for one in order])
+        values = tuple([realize.iter_values[number] for number in order])
         self.draft.replace(
             key, replace(realize, iter_values=values, block=new), {new: realize.block}
         )
@@ -204,10 +212,10 @@ def _place_of_all(schedule: ScheduleBase, keys: Sequence[BlockKey], refused: Ref
     numbers: list[int] = []
     for key in keys:
         nest: Key = key
-        for one in schedule.around(key):
-            if one is parent:
+        for node_key in schedule.around(key):
+            if node_key is parent:
                 break
-            nest = one
+            nest = node_key
         number = number_in(schedule, parent, key)
         if number is None or statements_of(schedule, parent)[number] is not schedule.nodes[nest]:
             raise refused(
@@ -221,13 +229,20 @@ def _place_of_all(schedule: ScheduleBase, keys: Sequence[BlockKey], refused: Ref
             "their loops do not follow each other in one loop or block",
             "give blocks that follow each other, all of them",
         )
-    for place, key in enumerate(keys):
-        later = [one for one, number in zip(keys, numbers, strict=True) if number > numbers[place]]
-        found = conflict(schedule, [one for one in keys[:place] if one in later], [key])
-        if found is not None:
-            name, one, other = found
+    for position, key in enumerate(keys):
+        later = [
+            candidate
+            for candidate, number in zip(keys, numbers, strict=True)
+            if number > numbers[position]
+        ]
+        clash = conflict(
+            schedule, [candidate for candidate in keys[:position] if candidate in later], [key]
+        )
+        if clash is not None:
+            name, node_key, other = clash
             raise refused(
-                f"block {one.name} would run before block {other.name}, and both access {name}",
+                f"block {node_key.name} would run before block {other.name}, "
+                f"and both access {name}",
                 "give the blocks in the order of the program",
             )
     return Place(parent, first)
@@ -250,7 +265,7 @@ def _check_alike(
                 "the new block has",
                 "give a first block with all of them",
             )
-        for axis, (outer, _), (known, _) in zip(
+        for axis, (outer, _), (first_outer, _) in zip(
             axes, division.bindings, first.bindings, strict=False
         ):
             if axis.kind == REDUCTION and not (
@@ -262,8 +277,8 @@ def _check_alike(
                     "give a first block without reduction, and reductions with all their loops in "
                     "the new block",
                 )
-            part, begun = map(normalize_iter_map_to_expr, (outer, known))
-            sizes = map(ops.convert, (outer.extent, known.extent))
+            part, begun = map(normalize_iter_map_to_expr, (outer, first_outer))
+            sizes = map(ops.convert, (outer.extent, first_outer.extent))
             if not (same(*sizes) and same(part, begun)):
                 raise refused(
                     f"the part of iterator {axis.var.name} of block {key.name} for the loops "

@@ -85,7 +85,7 @@ class CopyPrimitives(ScheduleBase):
         memory = check_scope(storage_scope)
         readers = _readers(self, scope, buffer, consumer_blocks)
         makers = makers_of(self, key, buffer)
-        readers = [one for one in readers if one not in makers]
+        readers = [reader for reader in readers if reader not in makers]
         if not readers:
             raise ScheduleError(
                 f"cannot cache {buffer.name} of block {key.name}",
@@ -93,7 +93,7 @@ class CopyPrimitives(ScheduleBase):
                 "cache_write copies what a block writes",
                 of_block(key.name),
             )
-        earlier = [one for one in makers if not _is_after(self, scope, one, readers)]
+        earlier = [maker for maker in makers if not _is_after(self, scope, maker, readers)]
         if makers and not earlier and buffer in self.block(scope).alloc_buffers:
             where = Place(scope, len(statements_of(self, scope)))  # it has no values to read yet
         else:
@@ -104,8 +104,8 @@ class CopyPrimitives(ScheduleBase):
             self, buffer, _region(self, users, buffer, writes, scope, scope), memory
         )
         region = _region(self, users, buffer, writes, where.parent, scope)
-        made = copying(buffer, copy, region, begin)
-        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers)
+        nest = copying(buffer, copy, region, begin)
+        return self._insert_copy(scope, where, nest, Shift(buffer, copy, begin), readers)
 
     @instruction(
         "Write the result of {block} to {storage_scope} memory, and copy it in {results}",
@@ -141,19 +141,21 @@ class CopyPrimitives(ScheduleBase):
         key, scope, buffer = self._cached(block, write_buffer_index, "cache_write", writes=True)
         memory = check_scope(storage_scope)
         makers_of(self, key, buffer)
-        given = _given(consumer_blocks)
-        readers = _readers(self, scope, buffer, given) if given else []
-        others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
+        consumer_list = _given(consumer_blocks)
+        readers = _readers(self, scope, buffer, consumer_list) if consumer_list else []
+        others = [
+            reader for reader in readers_of(self, scope, buffer) if reader not in (*readers, key)
+        ]
         where = place_for_result(self, scope, key, others)
         _check_exact(self, key, [key], buffer)
         copy, begin = _cache(self, buffer, _region(self, [key], buffer, True, scope, scope), memory)
         shift = Shift(buffer, copy, begin)
         if loops_outside(self, key):
-            made = _copied_back(self, key, where.parent, shift)
+            nest = _copied_back(self, key, where.parent, shift)
         else:
             region = _region(self, [key], buffer, True, where.parent, scope)
-            made = copying(buffer, copy, region, begin, is_back=True)
-        return self._insert_copy(scope, where, made, shift, [key, *readers])
+            nest = copying(buffer, copy, region, begin, is_back=True)
+        return self._insert_copy(scope, where, nest, shift, [key, *readers])
 
     @instruction(
         "Copy what {block} updates to {storage_scope} memory and back, in {results}",
@@ -204,7 +206,7 @@ class CopyPrimitives(ScheduleBase):
             raise refused("it is in a condition, or in T.init()", "cache a block in loops")
         regions = _inplace_regions(self, key, buffer)
         copy = copy_of(buffer, f"{buffer.name}_{memory}", memory)
-        begin = tuple([IntImm(0, one.dtype) for one in buffer.shape])
+        begin = tuple([IntImm(0, size.dtype) for size in buffer.shape])
         predicate = self.realize(key).predicate
         before, after = [
             copying(buffer, copy, region, begin, is_back, predicate)
@@ -216,7 +218,7 @@ class CopyPrimitives(ScheduleBase):
         return [self._insert(places[0], before), last]
 
     def _cached(
-        self, block: Any, given: Any, action: str, writes: bool
+        self, block: Any, buffer_index: Any, action: str, writes: bool
     ) -> tuple[BlockKey, BlockKey, Buffer]:
         """A block, its scope, and one of the buffers that it accesses."""
         key = self.block_key(block, action)
@@ -224,14 +226,14 @@ class CopyPrimitives(ScheduleBase):
         scope = self.scope(key)
         assert scope is not None
         block_now = self.block(key)
-        place = place_of(self, key, given, writes)
-        return key, scope, (block_now.writes if writes else block_now.reads)[place].buffer
+        number = place_of(self, key, buffer_index, writes)
+        return key, scope, (block_now.writes if writes else block_now.reads)[number].buffer
 
     def _insert_copy(
         self,
         scope: BlockKey,
         where: Place,
-        made: Stmt,
+        nest: Stmt,
         shift: CopyMapper,
         users: Sequence[BlockKey],
     ) -> BlockRV:
@@ -241,20 +243,20 @@ class CopyPrimitives(ScheduleBase):
             shift.continued.clear()
             new = shift.visit(draft.realize(user))
             draft.replace(user, new, shift.continued)
-        found = self._insert(where, made)
+        handle = self._insert(where, nest)
         links: dict[Block, Block] = {}
         owner = draft.realize(scope)
         buffers = (*owner.block.alloc_buffers, shift.copy)
         draft.replace(scope, with_block(owner, links, alloc_buffers=buffers), links)
-        return found
+        return handle
 
-    def _insert(self, where: Place, made: Stmt) -> BlockRV:
+    def _insert(self, where: Place, nest: Stmt) -> BlockRV:
         """Insert a block in loops; its handle."""
         draft = self.draft
         links: dict[Block, Block] = {}
-        draft.replace(where.parent, with_inserted(draft, where, made, links), links)
-        (found,) = draft.blocks_in(made)
-        return BlockRV(found)
+        draft.replace(where.parent, with_inserted(draft, where, nest, links), links)
+        (block_key,) = draft.blocks_in(nest)
+        return BlockRV(block_key)
 
 
 class CopyMapper(Swap):
@@ -295,7 +297,8 @@ class Shift(CopyMapper):
             return new
         both = zip(new.region, self.begin, strict=True)
         return replace(
-            new, region=tuple([replace(one, min=self._moved(one.min, low)) for one, low in both])
+            new,
+            region=tuple([replace(bound, min=self._moved(bound.min, low)) for bound, low in both]),
         )
 
 
@@ -312,21 +315,21 @@ def _cache(
         for bound, size in zip(region, buffer.shape, strict=True)
     ]
     is_whole = all(
-        is_const(one.min, 0) and same(one.extent, size)
-        for one, size in zip(region, buffer.shape, strict=True)
+        is_const(bound.min, 0) and same(bound.extent, size)
+        for bound, size in zip(region, buffer.shape, strict=True)
     )
     copy = copy_of(buffer, f"{buffer.name}_{scope}", scope)
     if not is_whole:
-        copy = replace(copy, shape=tuple([one.extent for one in region]))
-    return copy, tuple([one.min for one in region])
+        copy = replace(copy, shape=tuple([bound.extent for bound in region]))
+    return copy, tuple([bound.min for bound in region])
 
 
 def readers_of(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
     """The blocks of a scope that read a buffer."""
     return [
-        one
-        for one in schedule.blocks_of(scope)
-        if any(region.buffer is buffer for region in accessed(schedule, one, writes=False))
+        key
+        for key in schedule.blocks_of(scope)
+        if any(region.buffer is buffer for region in accessed(schedule, key, writes=False))
     ]
 
 
@@ -335,20 +338,20 @@ def _given(consumer_blocks: Any) -> list[Any]:
 
 
 def _readers(
-    schedule: ScheduleBase, scope: BlockKey, buffer: Buffer, given: Sequence[Any] | None
+    schedule: ScheduleBase, scope: BlockKey, buffer: Buffer, consumer_blocks: Sequence[Any] | None
 ) -> list[BlockKey]:
     """The blocks of a scope that read a buffer, or those of them that are given."""
-    found = readers_of(schedule, scope, buffer)
-    wanted = [schedule.block_key(one, "consumer_blocks") for one in _given(given)]
+    readers = readers_of(schedule, scope, buffer)
+    wanted = [schedule.block_key(handle, "consumer_blocks") for handle in _given(consumer_blocks)]
     if not wanted:
-        return found
-    for one in wanted:
-        if one not in found:
+        return readers
+    for consumer in wanted:
+        if consumer not in readers:
             raise ScheduleError(
-                f"block {one.name} does not read {buffer.name}",
+                f"block {consumer.name} does not read {buffer.name}",
                 "",
                 "give blocks of the same scope that read it",
-                of_block(one.name),
+                of_block(consumer.name),
             )
     return wanted
 
@@ -364,7 +367,7 @@ def makers_of(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> list[Blo
     if len(makers) > 1:
         raise ScheduleError(
             f"cannot cache {buffer.name} of block {key.name}",
-            f"several blocks write it: {', '.join([one.name for one in makers])}",
+            f"several blocks write it: {', '.join([maker.name for maker in makers])}",
             "write it in one block",
             of_block(key.name),
         )
@@ -379,7 +382,7 @@ def _is_after(
     parent = common_parent(schedule, scope, [key, *readers])
     loops = [parent, *schedule.loops_above(parent)] if isinstance(parent, Var) else []
     return order.index(key) > max(map(order.index, readers)) and all(
-        is_const(schedule.loop(one).extent, 1) for one in loops
+        is_const(schedule.loop(loop).extent, 1) for loop in loops
     )
 
 
@@ -403,7 +406,10 @@ def loops_outside(index: BlockIndex, key: BlockKey) -> list[Var]:
     own = {*index.loops_above(key)}
     used = variables_of(*index.realize(key).iter_values)
     return [
-        one for one in index.around(key) if isinstance(one, Var) and one not in own if one in used
+        loop
+        for loop in index.around(key)
+        if isinstance(loop, Var) and loop not in own
+        if loop in used
     ]
 
 
@@ -440,7 +446,9 @@ def _region(
         block = schedule.block(key)
         regions = block.writes if writes else block.reads
         loops = _loops_below(schedule, key, parent)
-        sets += [relaxed(schedule, key, one, loops) for one in regions if one.buffer is buffer]
+        sets += [
+            relaxed(schedule, key, region, loops) for region in regions if region.buffer is buffer
+        ]
         bound_loops(schedule, loops, analyzer)
     return ranges_of(joined(sets), buffer.shape, analyzer)
 
@@ -453,7 +461,9 @@ def _inplace_regions(
     """
     block = schedule.block(key)
     reads, writes = [
-        joined([relaxed(schedule, key, one, ()) for one in regions if one.buffer is buffer])
+        joined(
+            [relaxed(schedule, key, region, ()) for region in regions if region.buffer is buffer]
+        )
         for regions in (block.reads, block.writes)
     ]
     analyzer = bound_loops(schedule, loops_around(schedule, key), Analyzer())
@@ -462,13 +472,13 @@ def _inplace_regions(
 
 
 def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var]:
-    found: list[Var] = []
-    for one in schedule.around(key):
-        if one is parent:
+    loops: list[Var] = []
+    for outer_key in schedule.around(key):
+        if outer_key is parent:
             break
-        if isinstance(one, Var):
-            found.append(one)
-    return found[::-1]
+        if isinstance(outer_key, Var):
+            loops.append(outer_key)
+    return loops[::-1]
 
 
 def place_before(
@@ -489,15 +499,15 @@ def place_for_result(
     the result in the next iteration.
     """
     order = schedule.blocks_of(scope)
-    following = [one for one in readers if order.index(one) > order.index(key)]
-    place = Place(scope, len(statements_of(schedule, scope)))
+    following = [block_key for block_key in readers if order.index(block_key) > order.index(key)]
+    site = Place(scope, len(statements_of(schedule, scope)))
     if following:
-        place = place_before(schedule, scope, key, following)
-    for one in readers:
-        inner = common_parent(schedule, scope, [key, one])
-        if one not in following and place.parent in [*schedule.around(inner)]:
-            place = place_after(schedule, scope, key, [one])
-    return place
+        site = place_before(schedule, scope, key, following)
+    for reader in readers:
+        inner = common_parent(schedule, scope, [key, reader])
+        if reader not in following and site.parent in [*schedule.around(inner)]:
+            site = place_after(schedule, scope, key, [reader])
+    return site
 
 
 def place_after(

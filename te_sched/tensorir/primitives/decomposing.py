@@ -79,8 +79,8 @@ class DecomposingPrimitives(ScheduleBase):
         own = padding.alone[0] if padding.alone else key
         draft.replace(own, nest, links)
         draft.replace(before, sequence(constant, draft.nodes[before]))
-        (found,) = draft.blocks_in(constant)
-        return BlockRV(found)
+        (block_key,) = draft.blocks_in(constant)
+        return BlockRV(block_key)
 
     @walks_deeply("decompose a padding", ScheduleError)
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
@@ -136,7 +136,7 @@ def _padding(schedule: ScheduleBase, key: BlockKey, before: Var) -> _Padding:
     realize, above = schedule.realize(key), schedule.loops_above(key)
     block = realize.block
     if before not in above:
-        names = ", ".join([one.name for one in above])
+        names = ", ".join([loop.name for loop in above])
         raise refused(f"{before.name} is not a loop around it", f"give one of {names}")
     why = why_not_complete(schedule, key)
     if why:
@@ -157,9 +157,9 @@ def _padding(schedule: ScheduleBase, key: BlockKey, before: Var) -> _Padding:
     condition, value, constant = choice.args[0], choice.args[1], analyzer.simplify(choice.args[2])
     if not isinstance(constant, IntImm | FloatImm):
         raise refused(f"the value of its padding is {constant}, and not a constant", _HELP)
-    loops = {one: from_range(range_of(schedule.loop(one))) for one in above}
+    loops = {loop: from_range(range_of(schedule.loop(loop))) for loop in above}
     for axis, bound in zip(block.iter_vars, realize.iter_values, strict=True):
-        if not any(isinstance(one, E.FloorDiv | E.FloorMod) for one in walk(bound)):
+        if not any(isinstance(node, E.FloorDiv | E.FloorMod) for node in walk(bound)):
             analyzer.bind(axis.var, _reached(axis, eval_set(bound, loops)))
     conditions = [*conjuncts(analyzer.simplify(condition))]
     ranges = _ranges(block, conditions, analyzer, refused)
@@ -188,25 +188,25 @@ def _ranges(
     """The values of the iterators for which conditions hold."""
     axes = {axis.var: axis for axis in block.iter_vars}
     sets: dict[Var, IntervalSet] = {axis.var: from_range(_dom(axis)) for axis in block.iter_vars}
-    for one in conditions:
-        if isinstance(one, IntImm):
-            raise refused(f"its condition {'always' if one.value else 'never'} holds", _HELP)
-        used = variables_of(one) & axes.keys()
+    for condition in conditions:
+        if isinstance(condition, IntImm):
+            raise refused(f"its condition {'always' if condition.value else 'never'} holds", _HELP)
+        used = variables_of(condition) & axes.keys()
         if not used:
             continue
         (var, *others) = used
-        found = IntervalSet(None, None)
-        if not others and type(one) in (E.LT, E.LE, E.GT, E.GE):
-            found = deduce_bound(var, one, {})
-        with analyzer.constraint(one):
+        interval = IntervalSet(None, None)
+        if not others and type(condition) in (E.LT, E.LE, E.GT, E.GE):
+            interval = deduce_bound(var, condition, {})
+        with analyzer.constraint(condition):
             is_bound = (
-                (found.min is not None or found.max is not None)
-                and (found.min is None or analyzer.can_prove(var >= found.min))
-                and (found.max is None or analyzer.can_prove(var <= found.max))
+                (interval.min is not None or interval.max is not None)
+                and (interval.min is None or analyzer.can_prove(var >= interval.min))
+                and (interval.max is None or analyzer.can_prove(var <= interval.max))
             )
         if not is_bound:
-            raise refused(f"its condition {one} does not bound an iterator", _HELP)
-        sets[var] = intersect([sets[var], found])
+            raise refused(f"its condition {condition} does not bound an iterator", _HELP)
+        sets[var] = intersect([sets[var], interval])
     ranges = {}
     plain = Analyzer()
     for var, values in sets.items():
@@ -221,8 +221,8 @@ def _ranges(
 def _check_distinct(block: Block, store: BufferStore, refused: _Refusal) -> None:
     """Refuse a block that may write an element several times, with other values."""
     ranges = {axis.var: _dom(axis) for axis in block.iter_vars}
-    found = detect_iter_map(store.indices, ranges, None, IterMapLevel.BIJECTIVE)
-    if found.errors:
+    iter_map = detect_iter_map(store.indices, ranges, None, IterMapLevel.BIJECTIVE)
+    if iter_map.errors:
         names = ", ".join(map(str, store.indices))
         raise refused(
             f"it may write an element several times: the indices {names} are not a one-to-one map "
@@ -240,28 +240,28 @@ def _check_readers(
             f"a statement in loop {before.name} accesses {buffer.name} outside of blocks",
             "make a block of it",
         )
-    for one in schedule.blocks_of(before):
-        if one is not key and not all(
-            covers(schedule, key, one, region)
-            for region in accessed(schedule, one, writes=False)
+    for reader in schedule.blocks_of(before):
+        if reader is not key and not all(
+            covers(schedule, key, reader, region)
+            for region in accessed(schedule, reader, writes=False)
             if region.buffer is buffer
         ):
             raise refused(
-                f"block {one.name} may read elements before they are written",
+                f"block {reader.name} may read elements before they are written",
                 "compute it in loops of its own",
             )
 
 
 def _alone(schedule: ScheduleBase, key: BlockKey, inside: list[Var]) -> list[Var]:
     """The innermost of some loops that have nothing but a block in them."""
-    found: list[Var] = []
+    loops: list[Var] = []
     inner: Key = key
     for loop in reversed(inside):
         if schedule.loop(loop).body is not schedule.nodes[inner]:
             break
-        found.insert(0, loop)
+        loops.insert(0, loop)
         inner = loop
-    return found
+    return loops
 
 
 def _moved(
@@ -271,10 +271,10 @@ def _moved(
     ranges: Mapping[Var, Range],
 ) -> dict[Var, Var]:
     """The loops that are iterators of a block, and give all values of these in some ranges."""
-    found: dict[Var, Var] = {}
+    iterators: dict[Var, Var] = {}
     analyzer = Analyzer()
     values = realize.iter_values
-    bounds = [range_of(schedule.loop(one)) for one in loops]
+    bounds = [range_of(schedule.loop(loop)) for loop in loops]
     for axis, value in zip(realize.block.iter_vars, values, strict=True):
         if not isinstance(value, Var) or value not in {*loops}:
             continue
@@ -282,10 +282,10 @@ def _moved(
         is_whole = analyzer.can_prove(own.min <= wanted.min) and analyzer.can_prove(
             wanted.min + wanted.extent <= own.min + own.extent
         )
-        uses = [one for one in values if value in variables_of(one)]
+        uses = [binding for binding in values if value in variables_of(binding)]
         if is_whole and len(uses) == 1 and value not in variables_of(realize.block, *bounds):
-            found[value] = axis.var
-    return found
+            iterators[value] = axis.var
+    return iterators
 
 
 def _constant(
@@ -298,7 +298,7 @@ def _constant(
     """Loops around a block that writes the constant to all elements."""
     realize = schedule.realize(key)
     block, store = realize.block, padding.store
-    loops: dict[Var, Expr] = {one: Var(one.name, one.dtype) for one in inside}
+    loops: dict[Var, Expr] = {loop_var: Var(loop_var.name, loop_var.dtype) for loop_var in inside}
     axes = [
         IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind) for axis in block.iter_vars
     ]
@@ -316,12 +316,12 @@ def _constant(
             indices=tuple([substitute(index, own) for index in store.indices]),
         ),
     )
-    values = [analyzer.simplify(substitute(one, loops)) for one in realize.iter_values]
+    values = [analyzer.simplify(substitute(value, loops)) for value in realize.iter_values]
     predicate = analyzer.simplify(substitute(realize.predicate, loops))
     statement: Stmt = BlockRealize(tuple(values), predicate, body)
-    for one in reversed(inside):
-        node = schedule.loop(one)
-        var = loops[one]
+    for loop in reversed(inside):
+        node = schedule.loop(loop)
+        var = loops[loop]
         assert isinstance(var, Var)
         low, extent = substitute(node.min, loops), substitute(node.extent, loops)
         statement = For(var, low, extent, "serial", statement)
@@ -336,8 +336,10 @@ def _bounded(
     block = realize.block
     ranges = padding.ranges
     moved: dict[Var, Expr] = {loop: loop + ranges[var].min for loop, var in padding.moved.items()}
-    known = [one for one in schedule.loops_above(key) if one not in moved]
-    analyzer = bound_loops(schedule, known, Analyzer())
+    outer_loops = [
+        outer_loop for outer_loop in schedule.loops_above(key) if outer_loop not in moved
+    ]
+    analyzer = bound_loops(schedule, outer_loops, Analyzer())
     for loop, var in padding.moved.items():
         analyzer.bind(loop, Range(IntImm(0, loop.dtype), ranges[var].extent))
     values: list[Expr] = []
@@ -348,10 +350,10 @@ def _bounded(
         low = ranges[axis.var].min
         values.append(value if is_moved else analyzer.simplify(bindings[axis.var] - low))
     predicate: Expr = ops.const(True)
-    conditions = [substitute(one, bindings) for one in padding.condition]
-    for one in (*conditions, *conjuncts(substitute(realize.predicate, moved))):
-        predicate = ops.logical_and(predicate, analyzer.simplify(one))
-    shifted = {var: var + one.min for var, one in ranges.items() if not is_const(one.min, 0)}
+    conditions = [substitute(condition, bindings) for condition in padding.condition]
+    for expr in (*conditions, *conjuncts(substitute(realize.predicate, moved))):
+        predicate = ops.logical_and(predicate, analyzer.simplify(expr))
+    shifted = {var: var + bound.min for var, bound in ranges.items() if not is_const(bound.min, 0)}
     mapper = _Shifted(shifted)
     axes = [
         replace(axis, dom=Range(IntImm(0, axis.var.dtype), ranges[axis.var].extent))
@@ -363,11 +365,11 @@ def _bounded(
         annotations={},
     )
     loops = []
-    for one in padding.alone:
-        node = schedule.loop(one)
-        if one in padding.moved:
-            extent = ranges[padding.moved[one]].extent
-            node = replace(node, min=IntImm(0, one.dtype), extent=extent)
+    for expr in padding.alone:
+        node = schedule.loop(expr)
+        if expr in padding.moved:
+            extent = ranges[padding.moved[expr]].extent
+            node = replace(node, min=IntImm(0, expr.dtype), extent=extent)
         loops.append(node)
     nest = nested(
         loops, replace(realize, iter_values=tuple(values), predicate=predicate, block=new)
@@ -381,7 +383,7 @@ class _Shifted(Values):
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
         new, analyzer = self.generic(node), Analyzer()
-        return replace(new, indices=tuple([analyzer.simplify(one) for one in new.indices]))
+        return replace(new, indices=tuple([analyzer.simplify(index) for index in new.indices]))
 
     visit_BufferLoad = visit_BufferStore = visit_access
 

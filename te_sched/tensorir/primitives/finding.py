@@ -96,7 +96,11 @@ class FindingPrimitives(ScheduleBase):
         key = self.block_key(block, "get_output_blocks")
         results = output_buffers(self, key)
         return self.blocks_rv(
-            [one for one in _inside(self, key) if results & {*buffers_of(self.block(one).writes)}]
+            [
+                block_key
+                for block_key in _inside(self, key)
+                if results & {*buffers_of(self.block(block_key).writes)}
+            ]
         )
 
     def function_named(self, name: Any) -> str:
@@ -120,9 +124,9 @@ class FindingPrimitives(ScheduleBase):
 
 def _inside(schedule: ScheduleBase, key: Any) -> Iterator[BlockKey]:
     """All blocks in a block, the outer ones first."""
-    for one in schedule.blocks_of(key):
-        yield one
-        yield from _inside(schedule, one)
+    for block_key in schedule.blocks_of(key):
+        yield block_key
+        yield from _inside(schedule, block_key)
 
 
 def check_not_root(schedule: ScheduleBase, block: Any, action: str) -> None:

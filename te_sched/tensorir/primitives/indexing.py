@@ -89,23 +89,27 @@ class IndexPrimitives(ScheduleBase):
                 f"it has no expression of its iterators that occurs {max(least, 1)} times",
                 "give a smaller cse_thresh, or keep the block as it is",
             )
-        tables = [_table(place, one, own, memory) for place, one in enumerate(chosen)]
+        tables = [
+            _table(number, occurrences, own, memory) for number, occurrences in enumerate(chosen)
+        ]
         loads = {
-            id(node): table.load for one, table in zip(chosen, tables, strict=True) for node in one
+            id(node): table.load
+            for occurrences, table in zip(chosen, tables, strict=True)
+            for node in occurrences
         }
         mapper = _Cached(loads)
         new = mapper.visit(own)
         draft = self.draft
         draft.replace(key, replace(self.realize(key), block=new), mapper.continued)
-        made = sequence(*[table.nest for table in tables])
+        nest = sequence(*[table.nest for table in tables])
         where = Place(scope, number_in(draft, scope, key) or 0)
         links: dict[Block, Block] = {}
-        draft.replace(scope, with_inserted(draft, where, made, links), links)
+        draft.replace(scope, with_inserted(draft, where, nest, links), links)
         links = {}
         owner = draft.realize(scope)
         buffers = (*owner.block.alloc_buffers, *[table.load.buffer for table in tables])
         draft.replace(scope, with_block(owner, links, alloc_buffers=buffers), links)
-        return [BlockRV(one) for one in draft.blocks_in(made)]
+        return [BlockRV(block_key) for block_key in draft.blocks_in(nest)]
 
 
 class _Cached(BlockMapper):
@@ -116,8 +120,8 @@ class _Cached(BlockMapper):
         self.loads = loads
 
     def visit_Expr(self, node: Expr) -> Expr:
-        found = self.loads.get(id(node))
-        return self.generic(node) if found is None else found
+        load = self.loads.get(id(node))
+        return self.generic(node) if load is None else load
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         return node
@@ -131,31 +135,31 @@ def _chosen(block: Block, least: int) -> list[list[Expr]]:
 
     The largest expressions are chosen first. Their parts do not count as occurrences any more.
     """
-    nodes = [one for part in (block.init, block.body) if part is not None for one in walk(part)]
-    sizes = {id(one): sum(1 for _ in walk(one)) for one in nodes if isinstance(one, Expr)}
-    values = {id(one) for source in _sources(block) for one in walk(source)}
+    nodes = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
+    sizes = {id(node): sum(1 for _ in walk(node)) for node in nodes if isinstance(node, Expr)}
+    values = {id(node) for source in _sources(block) for node in walk(source)}
     groups = _equal_nodes(block, nodes)
-    found = []
+    occurrences = []
     covered = [False] * len(nodes)
     for places in sorted(groups, key=lambda places: -sizes[id(nodes[places[0]])]):
-        free = [place for place in places if not covered[place]]
-        if len(free) < least or all(id(nodes[place]) not in values for place in free):
+        free = [index for index in places if not covered[index]]
+        if len(free) < least or all(id(nodes[index]) not in values for index in free):
             continue
-        found.append([nodes[place] for place in places])
-        for place in free:
-            size = sizes[id(nodes[place])]
-            covered[place : place + size] = [True] * size
-    return found
+        occurrences.append([nodes[index] for index in places])
+        for position in free:
+            size = sizes[id(nodes[position])]
+            covered[position : position + size] = [True] * size
+    return occurrences
 
 
 def _sources(block: Block) -> Iterator[Expr]:
     """The values and conditions of a block."""
     for part in (block.init, block.body):
-        for one in walk(part) if part is not None else ():
-            if isinstance(one, BufferStore | LetStmt):
-                yield one.value
-            elif isinstance(one, IfThenElse):
-                yield one.condition
+        for node in walk(part) if part is not None else ():
+            if isinstance(node, BufferStore | LetStmt):
+                yield node.value
+            elif isinstance(node, IfThenElse):
+                yield node.condition
 
 
 def _equal_nodes(block: Block, nodes: Sequence[Any]) -> list[list[int]]:
@@ -163,15 +167,15 @@ def _equal_nodes(block: Block, nodes: Sequence[Any]) -> list[list[int]]:
     own = {axis.var for axis in block.iter_vars if axis.dom and ops.is_const(axis.dom.min, 0)}
     analyzer = Analyzer()
     groups: list[tuple[Expr, list[int]]] = []
-    for place, node in enumerate(nodes):
+    for position, node in enumerate(nodes):
         if not (isinstance(node, Expr) and _can_be_cached(node, own)):
             continue
         simple = analyzer.simplify(node)
-        known = next((places for other, places in groups if same(other, simple)), None)
-        if known is None:
-            groups.append((simple, [place]))
+        positions = next((places for other, places in groups if same(other, simple)), None)
+        if positions is None:
+            groups.append((simple, [position]))
         else:
-            known.append(place)
+            positions.append(position)
     return [places for _, places in groups]
 
 
@@ -179,10 +183,10 @@ def _can_be_cached(node: Expr, own: set[Var]) -> bool:
     """Whether an expression of iterators has a value for all of their values."""
     if isinstance(node, Var) or not variables_of(node) or variables_of(node) - own:
         return False
-    divisors = [one.b for one in walk(node) if isinstance(one, _DIVISIONS)]
+    divisors = [division.b for division in walk(node) if isinstance(division, _DIVISIONS)]
     return (
         effect_of(node) <= Effect.PURE
-        and all(isinstance(one, IntImm) and one.value for one in divisors)
+        and all(isinstance(divisor, IntImm) and divisor.value for divisor in divisors)
         and node.dtype.partition("x")[2] == ""
     )
 
@@ -202,14 +206,14 @@ class _Table(NamedTuple):
     load: BufferLoad
 
 
-def _table(place: int, nodes: Sequence[Expr], block: Block, memory: str) -> _Table:
+def _table(index: int, nodes: Sequence[Expr], block: Block, memory: str) -> _Table:
     value = nodes[0]
     own = {axis.var: axis for axis in block.iter_vars}
-    used = list(dict.fromkeys([one for one in walk(value) if one in own]))
+    used = list(dict.fromkeys([var for var in walk(value) if var in own]))
     domains = [own[var].dom for var in used]
     shape = [dom.extent for dom in domains if dom is not None]
     strides = [IntImm(1, shape[0].dtype)] if len(shape) == 1 else None  # as TVM writes it
-    name = f"index_var_{place}"
+    name = f"index_var_{index}"
     buffer = decl_buffer(shape, value.dtype, name, strides=strides, scope=memory)
     axes = [
         IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{number}", var.dtype), SPATIAL)
@@ -218,16 +222,16 @@ def _table(place: int, nodes: Sequence[Expr], block: Block, memory: str) -> _Tab
     there = tuple([axis.var for axis in axes])
     written = tuple([Range(var, IntImm(1, var.dtype)) for var in there])
     done = substitute(value, dict(zip(used, there, strict=True)))
-    made = Block(
+    table_block = Block(
         tuple(axes),
         (),
         (BufferRegion(buffer, written),),
-        f"index_{place}",
+        f"index_{index}",
         None,
         BufferStore(buffer, done, there),
     )
     loops = [Var(f"ax{number}", var.dtype) for number, var in enumerate(used)]
-    body: Stmt = BlockRealize(tuple(loops), ops.const(True), made)
+    body: Stmt = BlockRealize(tuple(loops), ops.const(True), table_block)
     for loop, size in reversed(list(zip(loops, shape, strict=True))):
         body = For(loop, IntImm(0, loop.dtype), size, "serial", body)
     return _Table(body, BufferLoad(buffer, tuple(used)))

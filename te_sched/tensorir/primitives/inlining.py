@@ -118,7 +118,7 @@ class InliningPrimitives(ScheduleBase):
         assert scope is not None
         makers = producers(self, key)
         if len(makers) != 1:
-            names = ", ".join([one.name for one in makers]) or "none"
+            names = ", ".join([maker.name for maker in makers]) or "none"
             raise _refused(key, action, f"it must have one producer, and has {names}", "")
         (maker,) = makers
         _check_producer(self, maker, key, action)
@@ -126,7 +126,7 @@ class InliningPrimitives(ScheduleBase):
         assert type(written) is BufferStore
         buffer = written.buffer
         _check_allocated(self, key, scope, buffer)
-        others = [one.name for one in consumers(self, maker) if one is not key]
+        others = [consumer.name for consumer in consumers(self, maker) if consumer is not key]
         if others:
             raise _refused(
                 key,
@@ -135,11 +135,11 @@ class InliningPrimitives(ScheduleBase):
                 "compute_inline inlines a producer",
             )
         loads = [
-            one for one in walk(store.value) if type(one) is BufferLoad and one.buffer is buffer
+            load for load in walk(store.value) if type(load) is BufferLoad and load.buffer is buffer
         ]
         for load in loads:
             _check_element(key, action, load)
-        if not loads or any(not all_same(one.indices, loads[0].indices) for one in loads):
+        if not loads or any(not all_same(load.indices, loads[0].indices) for load in loads):
             raise _refused(key, action, f"it does not read one element of {buffer.name}", "")
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
@@ -226,17 +226,17 @@ def _values_of_indices(key: BlockKey, block: Block, store: BufferStore) -> _Inve
     """The iterators of a block by the indices of its store. An iterator of one value is the index
     at its place, if that is 0 of a dimension of one element.
     """
-    indices = tuple([Var(f"i{place}", one.dtype) for place, one in enumerate(store.indices)])
+    indices = tuple([Var(f"i{number}", index.dtype) for number, index in enumerate(store.indices)])
     axes = {axis.var: axis for axis in block.iter_vars}
     used = variables_of(*store.indices)
     values: dict[Var, Expr] = {}
     is_plain = True
-    for place, (index, given) in enumerate(zip(store.indices, indices, strict=True)):
+    for position, (index, index_var) in enumerate(zip(store.indices, indices, strict=True)):
         if type(index) is Var and index in axes and index not in values:
-            values[index] = given
-        elif is_const(index, 0) and _is_unit_at(block, store, place, used):
-            values[block.iter_vars[place].var] = given
-        elif not (is_const(index, 0) and is_const(store.buffer.shape[place], 1)):
+            values[index] = index_var
+        elif is_const(index, 0) and _is_unit_at(block, store, position, used):
+            values[block.iter_vars[position].var] = index_var
+        elif not (is_const(index, 0) and is_const(store.buffer.shape[position], 1)):
             is_plain = False
     if not is_plain:
         values = _inverted(key, block, store, indices)
@@ -254,8 +254,8 @@ def _inverted(
 ) -> dict[Var, Expr]:
     """The iterators of a block whose store is to an affine map of them."""
     domains = {axis.var: _dom(axis) for axis in block.iter_vars}
-    found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
-    if found.errors:
+    iter_map = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
+    if iter_map.errors:
         raise _refused(
             key,
             "inline",
@@ -263,14 +263,14 @@ def _inverted(
             "different iterators, or one-to-one sums of them",
             "",
         )
-    return inverse_affine_iter_map(found.indices, indices)
+    return inverse_affine_iter_map(iter_map.indices, indices)
 
 
-def _is_unit_at(block: Block, store: BufferStore, place: int, used: set[Var]) -> bool:
+def _is_unit_at(block: Block, store: BufferStore, position: int, used: set[Var]) -> bool:
     """Whether the iterator and the dimension at a place have one value."""
-    if place >= len(block.iter_vars) or not is_const(store.buffer.shape[place], 1):
+    if position >= len(block.iter_vars) or not is_const(store.buffer.shape[position], 1):
         return False
-    axis = block.iter_vars[place]
+    axis = block.iter_vars[position]
     return axis.var not in used and is_const(_dom(axis).extent, 1) and is_const(_dom(axis).min, 0)
 
 
@@ -290,7 +290,7 @@ def _removed(
     rest = without(schedule, key, scope, links)
     if rest is None:
         raise _refused(key, "inline", f"it is the only block of {scope.name}", "")
-    kept = [one for one in rest.block.alloc_buffers if one is not buffer]
+    kept = [alloc_buffer for alloc_buffer in rest.block.alloc_buffers if alloc_buffer is not buffer]
     return with_block(rest, links, alloc_buffers=tuple(kept))
 
 
@@ -305,34 +305,36 @@ class _Inline(BufferMapper):
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
-        for one in self._concerned(scope.block.body):
-            is_view = type(one) is Block and any(
-                match.source.buffer is self.buffer for match in one.match_buffers
+        for node in self._concerned(scope.block.body):
+            is_view = type(node) is Block and any(
+                match.source.buffer is self.buffer for match in node.match_buffers
             )
-            if is_view or one is self.buffer.data:
+            if is_view or node is self.buffer.data:
                 raise _refused(
                     key, "inline", f"{self.buffer.name} is accessed by a pointer or a view", ""
                 )
-            if type(one) is BufferLoad and one.buffer is self.buffer:
-                _check_element(key, "inline", one)
+            if type(node) is BufferLoad and node.buffer is self.buffer:
+                _check_element(key, "inline", node)
 
     def _concerned(self, body: Stmt) -> Iterator[Any]:
         """The nodes of the loops and blocks that mention the buffer, and those around them."""
         stack: list[Any] = [body]
         while stack:
-            one = stack.pop()
-            if type(one) is not For and type(one) is not BlockRealize:
-                yield one
-                stack += children(one)
-            elif not mentioned(one).isdisjoint(self.own):
-                yield from walk(one)
+            node = stack.pop()
+            if type(node) is not For and type(node) is not BlockRealize:
+                yield node
+                stack += children(node)
+            elif not mentioned(node).isdisjoint(self.own):
+                yield from walk(node)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
         if new.buffer is not self.buffer:
             return new
-        given = dict(zip(self.inverse.indices, new.indices, strict=True))
-        values = {var: substitute(one, given) for var, one in self.inverse.values.items()}
+        index_values = dict(zip(self.inverse.indices, new.indices, strict=True))
+        values = {
+            var: substitute(value, index_values) for var, value in self.inverse.values.items()
+        }
         return substitute(self.store.value, values)
 
     def visit_Block(self, node: Block) -> Any:
@@ -379,7 +381,7 @@ def _inverse(
     used = variables_of(*load.indices)
     domains = {var: bound for var, bound in ranges.items() if var in used}
     units = {var: bound.min for var, bound in ranges.items() if var not in used}
-    found = detect_iter_map(load.indices, domains, None, IterMapLevel.NO_CHECK, keeps_units=True)
+    iter_map = detect_iter_map(load.indices, domains, None, IterMapLevel.NO_CHECK, keeps_units=True)
     why = next(
         (
             f"its iterator {var.name} is not determined by {load}"
@@ -388,13 +390,13 @@ def _inverse(
         ),
         "",
     )
-    if found.errors:
+    if iter_map.errors:
         why = f"{load} is not an affine map of its iterators"
-    elif not why and not _is_injective(load, found.indices, domains):
+    elif not why and not _is_injective(load, iter_map.indices, domains):
         why = f"its iterators are not determined by {load}"
     if why:
         raise _refused(key, "inline into its producer", why, "")
-    return units | inverse_affine_iter_map(found.indices, indices)
+    return units | inverse_affine_iter_map(iter_map.indices, indices)
 
 
 def _is_injective(
@@ -441,7 +443,7 @@ def _is_below(analyzer: Analyzer, index: Expr, limit: Expr, axes: Sequence[IterV
     """Whether an index is less than a limit, which may be a size rounded up to a multiple."""
     if analyzer.can_prove(index < limit):
         return True
-    size = next((_dom(one).extent for one in axes if one.var is index), None)
+    size = next((_dom(axis).extent for axis in axes if axis.var is index), None)
     return size is not None and analyzer.can_prove(size <= _Remainders().visit(limit))
 
 
@@ -473,11 +475,11 @@ def _reached(
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
     }
     analyzer, written = Analyzer(), Analyzer()  # in the text, loops of one iteration stay
-    for one in schedule.loops_above(maker):
-        loop = schedule.loop(one)
-        analyzer.bind(one, range_of(loop))
+    for loop_var in schedule.loops_above(maker):
+        loop = schedule.loop(loop_var)
+        analyzer.bind(loop_var, range_of(loop))
         if not is_const(loop.extent, 1):
-            written.bind(one, range_of(loop))
+            written.bind(loop_var, range_of(loop))
     for axis in realize.block.iter_vars:
         for each in (analyzer, written):
             each.bind(axis.var, _dom(axis))
@@ -488,16 +490,16 @@ def _reached(
     for read, index in zip(load.indices, indices, strict=True):
         conditions.append(ops.equal(substitute(read, inverse), index))
 
-    def added(given: Expr) -> Expr:
+    def added(assumption: Expr) -> Expr:
         """The conditions that do not follow from a given one."""
-        found: Expr = ops.const(True)
-        with analyzer.constraint(given), written.constraint(given):
+        predicate: Expr = ops.const(True)
+        with analyzer.constraint(assumption), written.constraint(assumption):
             for needed in conditions:
                 if not analyzer.can_prove(needed):
                     here = written.simplify(substitute(needed, bindings))
                     if not analyzer.can_prove(here):
-                        found = ops.logical_and(found, here)
-        return found
+                        predicate = ops.logical_and(predicate, here)
+        return predicate
 
     own, new = realize.predicate, added(ops.const(True))
     with analyzer.constraint(new):

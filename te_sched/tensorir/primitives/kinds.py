@@ -95,8 +95,8 @@ class KindPrimitives(ScheduleBase):
         """
         key = self.key_from(block_or_loop, "annotate")
         _check_annotation_key(ann_key)
-        given = _annotation(self, ann_val)
-        _set_annotations(self, key, {ann_key: given, **_annotations(self, key)})
+        annotation = _annotation(self, ann_val)
+        _set_annotations(self, key, {ann_key: annotation, **_annotations(self, key)})
 
     @instruction("Remove annotation {ann_key} of {block_or_loop}", ann_key=ATTRIBUTE)
     def unannotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str) -> None:
@@ -117,7 +117,7 @@ class KindPrimitives(ScheduleBase):
                 "",
                 f"it has {', '.join(now)}{did_you_mean(ann_key, now)}" if now else "it has none",
             )
-        _set_annotations(self, key, {name: one for name, one in now.items() if name != ann_key})
+        _set_annotations(self, key, {name: value for name, value in now.items() if name != ann_key})
 
 
 def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
@@ -142,10 +142,10 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
 
 def _by_scope(schedule: ScheduleBase, keys: Sequence[BlockKey]) -> Iterator[list[BlockKey]]:
     """Some blocks, and those in the groups among them, a list for each group."""
-    groups = [one for one in keys if is_group(schedule, one)]
-    yield [one for one in keys if one not in groups]
-    for one in groups:
-        yield from _by_scope(schedule, schedule.blocks_of(one))
+    groups = [block_key for block_key in keys if is_group(schedule, block_key)]
+    yield [block_key for block_key in keys if block_key not in groups]
+    for group in groups:
+        yield from _by_scope(schedule, schedule.blocks_of(group))
 
 
 def _check_bindings(schedule: ScheduleBase, key: Var, action: str, thread: str) -> None:
@@ -207,9 +207,9 @@ def _annotation(schedule: ScheduleBase, value: Any) -> Any:
     if isinstance(value, str | bool | int):
         return value
     if isinstance(value, list | tuple):
-        return [_annotation(schedule, one) for one in value]
+        return [_annotation(schedule, element) for element in value]
     if isinstance(value, Mapping):
-        return {str(name): _annotation(schedule, one) for name, one in value.items()}
+        return {str(name): _annotation(schedule, element) for name, element in value.items()}
     raise ScheduleError(
         f"an annotation cannot be {kind_of(value)}",
         "it must be data that a program can hold",

@@ -130,7 +130,7 @@ class LayoutInstructions(ScheduleBase):
         if padding is not None and not mapper.is_padded:
             body = _with_padding(padding, mapper.has_stores, body, mapper.continued)
         if old in func.buffer_map.values():
-            buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
+            buffers = {p: new if buffer is old else buffer for p, buffer in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued, f"the layout of {old.name} was changed")
 
@@ -154,10 +154,13 @@ class LayoutInstructions(ScheduleBase):
         key = self.block_key(block, "set_axis_separator")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
         positions = [
-            integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
+            integer(separator, "an axis separator")
+            for separator in listed(axis_separators, "axis_separators")
         ]
         rank = len(old.shape)
-        if positions != sorted(positions) or not all(0 <= one <= rank for one in positions):
+        if positions != sorted(positions) or not all(
+            0 <= position <= rank for position in positions
+        ):
             raise ScheduleError(
                 f"the axis separators of {old.name} are {positions}",
                 f"it has {counted(rank, 'dimension')}",
@@ -170,7 +173,7 @@ class LayoutInstructions(ScheduleBase):
         mapper = _Separated({old: new})
         body = mapper.visit(func.body)
         if old in func.buffer_map.values():
-            buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
+            buffers = {p: new if buffer is old else buffer for p, buffer in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
@@ -199,7 +202,7 @@ class LayoutInstructions(ScheduleBase):
             return ScheduleError(fault, why, help, of_block(key.name))
 
         loops = _own_loops(self, key, refused)
-        shape = tuple([self.loop(one).extent for one in loops])
+        shape = tuple([self.loop(loop).extent for loop in loops])
         mapping = checked_map(self, key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
@@ -215,23 +218,23 @@ class LayoutInstructions(ScheduleBase):
             if not is_const(extent, 1)  # an iterator of one value reduces nothing
         }
         axes: list[IterVar] = []
-        for place, (index, extent) in enumerate(zip(mapping.final_indices, extents, strict=True)):
-            found = {kinds[var] for var in variables_of(index) if var in kinds} or {SPATIAL}
-            if len(found) > 1:
+        for number, (index, extent) in enumerate(zip(mapping.final_indices, extents, strict=True)):
+            index_kinds = {kinds[var] for var in variables_of(index) if var in kinds} or {SPATIAL}
+            if len(index_kinds) > 1:
                 raise refused(
                     f"new iterator {index} is made of iterators of several kinds",
                     "make each new iterator of spatial or of reduction iterators",
                 )
             dtype = extent.dtype
             domain = Range(IntImm(0, dtype), extent)
-            axes.append(IterVar(domain, Var(f"v{place}", dtype), found.pop()))
-        given = maps.map_indices(back, [axis.var for axis in axes])
-        values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
+            axes.append(IterVar(domain, Var(f"v{number}", dtype), index_kinds.pop()))
+        old_indices = maps.map_indices(back, [axis.var for axis in axes])
+        values = {a.var: old_index for a, old_index in zip(own.iter_vars, old_indices, strict=True)}
         mapper = SimplifiedValues(values, {a.var: a.dom for a in axes if a.dom is not None})
-        made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
-        mapper.continued[made] = own
-        variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
-        body: Stmt = BlockRealize(tuple(variables), ops.const(True), made)
+        new_block = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
+        mapper.continued[new_block] = own
+        variables = [Var(f"ax{position}", axis.dtype) for position, axis in enumerate(axes)]
+        body: Stmt = BlockRealize(tuple(variables), ops.const(True), new_block)
         for var, extent in reversed(list(zip(variables, extents, strict=True))):
             body = For(var, IntImm(0, var.dtype), extent, "serial", body)
         top = loops[0] if loops else key
@@ -246,17 +249,17 @@ class LayoutPrimitives(LayoutInstructions):
     @wraps(LayoutInstructions.transform_layout)
     def transform_layout(self, *args: Any, **named: Any) -> None:  # type: ignore[override]
         bound = signature(LayoutInstructions.transform_layout).bind(self, *args, **named)
-        given = bound.arguments["index_map"]
+        index_map = bound.arguments["index_map"]
         separators: list[int] = []
-        if callable(given):
+        if callable(index_map):
             block = bound.arguments["block"]
             handle = self.get_block(block) if isinstance(block, str) else block
             key = self.block_key(handle, "transform_layout")
-            place = place_from(self, key, bound.arguments["buffer"])
-            types = index_types(place.buffer_in(self.block(key)))
-            bound.arguments |= {"block": handle, "buffer": place}
-            made, separators = map_of(given, len(types), dtype=widest(types))
-            bound.arguments["index_map"] = made
+            buffer_place = place_from(self, key, bound.arguments["buffer"])
+            types = index_types(buffer_place.buffer_in(self.block(key)))
+            bound.arguments |= {"block": handle, "buffer": buffer_place}
+            new_map, separators = map_of(index_map, len(types), dtype=widest(types))
+            bound.arguments["index_map"] = new_map
             if len({*separators}) != len(separators):
                 raise ScheduleError(
                     "index_map has AXIS_SEPARATOR twice at one place",
@@ -274,29 +277,29 @@ class LayoutPrimitives(LayoutInstructions):
 
 
 def checked_map(
-    schedule: ScheduleBase, key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str
+    schedule: ScheduleBase, key: BlockKey, index_map: Any, shape: tuple[Expr, ...], what: str
 ) -> IndexMap:
     """The index map that the user gave, of indices of the types of a shape; sampled integers have
     their values.
     """
-    if not isinstance(given, IndexMap):
+    if not isinstance(index_map, IndexMap):
         raise ScheduleError(
-            f"index_map is {kind_of(given)}, expected a function or an IndexMap",
+            f"index_map is {kind_of(index_map)}, expected a function or an IndexMap",
             "",
             "give a function of the indices: lambda i, j: [j, i]",
             of_block(key.name),
         )
     count = len(shape)
-    if len(given.initial_indices) != count:
+    if len(index_map.initial_indices) != count:
         raise ScheduleError(
-            f"the index map takes {len(given.initial_indices)} indices, expected {count}",
+            f"the index map takes {len(index_map.initial_indices)} indices, expected {count}",
             f"it is for the {what}",
             "take one argument for each",
             of_block(key.name),
         )
-    sampled = variables_of(given) & schedule.values.keys()
-    known: dict[Var, Expr] = {var: IntImm(schedule.values[var], var.dtype) for var in sampled}
-    mapping = substitute(given, known)
+    sampled = variables_of(index_map) & schedule.values.keys()
+    values: dict[Var, Expr] = {var: IntImm(schedule.values[var], var.dtype) for var in sampled}
+    mapping = substitute(index_map, values)
     func = schedule.functions[schedule.function_of(key)]
     sizes = variables_of(*func.params, *[s for b in func.buffer_map.values() for s in b.shape])
     for var in variables_of(*mapping.final_indices) - {*mapping.initial_indices} - sizes:
@@ -341,13 +344,13 @@ def _with_padding(
     """A body with a block that writes the padding after all others that write the buffer; or one
     that assumes it, before all others.
     """
-    made = padding_block(padding) if is_written else assumption_block(padding)
+    new_part = padding_block(padding) if is_written else assumption_block(padding)
     owner = _owner(body, padding.new)
     parts = owner.block.body.seq if type(owner.block.body) is SeqStmt else (owner.block.body,)
-    place = len(parts) if is_written else 0
-    while place and not has_stores(parts[place - 1], padding.new):
-        place -= 1
-    parts = (*parts[:place], made, *parts[place:])
+    position = len(parts) if is_written else 0
+    while position and not has_stores(parts[position - 1], padding.new):
+        position -= 1
+    parts = (*parts[:position], new_part, *parts[position:])
     new = with_block(owner, links, body=SeqStmt(parts))
     links[new.block] = links.get(owner.block, owner.block)
     return new if owner is body else _Exchanged(owner, new, links).visit(body)
@@ -355,11 +358,11 @@ def _with_padding(
 
 def _owner(body: Stmt, buffer: Buffer) -> BlockRealize:
     """The block that allocates a buffer, or the root block."""
-    found = (one for one in walk(body) if type(one) is BlockRealize)
-    root = next(found)
+    blocks = (realize for realize in walk(body) if type(realize) is BlockRealize)
+    root = next(blocks)
     if buffer in root.block.alloc_buffers:
         return root
-    return next((one for one in found if buffer in one.block.alloc_buffers), root)
+    return next((realize for realize in blocks if buffer in realize.block.alloc_buffers), root)
 
 
 class _Exchanged(BlockMapper):
@@ -380,7 +383,7 @@ class _Exchanged(BlockMapper):
 
 def _check_room(old: Buffer, new: Buffer, refused: Any) -> None:
     """Refuse a map to fewer elements than a buffer has, which is not one-to-one."""
-    sizes = [one.value for one in (*old.shape, *new.shape) if isinstance(one, IntImm)]
+    sizes = [size.value for size in (*old.shape, *new.shape) if isinstance(size, IntImm)]
     if len(sizes) == len(old.shape) + len(new.shape):
         count, room = prod(sizes[: len(old.shape)]), prod(sizes[len(old.shape) :])
         if room < count:
@@ -391,15 +394,17 @@ def _check_room(old: Buffer, new: Buffer, refused: Any) -> None:
 
 
 def _domains(shape: tuple[Expr, ...]) -> tuple[Range, ...]:
-    return tuple([Range(IntImm(0, one.dtype), one) for one in shape])
+    return tuple([Range(IntImm(0, size.dtype), size) for size in shape])
 
 
 def _check_plain(func: PrimFunc, buffer: Buffer, refused: Any) -> None:
     """Refuse a buffer whose memory is also accessed otherwise."""
     if buffer.strides or not ops.is_const(buffer.elem_offset, 0):
         raise refused("it has strides or an offset", "transform a compact buffer")
-    others = [one for one in func.buffer_map.values() if one is not buffer]
-    if any(one.data is buffer.data for one in others):
+    others = [
+        param_buffer for param_buffer in func.buffer_map.values() if param_buffer is not buffer
+    ]
+    if any(param_buffer.data is buffer.data for param_buffer in others):
         raise refused("another parameter is a view of it", "use cache_read or cache_write")
     for node in walk(func.body):
         if node is buffer.data:
@@ -452,7 +457,7 @@ class _Separated(Swap):
             target = self.buffers.get(match.source.buffer)
             if target is not None:
                 dropped = len(target.shape) - len(match.buffer.shape)
-                own = tuple([max(0, one - dropped) for one in target.axis_separators])
+                own = tuple([max(0, separator - dropped) for separator in target.axis_separators])
                 self.replace_view(match.buffer, replace(match.buffer, axis_separators=own))
         return BlockMapper.visit_Block(self, node)
 
@@ -471,11 +476,11 @@ class _Moved(Swap, IndexMapper):
         self.known: dict[Any, tuple[Expr, ...]] = {}  # new indices of old ones, with conditions
 
     def visit_For(self, node: For) -> Stmt:
-        found = None if self.padding is None else padded_nest(self.padding, node)
-        if found is not None:
+        nest = None if self.padding is None else padded_nest(self.padding, node)
+        if nest is not None:
             self.is_padded = True
-            self.continued |= found[1]
-            return found[0]
+            self.continued |= nest[1]
+            return nest[0]
         self.ranges[node.loop_var] = Range(node.min, node.extent)
         return self.visit_nest(node)  # type: ignore[no-any-return]
 
@@ -488,30 +493,35 @@ class _Moved(Swap, IndexMapper):
 
     def _with_found_regions(self, block: Block) -> Block:
         """A block with the regions of the new buffer that its body accesses."""
-        if not any(one.buffer is self.new for one in (*block.reads, *block.writes)):
+        if not any(region.buffer is self.new for region in (*block.reads, *block.writes)):
             return block
-        found = with_regions(block)
+        exact_block = with_regions(block)
         reads, writes = [
             tuple(
                 [
-                    next((a for a in exact if a.buffer is self.new), one)
-                    if one.buffer is self.new
-                    else one
-                    for one in stated
+                    next((a for a in exact if a.buffer is self.new), region)
+                    if region.buffer is self.new
+                    else region
+                    for region in stated
                 ]
             )
-            for stated, exact in ((block.reads, found.reads), (block.writes, found.writes))
+            for stated, exact in (
+                (block.reads, exact_block.reads),
+                (block.writes, exact_block.writes),
+            )
         ]
         return replace(block, reads=reads, writes=writes)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        known = self.known.get((indices, self.conditions))
-        if known is None:
+        result = self.known.get((indices, self.conditions))
+        if result is None:
             analyzer = Analyzer()
-            found = maps.substituted(self.mapping, indices)
-            known = self.simplified_indices(tuple([analyzer.simplify(one) for one in found]))
-            self.known[indices, self.conditions] = known
-        return known
+            new_indices = maps.substituted(self.mapping, indices)
+            result = self.simplified_indices(
+                tuple([analyzer.simplify(index) for index in new_indices])
+            )
+            self.known[indices, self.conditions] = result
+        return result
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
@@ -529,9 +539,9 @@ class _Moved(Swap, IndexMapper):
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         if node.buffer is not self.old:
             return self.generic(node)
-        if all(ops.is_const(one.extent, 1) for one in node.region):
-            low = self._mapped(tuple([one.min for one in node.region]))
-            ranges = [Range(one, IntImm(1, one.dtype)) for one in low]
+        if all(ops.is_const(bound.extent, 1) for bound in node.region):
+            low = self._mapped(tuple([bound.min for bound in node.region]))
+            ranges = [Range(index, IntImm(1, index.dtype)) for index in low]
         else:
             ranges = list(maps.map_ranges(self.mapping, node.region))
         return BufferRegion(self.new, tuple(ranges))

@@ -64,16 +64,16 @@ class NestPrimitives(ScheduleBase):
         key = self.loop_key(loop, "split")
         node = plain_loop(self, key, "split")
         extents = _extents(self, node, factors)
-        made = [
+        loop_vars = [
             Var(f"{node.loop_var.name}_{number}", node.loop_var.dtype)
             for number in range(len(extents))
         ]
         value: Expr = IntImm(0, node.loop_var.dtype)
-        for var, extent in zip(made, extents, strict=True):
+        for var, extent in zip(loop_vars, extents, strict=True):
             value = value * extent + var
         ranges = loop_ranges(self, self.loops_above(key))
         zero = IntImm(0, node.loop_var.dtype)
-        ranges |= {var: Range(zero, one) for var, one in zip(made, extents, strict=True)}
+        ranges |= {var: Range(zero, extent) for var, extent in zip(loop_vars, extents, strict=True)}
         needed = value < node.extent
         is_exact = _divides(extents, node.extent) or always_holds(needed, ranges)
         if disable_predication and not is_exact:
@@ -81,10 +81,10 @@ class NestPrimitives(ScheduleBase):
         predicate = None if disable_predication or is_exact else needed
         rebind = Rebind({key: value}, ranges, predicate, bool(preserve_unit_iters))
         body = rebind.visit(node.body)
-        loops = [For(v, zero, e, "serial", body) for v, e in zip(made, extents, strict=True)]
-        names = ", ".join([one.name for one in made])
+        loops = [For(v, zero, e, "serial", body) for v, e in zip(loop_vars, extents, strict=True)]
+        names = ", ".join([var.name for var in loop_vars])
         self.draft.replace(key, nested(loops, body), rebind.continued, f"it was split into {names}")
-        return [LoopRV(one) for one in made]
+        return [LoopRV(var) for var in loop_vars]
 
     @instruction("Fuse {loops} into {results}", preserve_unit_iters=FLAG)
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
@@ -97,7 +97,7 @@ class NestPrimitives(ScheduleBase):
         """
         if not loops:
             raise ScheduleError("fuse needs a loop, got none", "", "sch.fuse(i, j)")
-        keys = [self.loop_key(one, "fuse") for one in loops]
+        keys = [self.loop_key(handle, "fuse") for handle in loops]
         nodes = [plain_loop(self, key, "fuse") for key in keys]
         for outer, inner in pairwise(nodes):
             if outer.body is not inner:
@@ -112,30 +112,30 @@ class NestPrimitives(ScheduleBase):
             used = variables_of(inner.extent) & {*keys}
             if used:
                 raise _dependent(inner, next(iter(used)), "fuse")
-        name = "_".join([one.loop_var.name for one in nodes]) + "_fused"
-        dtype = max([one.loop_var.dtype for one in nodes], key=lambda one: int(one[3:]))
+        name = "_".join([loop.loop_var.name for loop in nodes]) + "_fused"
+        dtype = max([loop.loop_var.dtype for loop in nodes], key=lambda spelling: int(spelling[3:]))
         fused = Var(name, dtype)
         analyzer = Analyzer()
         values: dict[Var, Expr] = {}
         finer: Expr = IntImm(1, dtype)  # the iterations of the loops inside
-        for place, one in reversed(list(enumerate(nodes))):
-            extent = const_like(one.extent, fused)
+        for position, node in reversed(list(enumerate(nodes))):
+            extent = const_like(node.extent, fused)
             if is_const(extent, 0):  # there are no iterations, as of the fused loop
-                values[one.loop_var] = const_like(fused, one.loop_var)
+                values[node.loop_var] = const_like(fused, node.loop_var)
                 continue
-            part = ops.floormod(fused, finer * extent) if place else fused
+            part = ops.floormod(fused, finer * extent) if position else fused
             is_unit = is_const(extent, 1)
-            value = const_like(ops.floordiv(part, finer), one.loop_var)
-            values[one.loop_var] = one.min if is_unit else value
+            value = const_like(ops.floordiv(part, finer), node.loop_var)
+            values[node.loop_var] = node.min if is_unit else value
             finer = finer * extent
         count: Expr = IntImm(1, dtype)  # in the order of the loops, as TVM writes it
-        for one in nodes:
-            count = count * const_like(one.extent, fused)
+        for node in nodes:
+            count = count * const_like(node.extent, fused)
         total = analyzer.simplify(count)
         zero = IntImm(0, dtype)
         ranges = loop_ranges(self, self.loops_above(keys[0])) | {fused: Range(zero, total)}
-        for one in nodes:
-            analyzer.bind(one.loop_var, range_of(one))
+        for node in nodes:
+            analyzer.bind(node.loop_var, range_of(node))
         rebind = Rebind(values, ranges, keeps_units=bool(preserve_unit_iters))
         body = rebind.visit(nodes[-1].body)
         self.draft.replace(
@@ -156,7 +156,7 @@ class NestPrimitives(ScheduleBase):
         >>> [loop.name for loop in sch.get_loops("C")]
         ['k', 'j', 'i']
         """
-        keys = [self.loop_key(one, "reorder") for one in ordered_loops]
+        keys = [self.loop_key(handle, "reorder") for handle in ordered_loops]
         for key in keys:
             if keys.count(key) > 1:
                 raise ScheduleError(
@@ -171,12 +171,12 @@ class NestPrimitives(ScheduleBase):
         inner = self.loop(chain[-1])
         for block in self.blocks_of(chain[-1]):
             _check_reorderable(self, block, chain)
-        order, given = iter(keys), {*keys}
-        new = [next(order) if key in given else key for key in chain]
-        for place, key in enumerate(new):
+        order, key_set = iter(keys), {*keys}
+        new = [next(order) if key in key_set else key for key in chain]
+        for position, key in enumerate(new):
             node = self.loop(key)
             used = variables_of(node.min, node.extent)
-            later = [one for one in new[place + 1 :] if one in used]
+            later = [loop for loop in new[position + 1 :] if loop in used]
             if later:
                 raise _dependent(node, later[0], "reorder")
         for block in self.blocks_of(chain[-1]):
@@ -279,11 +279,13 @@ def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
             of_loop(name),
         )
     values = [
-        None if one is None else schedule.value_of(one, f"split factor of loop {name}")
-        for one in factors
+        None
+        if split_factor is None
+        else schedule.value_of(split_factor, f"split factor of loop {name}")
+        for split_factor in factors
     ]
     _check_defined(schedule, [value for value in values if isinstance(value, Expr)], name)
-    unknown = [place for place, one in enumerate(values) if one is None or _is(one, -1)]
+    unknown = [number for number, value in enumerate(values) if value is None or _is(value, -1)]
     if len(unknown) > 1:
         raise ScheduleError(
             f"{len(unknown)} split factors of loop {name} are None",
@@ -291,19 +293,19 @@ def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
             "give all factors but one",
             of_loop(name),
         )
-    for place, one in enumerate(values):
-        if place not in unknown and isinstance(one, int) and one < 1:
+    for position, factor in enumerate(values):
+        if position not in unknown and isinstance(factor, int) and factor < 1:
             raise ScheduleError(
-                f"split factor of loop {name} must be at least 1, got {one}",
+                f"split factor of loop {name} must be at least 1, got {factor}",
                 "",
                 "give positive integers",
                 of_loop(name),
             )
     analyzer = Analyzer()
     product: Expr = IntImm(1, node.loop_var.dtype)
-    for place, one in enumerate(values):
-        if place not in unknown and one is not None:
-            product = product * const_like(one, node.loop_var)
+    for position, factor in enumerate(values):
+        if position not in unknown and factor is not None:
+            product = product * const_like(factor, node.loop_var)
     if unknown:
         inferred = analyzer.simplify(ops.floordiv(node.extent + product - 1, product))
         values[unknown[0]] = inferred
@@ -315,7 +317,7 @@ def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
             "give None for one factor: it is inferred",
             of_loop(name),
         )
-    return [const_like(one, node.loop_var) for one in values]  # type: ignore[arg-type]
+    return [const_like(value, node.loop_var) for value in values]  # type: ignore[arg-type]
 
 
 def _is(value: Any, number: int) -> bool:
@@ -324,7 +326,7 @@ def _is(value: Any, number: int) -> bool:
 
 def _divides(extents: Sequence[Expr], extent: Expr) -> bool:
     """Whether extents are constants whose product is another one."""
-    numbers = [one.value for one in (*extents, extent) if isinstance(one, IntImm)]
+    numbers = [size.value for size in (*extents, extent) if isinstance(size, IntImm)]
     return len(numbers) == len(extents) + 1 and prod(numbers[:-1]) == numbers[-1]
 
 
@@ -339,13 +341,13 @@ def _dependent(node: For, var: Var, action: str) -> ScheduleError:
 
 def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
     """The loops from the outermost of the given ones to the innermost."""
-    innermost = max(keys, key=lambda one: len(list(schedule.around(one))))
+    innermost = max(keys, key=lambda loop_key: len(list(schedule.around(loop_key))))
     chain = [innermost]
     while not set(keys) <= set(chain):
         parent = schedule.parents[chain[-1]]
         node = None if parent is None else schedule.nodes[parent]
         if type(node) is not For:
-            outside = next(one for one in keys if one not in chain)
+            outside = next(key for key in keys if key not in chain)
             names = names_apart(schedule, outside, innermost)
             raise ScheduleError(
                 f"cannot reorder loops {names[0]} and {names[1]}",
@@ -376,9 +378,9 @@ def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
     both = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     kept = [(axis, value) for axis, value in both if variables_of(value) & {*chain}]
     predicate: Expr = ops.const(True)
-    for one in conjuncts(realize.predicate):
-        if variables_of(one) & ranges.keys():
-            predicate = ops.logical_and(predicate, one)
+    for condition in conjuncts(realize.predicate):
+        if variables_of(condition) & ranges.keys():
+            predicate = ops.logical_and(predicate, condition)
     part = BlockRealize(
         tuple([value for _, value in kept]),
         predicate,
@@ -416,7 +418,7 @@ def _check_commutes(
     if realize.block.init is None:
         return
     reduced = values_of_kind(realize, REDUCTION)
-    if [one for one in old if one in reduced] == [one for one in new if one in reduced]:
+    if [loop for loop in old if loop in reduced] == [loop for loop in new if loop in reduced]:
         return
     step = step_of(realize.block)
     counterexample = find_counterexample(step, in_another_order) if step is not None else None

@@ -134,34 +134,34 @@ class MovementPrimitives(ScheduleBase):
         assert scope is not None
         self._check_movable(key, target, scope, is_producer)
         others = consumers(self, key) if is_producer else producers(self, key)
-        under = [one for one in others if target in _loops_of(self, one)]
+        under = [block_key for block_key in others if target in _loops_of(self, block_key)]
         if len(under) < len(others):
             what = "consumer" if is_producer else "producer"
-            outside = ", ".join([one.name for one in others if one not in under])
+            outside = ", ".join([block_key.name for block_key in others if block_key not in under])
             why = (
                 f"it requires all the {what}s of the block to be in the loop, and {outside} is not"
             )
             help = f"move {outside} there first, or use a loop around all {what}s"
             raise _refused(key, target, why, help)
         self._check_order(key, target)
-        place = self._place(key, target, integer(index, "index"))
+        position = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
         realize = self.realize(key)
         self._check_apart(key, target, needed, is_producer)
         if not is_producer:
             self._check_executed(key, target, needed, others)
         domains = _domains(realize.block, needed, is_producer)
-        made = self._instance(realize, target, domains, bool(keeps_units))
+        instance = self._instance(realize, target, domains, bool(keeps_units))
         links: dict[Block, Block] = {}
         rest = without(self, key, scope, links)
         assert rest is not None  # the others
         draft = self.draft
         moved = self.blocks_below(key)
-        after = statements_of(self, target)[place] if place < _count(self, target) else None
+        after = statements_of(self, target)[position] if position < _count(self, target) else None
         draft.replace(scope, rest, links, f"it was replaced when block {key.name} was moved")
         draft.remember(moved)
         number = _number_of(draft, target, after)
-        draft.replace(target, with_inserted(draft, Place(target, number), made, {}))
+        draft.replace(target, with_inserted(draft, Place(target, number), instance, {}))
 
     def _check_movable(
         self, key: BlockKey, target: Var, scope: BlockKey, is_producer: bool
@@ -215,24 +215,24 @@ class MovementPrimitives(ScheduleBase):
         blocks = siblings(self, key)
         first = blocks.index(self.blocks_of(target)[0])
         written = buffers_of(accessed(self, key, writes=True))
-        for one in consumers(self, key):
-            read = buffers_of(accessed(self, one, writes=False))
+        for consumer in consumers(self, key):
+            read = buffers_of(accessed(self, consumer, writes=False))
             both = [buffer.name for buffer in written if buffer in read]
-            if both and blocks.index(one) < first:
+            if both and blocks.index(consumer) < first:
                 raise _refused(
                     key,
                     target,
-                    f"block {one.name} reads {both[0]} before the loop",
+                    f"block {consumer.name} reads {both[0]} before the loop",
                     "use a loop before its consumers, or around them",
                 )
 
     def _place(self, key: BlockKey, target: Var, index: int) -> int:
         """The number of the statement of a loop before which a block is inserted."""
-        makers = [number_in(self, target, one) for one in producers(self, key)]
-        users = [number_in(self, target, one) for one in consumers(self, key)]
+        makers = [number_in(self, target, producer) for producer in producers(self, key)]
+        users = [number_in(self, target, consumer) for consumer in consumers(self, key)]
         count = len(statements_of(self, target))
-        first = max([one + 1 for one in makers if one is not None], default=0)
-        last = min([one for one in users if one is not None], default=count)
+        first = max([number + 1 for number in makers if number is not None], default=0)
+        last = min([number for number in users if number is not None], default=count)
         assert first <= last
         if index == -1:
             return last
@@ -254,21 +254,21 @@ class MovementPrimitives(ScheduleBase):
         block = self.block(key)
         own = buffers_of(block.writes if is_producer else block.reads)
         above = [*self.loops_above(target), target]
-        found: dict[Buffer, Sets] = {}
+        sets_of: dict[Buffer, Sets] = {}
         for buffer in own:
             sets = []
-            for one in stated_blocks(self, others):
-                other = self.block(one)
+            for block_key in stated_blocks(self, others):
+                other = self.block(block_key)
                 regions = other.reads if is_producer else other.writes
-                loops = [*_below(self, one, target), *sharing(self, above, buffer.scope())]
+                loops = [*_below(self, block_key, target), *sharing(self, above, buffer.scope())]
                 sets += [
-                    relaxed(self, one, region, loops)
+                    relaxed(self, block_key, region, loops)
                     for region in regions
                     if region.buffer is buffer
                 ]
             if sets:
-                found[buffer] = joined(sets)
-        return found
+                sets_of[buffer] = joined(sets)
+        return sets_of
 
     def _check_apart(
         self, key: BlockKey, target: Var, needed: Mapping[Buffer, Sets], is_producer: bool
@@ -307,7 +307,7 @@ class MovementPrimitives(ScheduleBase):
             if region.buffer not in needed or not own & variables_of(region):
                 continue
             makers = stated_blocks(self, others)
-            if all(exceeds(self, one, key, region) for one in makers):
+            if all(exceeds(self, maker, key, region) for maker in makers):
                 raise _refused(
                     key,
                     target,
@@ -390,7 +390,7 @@ def _domains(
 ) -> dict[Var, IntervalSet]:
     """The values of the iterators for which a block accesses regions."""
     axes = {axis.var: axis for axis in block.iter_vars if axis.kind in (SPATIAL, REDUCTION)}
-    found: dict[Var, IntervalSet] = {}
+    domains: dict[Var, IntervalSet] = {}
     for region in block.writes if is_producer else block.reads:
         sets = needed.get(region.buffer)
         if sets is None:
@@ -398,12 +398,12 @@ def _domains(
         solved = [
             _solved(bound, wanted, axes) for bound, wanted in zip(region.region, sets, strict=True)
         ]
-        pairs = [one for one in solved if one is not None]
+        pairs = [pair for pair in solved if pair is not None]
         if len(pairs) < len({*axes} & variables_of(region)):
             pairs = _inverted(region, sets, axes) or pairs
         for var, values in pairs:
-            found[var] = intersect([found[var], values]) if var in found else values
-    return found
+            domains[var] = intersect([domains[var], values]) if var in domains else values
+    return domains
 
 
 def _inverted(
@@ -414,11 +414,11 @@ def _inverted(
         return []
     ranges = {var: _dom(axis) for var, axis in axes.items()}
     indices = [bound.min for bound in region.region]
-    found = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
-    if found.errors:
+    iter_map = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
+    if iter_map.errors:
         return []
     stand_ins = [Var("index", index.dtype) for index in indices]
-    inverse = inverse_affine_iter_map(found.indices, stand_ins)
+    inverse = inverse_affine_iter_map(iter_map.indices, stand_ins)
     domains = dict(zip(stand_ins, sets, strict=True))
     return [(var, eval_set(value, domains)) for var, value in inverse.items() if var in axes]
 
@@ -461,13 +461,13 @@ def _covers_its_domain(schedule: ScheduleBase, key: BlockKey) -> bool:
     if not axes:
         return is_const(realize.predicate, 1)
     ranges = loop_ranges(schedule, schedule.loops_above(key))
-    found = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
-    if found.errors:
+    iter_map = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    if iter_map.errors:
         return is_const(realize.predicate, 1)
     if is_const(realize.predicate, 1):
         return True
     analyzer = Analyzer()
-    for axis, index in zip(axes, found.indices, strict=True):
+    for axis, index in zip(axes, iter_map.indices, strict=True):
         extent = index.args[0].extent if index.args else 1
         if not analyzer.can_prove_equal(ops.convert(extent), _dom(axis).extent):
             return False
@@ -480,5 +480,9 @@ def _count(index: BlockIndex, target: Var) -> int:
 
 def _number_of(index: BlockIndex, target: Var, statement: Stmt | None) -> int:
     """The number of a statement of a loop; their number if there is none."""
-    found = [number for number, one in enumerate(statements_of(index, target)) if one is statement]
-    return found[0] if found else _count(index, target)
+    numbers = [
+        number
+        for number, candidate in enumerate(statements_of(index, target))
+        if candidate is statement
+    ]
+    return numbers[0] if numbers else _count(index, target)

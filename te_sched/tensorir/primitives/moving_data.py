@@ -129,14 +129,14 @@ class AutoCopyPrimitives(CopyPrimitives):
         return self._copy_at(loop, block, write_buffer_index, storage_scope, writes=True)
 
     def _copy_at(
-        self, loop: LoopRV, block: Any, given: Any, storage_scope: Any, writes: bool
+        self, loop: LoopRV, block: Any, buffer_index: Any, storage_scope: Any, writes: bool
     ) -> BlockRV:
         action = "write_at" if writes else "read_at"
         target, key = self.loop_key(loop, action), self.block_key(block, action)
         memory = check_scope(storage_scope)
-        place = place_of(self, key, given, writes)
+        position = place_of(self, key, buffer_index, writes)
         own = self.block(key)
-        buffer = (own.writes if writes else own.reads)[place].buffer
+        buffer = (own.writes if writes else own.reads)[position].buffer
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot copy {buffer.name} of block {key.name} at loop {target.name}"
@@ -158,9 +158,9 @@ class AutoCopyPrimitives(CopyPrimitives):
             _check_written(self, users, target, buffer, region, shared, refused)
         copy = copy_of(buffer, f"{buffer.name}_{memory}", memory)
         zero = tuple([IntImm(0, size.dtype) for size in buffer.shape])
-        made = _copying(self, target, buffer, copy, region, writes)
+        nest = _copying(self, target, buffer, copy, region, writes)
         where = Place(target, number)
-        return self._insert_copy(scope, where, made, Shift(buffer, copy, zero), [*users, *near])
+        return self._insert_copy(scope, where, nest, Shift(buffer, copy, zero), [*users, *near])
 
 
 def _users(
@@ -168,9 +168,9 @@ def _users(
 ) -> list[BlockKey]:
     """The blocks in a loop that read or write a buffer."""
     return [
-        one
-        for one in schedule.blocks_of(target)
-        if any(region.buffer is buffer for region in accessed(schedule, one, writes))
+        block_key
+        for block_key in schedule.blocks_of(target)
+        if any(region.buffer is buffer for region in accessed(schedule, block_key, writes))
     ]
 
 
@@ -183,9 +183,9 @@ def _position(
     refused: _Refusal,
 ) -> int:
     """The number of the statement of a loop before which the copy is inserted."""
-    found = [number_in(schedule, target, one) for one in users]
-    places = [one for one in found if one is not None]
-    assert len(places) == len(found)
+    numbers = [number_in(schedule, target, user) for user in users]
+    places = [number for number in numbers if number is not None]
+    assert len(places) == len(numbers)
     if writes:
         if len(users) > 1 or len(writers(schedule, users[0], buffer)) > 1:
             raise refused("several blocks write it", "write it in one block")
@@ -195,7 +195,9 @@ def _position(
         return places[0] + 1
     others = _users(schedule, target, buffer, writes=True)
     first = min(places)
-    late = [one for one in others if (number_in(schedule, target, one) or 0) >= first]
+    late = [
+        block_key for block_key in others if (number_in(schedule, target, block_key) or 0) >= first
+    ]
     if late:
         raise refused(
             f"block {late[0].name} writes it after it is read in the loop",
@@ -209,22 +211,22 @@ def _readers_of_copy(
 ) -> list[BlockKey]:
     """The blocks that read what a block writes before it is copied to the buffer."""
     order = schedule.blocks_of(target)
-    place = number_in(schedule, target, key)
-    found = []
-    for one in _users(schedule, target, buffer, writes=False):
-        number = number_in(schedule, target, one)
-        if one is key or number != place:
+    position = number_in(schedule, target, key)
+    readers = []
+    for reader in _users(schedule, target, buffer, writes=False):
+        number = number_in(schedule, target, reader)
+        if reader is key or number != position:
             continue
-        regions = [r for r in accessed(schedule, one, writes=False) if r.buffer is buffer]
-        is_later = order.index(one) > order.index(key)
-        if not is_later or not all(covers(schedule, key, one, r) for r in regions):
+        regions = [r for r in accessed(schedule, reader, writes=False) if r.buffer is buffer]
+        is_later = order.index(reader) > order.index(key)
+        if not is_later or not all(covers(schedule, key, reader, r) for r in regions):
             raise refused(
-                f"block {one.name} in the same statement of the loop reads elements that are not "
-                "proven to be written before",
+                f"block {reader.name} in the same statement of the loop reads elements that "
+                "are not proven to be written before",
                 "use an inner loop without that block, or cache_write",
             )
-        found.append(one)
-    return found
+        readers.append(reader)
+    return readers
 
 
 def _region(
@@ -237,11 +239,11 @@ def _region(
 ) -> list[Range]:
     """What blocks access of a buffer in an iteration of a loop, by all threads that share it."""
     sets: list[Sets] = []
-    outer = [one for one in (*schedule.loops_above(target), target) if one not in {*shared}]
+    outer = [loop for loop in (*schedule.loops_above(target), target) if loop not in {*shared}]
     analyzer = Analyzer()
     for key in stated_blocks(schedule, users):
         block = schedule.block(key)
-        inner = [one for one in schedule.loops_above(key) if one not in {*outer}]
+        inner = [loop for loop in schedule.loops_above(key) if loop not in {*outer}]
         sets += [
             relaxed(schedule, key, region, inner)
             for region in (block.writes if writes else block.reads)
@@ -263,21 +265,23 @@ def _check_written(
     """Refuse a block that may leave elements of a region unwritten."""
     (key,) = users
     realize = schedule.realize(key)
-    (written,) = [one for one in realize.block.writes if one.buffer is buffer]
+    (written,) = [access for access in realize.block.writes if access.buffer is buffer]
     above = schedule.loops_above(key)
     inner = {*shared, *above[above.index(target) + 1 :]}
     values = binding_of(realize)
-    ranges = loop_ranges(schedule, [one for one in above if one in inner])
-    begins = {one: schedule.loop(one).min for one in above if one not in inner}
-    indices = [substitute(substitute(one.min, values), begins) for one in written.region]
-    found = detect_iter_map(indices, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
-    is_whole = not found.errors and all(ops.is_const(one.extent, 1) for one in written.region)
-    for index, bound in zip(found.indices, region, strict=True) if is_whole else ():
+    ranges = loop_ranges(schedule, [loop for loop in above if loop in inner])
+    begins = {loop: schedule.loop(loop).min for loop in above if loop not in inner}
+    indices = [substitute(substitute(bound.min, values), begins) for bound in written.region]
+    iter_map = detect_iter_map(indices, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    is_whole = not iter_map.errors and all(
+        ops.is_const(bound.extent, 1) for bound in written.region
+    )
+    for index, bound in zip(iter_map.indices, region, strict=True) if is_whole else ():
         parts = index.args
         extent: Any = parts[0].extent if parts else 1
         is_dense = not parts or (len(parts) == 1 and is_number(parts[0].scale, 1))
         is_whole &= is_dense and Analyzer().can_prove_equal(ops.convert(extent), bound.extent)
-    if not is_whole or any(isinstance(one, Block) for one in walk(realize.block.body)):
+    if not is_whole or any(isinstance(node, Block) for node in walk(realize.block.body)):
         raise refused(
             f"the block is not proven to write all elements of the region {_text(region)}",
             "write_at copies the whole region; use cache_write",
@@ -285,7 +289,7 @@ def _check_written(
 
 
 def _text(region: Sequence[Range]) -> str:
-    return ", ".join([f"{one.min} to {one.min + one.extent - 1}" for one in region])
+    return ", ".join([f"{bound.min} to {bound.min + bound.extent - 1}" for bound in region])
 
 
 def _copying(
@@ -298,15 +302,15 @@ def _copying(
 ) -> Stmt:
     """A block that copies a region whose begin depends on loops, which are its iterators."""
     loops = [*loops_around(schedule, target), target]
-    used = dict.fromkeys([one for bound in region for one in walk(bound) if one in {*loops}])
+    used = dict.fromkeys([var for bound in region for var in walk(bound) if var in {*loops}])
     axes = [
-        IterVar(range_of(schedule.loop(one)), Var(f"v{place}", one.dtype), SPATIAL)
-        for place, one in enumerate(used)
+        IterVar(range_of(schedule.loop(loop)), Var(f"v{number}", loop.dtype), SPATIAL)
+        for number, loop in enumerate(used)
     ]
-    own: dict[Var, Expr] = {one: axis.var for one, axis in zip(used, axes, strict=True)}
-    bounds = tuple([substitute(one, own) for one in region])
+    own: dict[Var, Expr] = {loop: axis.var for loop, axis in zip(used, axes, strict=True)}
+    bounds = tuple([substitute(bound, own) for bound in region])
     inner = [
-        (Var(f"ax{place}", bound.min.dtype), bound.extent) for place, bound in enumerate(bounds)
+        (Var(f"ax{number}", bound.min.dtype), bound.extent) for number, bound in enumerate(bounds)
     ]
     there = tuple(
         [

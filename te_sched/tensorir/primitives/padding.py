@@ -100,8 +100,8 @@ class PaddingPrimitives(ScheduleBase):
         def refused(why: str, help: str) -> ScheduleError:
             return ScheduleError(f"cannot pad block {key.name}", why, help, of_block(key.name))
 
-        factors = [integer(one, "padding") for one in listed(padding, "padding")]
-        if len(factors) != len(own.iter_vars) or any(one < 1 for one in factors):
+        factors = [integer(factor, "padding") for factor in listed(padding, "padding")]
+        if len(factors) != len(own.iter_vars) or any(factor < 1 for factor in factors):
             raise refused(
                 f"padding is {factors}",
                 f"give {len(own.iter_vars)} numbers of at least 1, one for each iterator",
@@ -208,14 +208,14 @@ class _Pad(Swap):
 def _padded_extents(block: Block, factors: Sequence[int]) -> dict[Var, Expr]:
     """The new extents of the iterators that are not multiples of their factors."""
     analyzer = Analyzer()
-    found: dict[Var, Expr] = {}
+    extents: dict[Var, Expr] = {}
     for axis, factor in zip(block.iter_vars, factors, strict=True):
         extent = _dom(axis).extent
         size = IntImm(factor, extent.dtype)
         new = analyzer.simplify(ops.floordiv(extent + (factor - 1), size) * size)
         if not analyzer.can_prove_equal(new, extent):
-            found[axis.var] = new
-    return found
+            extents[axis.var] = new
+    return extents
 
 
 def _plan(block: Block, places: _Places, padded: _Padded, refused: _Refusal) -> _PaddedCopies:
@@ -227,12 +227,12 @@ def _plan(block: Block, places: _Places, padded: _Padded, refused: _Refusal) -> 
     _check_accesses(block, places, refused)
 
     def copies(buffers: Sequence[Buffer]) -> dict[Buffer, Buffer]:
-        found = {}
+        padded_copies = {}
         for buffer in buffers:
             indices = places.get(buffer, ())
             if any(index in padded for index in indices):
-                found[buffer] = _padded_copy(buffer, indices, padded, refused)
-        return found
+                padded_copies[buffer] = _padded_copy(buffer, indices, padded, refused)
+        return padded_copies
 
     plan = _PaddedCopies(copies(buffers_of(block.reads)), copies(buffers_of(block.writes)))
     for buffer in plan.writes:
@@ -245,16 +245,16 @@ def _einsum_indices(block: Block, refused: _Refusal) -> _Places:
     for buffer in {*buffers_of(block.reads)} & {*buffers_of(block.writes)}:
         raise refused(f"it reads and writes {buffer.name}", "use T.init for the first value")
     iterators = {axis.var for axis in block.iter_vars}
-    found: _Places = {}
+    indices_of: _Places = {}
     for region in (*block.reads, *block.writes):
         indices = tuple([bound.min for bound in region.region])
         for index, bound in zip(indices, region.region, strict=True):
             is_plain = index in iterators or isinstance(index, IntImm)
             if not is_plain or not is_const(bound.extent, 1):
                 raise refused(f"it accesses {region}: the indices are not iterators", _HELP)
-        if not all_same(found.setdefault(region.buffer, indices), indices):
+        if not all_same(indices_of.setdefault(region.buffer, indices), indices):
             raise refused(f"it accesses {region.buffer.name} at two places", _HELP)
-    return found
+    return indices_of
 
 
 def _check_accesses(block: Block, places: _Places, refused: _Refusal) -> None:
@@ -265,11 +265,11 @@ def _check_accesses(block: Block, places: _Places, refused: _Refusal) -> None:
         if part is None:
             continue
         _check_statements(part, refused)
-        for one in walk(part):
-            if isinstance(one, BufferLoad | BufferStore) and not all_same(
-                places.get(one.buffer, ()), one.indices
+        for node in walk(part):
+            if isinstance(node, BufferLoad | BufferStore) and not all_same(
+                places.get(node.buffer, ()), node.indices
             ):
-                raise refused(f"it does not state that it accesses {one.buffer.name}", _HELP)
+                raise refused(f"it does not state that it accesses {node.buffer.name}", _HELP)
 
 
 _HELP = "pad a block such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"
@@ -278,8 +278,8 @@ _HELP = "pad a block such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"
 def _check_statements(statement: Stmt, refused: _Refusal) -> None:
     """Refuse statements that do not always store."""
     if isinstance(statement, SeqStmt):
-        for one in statement.seq:
-            _check_statements(one, refused)
+        for part in statement.seq:
+            _check_statements(part, refused)
     elif isinstance(statement, LetStmt):
         _check_statements(statement.body, refused)
     elif not isinstance(statement, BufferStore) or statement.predicate is not None:
@@ -307,13 +307,13 @@ def _check_written(
 ) -> None:
     """Refuse a buffer of which a block does not write all elements: they are copied back."""
     analyzer = Analyzer()
-    for place, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
+    for dimension, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
         axis = axes.get(index) if isinstance(index, Var) else None
         extent = IntImm(1, size.dtype) if axis is None else _dom(axis).extent
         is_whole = analyzer.can_prove_equal(extent, size)
         if axis is not None:
             is_whole &= axis.kind == SPATIAL and is_const(_dom(axis).min, 0)
-            is_whole &= not any(index is one for one in indices[:place])
+            is_whole &= not any(index is earlier_index for earlier_index in indices[:dimension])
         if not is_whole:
             raise refused(
                 f"it does not write all elements of {buffer.name}, which has the shape "
@@ -327,12 +327,12 @@ def _check_covered(schedule: ScheduleBase, key: BlockKey, refused: _Refusal) -> 
     realize = schedule.realize(key)
     ranges = loop_ranges(schedule, schedule.loops_above(key))
     values, axes = realize.iter_values, realize.block.iter_vars
-    found = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    iter_map = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
     analyzer = Analyzer()
     for number, (axis, value) in enumerate(zip(axes, values, strict=True)):
         extent: Any = 0
-        if not found.errors:
-            args = found.indices[number].args
+        if not iter_map.errors:
+            args = iter_map.indices[number].args
             extent = args[0].extent if args else 1
         if not analyzer.can_prove_equal(ops.convert(extent), _dom(axis).extent):
             raise refused(
@@ -343,17 +343,19 @@ def _check_covered(schedule: ScheduleBase, key: BlockKey, refused: _Refusal) -> 
 
 def _check_values(block: Block, padded: _Padded, plan: _PaddedCopies, refused: _Refusal) -> None:
     """Refuse values that cannot be computed with zeros, or for iterators beyond their extents."""
-    for one in walk(block.body):
-        if isinstance(one, Call) and effect_of(one) > Effect.READ_STATE:
-            raise refused(f"it calls {one}, which may have effects", _HELP)
-        is_division = isinstance(one, E.Div | E.Mod | E.FloorDiv | E.FloorMod)
-        if is_division and is_integral(one.dtype) and _differs(one.b, padded, plan):
-            raise refused(f"it divides by {one.b}, which is zero in the padding", _HELP)
+    for node in walk(block.body):
+        if isinstance(node, Call) and effect_of(node) > Effect.READ_STATE:
+            raise refused(f"it calls {node}, which may have effects", _HELP)
+        is_division = isinstance(node, E.Div | E.Mod | E.FloorDiv | E.FloorMod)
+        if is_division and is_integral(node.dtype) and _differs(node.b, padded, plan):
+            raise refused(f"it divides by {node.b}, which is zero in the padding", _HELP)
 
 
 def _differs(value: Expr, padded: _Padded, plan: _PaddedCopies) -> bool:
     """Whether the value of an expression may be another one for padding."""
-    is_read = any(isinstance(one, BufferLoad) and one.buffer in plan.reads for one in walk(value))
+    is_read = any(
+        isinstance(node, BufferLoad) and node.buffer in plan.reads for node in walk(value)
+    )
     return is_read or bool(variables_of(value) & padded.keys())
 
 
@@ -423,9 +425,9 @@ def _check_nest(
             f"a statement in loop {above[0].name} accesses {buffer.name} outside of blocks",
             "make a block of it",
         )
-    for one in schedule.blocks_of(above[0]):
-        if one is not key:
-            _check_other(schedule, key, one, plan, refused)
+    for block_key in schedule.blocks_of(above[0]):
+        if block_key is not key:
+            _check_other(schedule, key, block_key, plan, refused)
 
 
 def _check_other(
@@ -437,7 +439,7 @@ def _check_other(
     inside = _written_inside(schedule, key)
     for old, new in plan.copies().items():
         reads, writes = [
-            [one for one in accessed(schedule, other, kind) if one.buffer is old]
+            [region for region in accessed(schedule, other, kind) if region.buffer is old]
             for kind in (False, True)
         ]
         if not reads and not writes:
@@ -448,7 +450,7 @@ def _check_other(
             )
         else:
             is_right = order.index(key) < order.index(other) and all(
-                covers(schedule, key, other, one) for one in (*reads, *writes)
+                covers(schedule, key, other, region) for region in (*reads, *writes)
             )
         if not is_right or _has_view(schedule, other, old):
             raise refused(
@@ -476,16 +478,16 @@ def _written_inside(schedule: ScheduleBase, key: BlockKey) -> set[Buffer]:
     own = schedule.blocks_of(above[0])
     written = {
         region.buffer
-        for one in own
-        if one is not key
-        for region in accessed(schedule, one, writes=True)
+        for block_key in own
+        if block_key is not key
+        for region in accessed(schedule, block_key, writes=True)
     }
     outside = {
         region.buffer
-        for one in siblings(schedule, key)
-        if one not in own
+        for block_key in siblings(schedule, key)
+        if block_key not in own
         for writes in (False, True)
-        for region in accessed(schedule, one, writes)
+        for region in accessed(schedule, block_key, writes)
     }
     return (written & {*schedule.block(scope).alloc_buffers}) - outside
 
@@ -493,9 +495,9 @@ def _written_inside(schedule: ScheduleBase, key: BlockKey) -> set[Buffer]:
 def _has_view(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> bool:
     return any(
         match.source.buffer is buffer
-        for one in walk(schedule.block(key))
-        if type(one) is Block
-        for match in one.match_buffers
+        for node in walk(schedule.block(key))
+        if type(node) is Block
+        for match in node.match_buffers
     )
 
 
@@ -504,8 +506,8 @@ def _copy(buffer: Buffer, padded: Buffer, is_back: bool = False) -> Stmt:
     analyzer = Analyzer()
     shape = buffer.shape if is_back else padded.shape
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), SPATIAL)
-        for place, size in enumerate(shape)
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{dimension}", size.dtype), SPATIAL)
+        for dimension, size in enumerate(shape)
     ]
     there: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     condition: Expr | None = None
@@ -519,14 +521,14 @@ def _copy(buffer: Buffer, padded: Buffer, is_back: bool = False) -> Stmt:
 def _zeros(padded: Buffer) -> Stmt:
     """Loops around a block that sets all elements of a padded buffer to zero."""
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), SPATIAL)
-        for place, size in enumerate(padded.shape)
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{dimension}", size.dtype), SPATIAL)
+        for dimension, size in enumerate(padded.shape)
     ]
     indices = tuple([axis.var for axis in axes])
     store = BufferStore(padded, ops.const(0, padded.dtype), indices)
     region = BufferRegion(padded, tuple([Range(v, IntImm(1, v.dtype)) for v in indices]))
     block = Block(tuple(axes), (), (region,), padded.name, None, store)
-    loops = [Var(f"i{place}", axis.var.dtype) for place, axis in enumerate(axes)]
+    loops = [Var(f"i{dimension}", axis.var.dtype) for dimension, axis in enumerate(axes)]
     body: Stmt = BlockRealize(tuple(loops), ops.const(True), block)
     for loop, size in zip(reversed(loops), reversed(padded.shape), strict=True):
         body = For(loop, IntImm(0, loop.dtype), size, "serial", body)

@@ -72,7 +72,7 @@ class PartitioningPrimitives(ScheduleBase):
         first, leaf = self.block(chain[0]).name_hint, self.realize(chain[-1])
         axis = next((a for a, v in _bindings(leaf) if v is key), None)
         parts: list[Stmt] = []
-        made: list[Var] = []
+        loop_vars: list[Var] = []
         begin = 0
         for number, size in enumerate(sizes):
             var = Var(f"{key.name}{number}", key.dtype)
@@ -81,12 +81,12 @@ class PartitioningPrimitives(ScheduleBase):
             body = renewed_body(narrow.visit(node.body))
             name = f"{first}_{var.name}_partition"
             parts.append(_grouped(name, For(var, low, extent, "serial", body)))
-            made.append(var)
+            loop_vars.append(var)
             begin += size
         common = _grouped(f"{first}_{key.name}_common", SeqStmt(tuple(parts)))
-        names = ", ".join([var.name for var in made])
+        names = ", ".join([var.name for var in loop_vars])
         self.draft.replace(key, common, None, f"it was partitioned into {names}")
-        return [LoopRV(one) for one in made]
+        return [LoopRV(var) for var in loop_vars]
 
     @instruction("Merge {loops} into {results}")
     def merge(self, *loops: LoopRV) -> LoopRV:
@@ -111,7 +111,7 @@ class PartitioningPrimitives(ScheduleBase):
         >>> [block.name for block in sch.get_child_blocks(sch.get_loops("B")[0])]
         ['B', 'C']
         """
-        keys = [self.loop_key(one, "merge") for one in loops]
+        keys = [self.loop_key(handle, "merge") for handle in loops]
         if len({*keys}) < max(2, len(keys)):
             raise ScheduleError(
                 f"merge needs different loops, got {', '.join([key.name for key in keys]) or None}",
@@ -121,16 +121,16 @@ class PartitioningPrimitives(ScheduleBase):
             )
         chains = _chains(self, keys)
         for chain in chains:
-            for one in chain:
-                plain_loop(self, one, "merge")
+            for loop in chain:
+                plain_loop(self, loop, "merge")
         first = chains[0]
         for chain in chains[1:]:
-            for one, other in zip(first, chain, strict=True):
-                if not Analyzer().can_prove_equal(self.loop(one).extent, self.loop(other).extent):
+            for loop, other in zip(first, chain, strict=True):
+                if not Analyzer().can_prove_equal(self.loop(loop).extent, self.loop(other).extent):
                     raise _unlike(
-                        one,
+                        loop,
                         other,
-                        f"they have {self.loop(one).extent} and {self.loop(other).extent} "
+                        f"they have {self.loop(loop).extent} and {self.loop(other).extent} "
                         "iterations",
                         "split them into loops of the same extents",
                     )
@@ -138,24 +138,24 @@ class PartitioningPrimitives(ScheduleBase):
         assert parent is not None
         numbers = [_number(self, parent, chain[0]) for chain in chains]
         _check_independent(self, parent, chains, numbers)
-        made = [Var(f"{one.name}_m", one.dtype) for one in first]
+        merged_vars = [Var(f"{old_var.name}_m", old_var.dtype) for old_var in first]
         links: dict[Block, Block] = {}
         bodies: list[Stmt] = []
         for chain in chains:
-            both = zip(chain, made, strict=True)
-            values = Values({one: const_like(var, one) for one, var in both})
+            both = zip(chain, merged_vars, strict=True)
+            values = Values({old_var: const_like(var, old_var) for old_var, var in both})
             bodies.append(values.visit(self.loop(chain[-1]).body))
             links |= values.continued
         merged = sequence(*bodies)
-        for one, var in reversed([*zip(first, made, strict=True)]):
-            merged = replace(self.loop(one), loop_var=var, kind="serial", body=merged)
+        for loop, var in reversed([*zip(first, merged_vars, strict=True)]):
+            merged = replace(self.loop(loop), loop_var=var, kind="serial", body=merged)
         statements: list[Stmt | None] = list(statements_of(self, parent))
         for number in numbers:
             statements[number] = None
         statements[max(numbers)] = merged
         new = with_body(self, parent, sequence(*statements), links)
-        self.draft.replace(parent, new, links, f"it was merged into {made[-1].name}")
-        return LoopRV(made[-1])
+        self.draft.replace(parent, new, links, f"it was merged into {merged_vars[-1].name}")
+        return LoopRV(merged_vars[-1])
 
 
 def _refused(action: str, node: For, why: str, help: str) -> ScheduleError:
@@ -185,8 +185,8 @@ def _sizes(schedule: ScheduleBase, node: For, factors: Any) -> list[int]:
             of_loop(name),
         )
     what = f"partition factor of loop {name}"
-    known = [None if one is None else schedule.number_of(one, what) for one in factors]
-    sizes = [None if one == -1 else one for one in known]
+    values = [None if factor is None else schedule.number_of(factor, what) for factor in factors]
+    sizes = [None if value == -1 else value for value in values]
     if sizes.count(None) > 1:
         raise ScheduleError(
             f"{sizes.count(None)} partition factors of loop {name} are None",
@@ -194,16 +194,19 @@ def _sizes(schedule: ScheduleBase, node: For, factors: Any) -> list[int]:
             "give all factors but one",
             of_loop(name),
         )
-    given = [one for one in sizes if one is not None]
-    for one in given:
-        if one < 1:
+    known_sizes = [part_size for part_size in sizes if part_size is not None]
+    for size in known_sizes:
+        if size < 1:
             raise ScheduleError(
-                f"{what} must be at least 1, got {one}", "", "give positive integers", of_loop(name)
+                f"{what} must be at least 1, got {size}",
+                "",
+                "give positive integers",
+                of_loop(name),
             )
-    rest = total - sum(given)
-    if rest < 1 or not given:
+    rest = total - sum(known_sizes)
+    if rest < 1 or not known_sizes:
         raise ScheduleError(
-            f"partition factors of loop {name} have the sum {sum(given)}, and it has {total} "
+            f"partition factors of loop {name} have the sum {sum(known_sizes)}, and it has {total} "
             "iterations",
             "another part must have iterations, too",
             f"give factors with a sum of 1 to {total - 1}"
@@ -211,7 +214,10 @@ def _sizes(schedule: ScheduleBase, node: For, factors: Any) -> list[int]:
             else "partition loops of several iterations",
             of_loop(name),
         )
-    return [rest if one is None else one for one in (sizes if None in sizes else [*sizes, rest])]
+    return [
+        rest if part_size is None else part_size
+        for part_size in (sizes if None in sizes else [*sizes, rest])
+    ]
 
 
 def _chain_of_blocks(schedule: ScheduleBase, loop: Var) -> list[BlockKey]:
@@ -223,7 +229,7 @@ def _chain_of_blocks(schedule: ScheduleBase, loop: Var) -> list[BlockKey]:
             raise _refused(
                 "partition",
                 schedule.loop(loop),
-                f"it has the blocks {', '.join([one.name for one in inside])} in it",
+                f"it has the blocks {', '.join([block_key.name for block_key in inside])} in it",
                 "use a loop with one block",
             )
         chain += inside
@@ -262,8 +268,8 @@ class _Narrow(BlockMapper):
         if node is self.leaf and self.axis is not None:
             axes = tuple(
                 [
-                    replace(one, dom=self.part) if one.var is self.axis.var else one
-                    for one in new.iter_vars
+                    replace(axis, dom=self.part) if axis.var is self.axis.var else axis
+                    for axis in new.iter_vars
                 ]
             )
             reads, writes = [
@@ -280,20 +286,20 @@ def _widened(region: BufferRegion, block: Block, axes: Sequence[IterVar]) -> Buf
     """
     domains = {axis.var: axis.dom for axis in axes}
     places = _places(block, region.buffer)
-    if not places or not all(structural_equal(one, places[0]) for one in places):
+    if not places or not all(structural_equal(indices, places[0]) for indices in places):
         return region
     bounds = [domains.get(index) for index in places[0] if isinstance(index, Var)]
     if None in bounds or len(bounds) != len(region.region):
         return region
-    return BufferRegion(region.buffer, tuple([one for one in bounds if one is not None]))
+    return BufferRegion(region.buffer, tuple([bound for bound in bounds if bound is not None]))
 
 
 def _places(block: Block, buffer: Buffer) -> list[tuple[Expr, ...]]:
     return [
-        one.indices
+        node.indices
         for part in parts_of(block)
-        for one in walk(part)
-        if isinstance(one, BufferLoad | BufferStore) and one.buffer is buffer
+        for node in walk(part)
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer is buffer
     ]
 
 
@@ -308,7 +314,7 @@ def _chains(schedule: ScheduleBase, keys: Sequence[Var]) -> list[list[Var]]:
         depth += 1
     chains: list[list[Var]] = []
     for key, path in zip(keys, paths, strict=True):
-        chain = [one for one in path[depth:] if isinstance(one, Var)]
+        chain = [key for key in path[depth:] if isinstance(key, Var)]
         if depth == 0 or len(chain) != len(path) - depth:
             raise _unlike(
                 keys[0], key, "they are in different block scopes", "merge loops of one block"
@@ -333,12 +339,12 @@ def _chains(schedule: ScheduleBase, keys: Sequence[Var]) -> list[list[Var]]:
     return chains
 
 
-def _unlike(one: Var, other: Var, why: str, help: str) -> ScheduleError:
+def _unlike(loop: Var, other: Var, why: str, help: str) -> ScheduleError:
     return ScheduleError(
-        f"cannot merge loops {one.name} and {other.name}",
+        f"cannot merge loops {loop.name} and {other.name}",
         why,
         help,
-        [of_loop(one.name), of_loop(other.name)],
+        [of_loop(loop.name), of_loop(other.name)],
     )
 
 
@@ -362,14 +368,14 @@ def _check_independent(
     last = max(numbers)
     for chain, number in zip(chains, numbers, strict=True):
         between = [
-            one
-            for place in range(number + 1, last)
-            if place not in numbers
-            for one in schedule.blocks_in(statements[place])
+            block_key
+            for statement_index in range(number + 1, last)
+            if statement_index not in numbers
+            for block_key in schedule.blocks_in(statements[statement_index])
         ]
-        found = conflict(schedule, schedule.blocks_of(chain[0]), between)
-        if found is not None:
-            name, own, other = found
+        clash = conflict(schedule, schedule.blocks_of(chain[0]), between)
+        if clash is not None:
+            name, own, other = clash
             raise _refused(
                 "merge",
                 schedule.loop(chain[0]),
@@ -377,20 +383,20 @@ def _check_independent(
                 f"loops, access {name}",
                 "merge neighboring loops",
             )
-    for place, chain in enumerate(chains):
-        for other_place in range(place + 1, len(chains)):
+    for position, chain in enumerate(chains):
+        for other_place in range(position + 1, len(chains)):
             following = chains[other_place]
-            is_turned = numbers[other_place] < numbers[place]
+            is_turned = numbers[other_place] < numbers[position]
             before, after = (following, chain) if is_turned else (chain, following)
-            found = _overlap(schedule, before, after, is_turned)
-            if found is not None:
-                name, one, two = found
+            clash = _overlap(schedule, before, after, is_turned)
+            if clash is not None:
+                name, first_key, two = clash
                 raise _unlike(
                     before[-1],
                     after[-1],
                     f"an iteration of {after[-1].name} would access elements of {name} in block "
                     f"{two.name} before later iterations of {before[-1].name} access them in block "
-                    f"{one.name}",
+                    f"{first_key.name}",
                     "merge loops whose iterations access different elements",
                 )
 
@@ -420,11 +426,11 @@ def _relaxed(
     """A region over the loops in those of a chain up to a depth."""
     fixed = chain[: depth + 1]
     loops: list[Var] = []
-    for one in schedule.around(key):
-        if one is chain[0]:
+    for outer_key in schedule.around(key):
+        if outer_key is chain[0]:
             break
-        if isinstance(one, Var) and one not in fixed:
-            loops.append(one)
+        if isinstance(outer_key, Var) and outer_key not in fixed:
+            loops.append(outer_key)
     return relaxed(schedule, key, region, loops)
 
 
@@ -441,16 +447,16 @@ def _are_apart(
     """
     analyzer = Analyzer()
     values: dict[Var, Expr] = {}
-    for place, (one, other) in enumerate(zip(before, after, strict=True)):
+    for level, (loop, other) in enumerate(zip(before, after, strict=True)):
         node = schedule.loop(other)
         analyzer.bind(other, Range(node.min, node.extent))
-        if place < depth:
-            values[one] = const_like(other, one)
-        elif place == depth:
-            distance = Var("distance", one.dtype)
-            extent = const_like(node.extent, one)
-            analyzer.bind(distance, Range(IntImm(1, one.dtype), extent))
-            values[one] = const_like(other, one) + distance
+        if level < depth:
+            values[loop] = const_like(other, loop)
+        elif level == depth:
+            distance = Var("distance", loop.dtype)
+            extent = const_like(node.extent, loop)
+            analyzer.bind(distance, Range(IntImm(1, loop.dtype), extent))
+            values[loop] = const_like(other, loop) + distance
     for mine, second in zip(sets, others, strict=True):
         ends = (mine.min, mine.max, second.min, second.max)
         if any(end is None for end in ends):

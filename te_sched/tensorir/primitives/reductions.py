@@ -67,7 +67,7 @@ class ReductionPrimitives(ScheduleBase):
             raise ScheduleError(
                 f"cannot initialize block {key.name} before loop {before.name}",
                 f"{before.name} is not a loop around it",
-                f"give one of {', '.join([one.name for one in above])}",
+                f"give one of {', '.join([loop_var.name for loop_var in above])}",
                 [of_block(key.name), of_loop(before.name)],
             )
         why = why_not_reduction(self, key)
@@ -80,43 +80,47 @@ class ReductionPrimitives(ScheduleBase):
             )
         outside = above[: above.index(before)]
         around = loops_around(self, key)  # also those around a part of loop_partition
-        for one in around[: around.index(before)]:
-            reduced = [axis.var.name for axis in bound_axes(realize, one) if axis.kind != SPATIAL]
+        for outer_loop in around[: around.index(before)]:
+            reduced = [
+                axis.var.name for axis in bound_axes(realize, outer_loop) if axis.kind != SPATIAL
+            ]
             if reduced:
                 raise ScheduleError(
                     f"cannot initialize block {key.name} before loop {before.name}",
-                    f"the reduction loop {one.name} is around it: each of its iterations would "
-                    "initialize again",
-                    f"give loop {one.name}, or reorder it inside",
+                    f"the reduction loop {outer_loop.name} is around it: each of its "
+                    "iterations would initialize again",
+                    f"give loop {outer_loop.name}, or reorder it inside",
                     [of_block(key.name), of_loop(before.name)],
                 )
         inside = above[len(outside) :]
         used = variables_of(*realize.iter_values)
-        unused = [one for one in inside if one not in used]
+        unused = [loop_var for loop_var in inside if loop_var not in used]
         if not run_once(self, unused, realize.predicate):
-            one = next(one for one in unused if not is_const(self.loop(one).extent, 1))
+            outer_loop = next(
+                loop_var for loop_var in unused if not is_const(self.loop(loop_var).extent, 1)
+            )
             raise ScheduleError(
                 f"cannot initialize block {key.name} before loop {before.name}",
-                f"no iterator depends on loop {one.name}: each of its iterations computes the "
-                "whole reduction again, and would add to the result of the one before",
-                f"give a loop inside of {one.name}",
-                [of_block(key.name), of_loop(one.name)],
+                f"no iterator depends on loop {outer_loop.name}: each of its iterations "
+                "computes the whole reduction again, and would add to the result of the one before",
+                f"give a loop inside of {outer_loop.name}",
+                [of_block(key.name), of_loop(outer_loop.name)],
             )
         links: dict[Block, Block] = {}
-        made = initialization(realize, init, [self.loop(one) for one in inside])
+        init_nest = initialization(realize, init, [self.loop(loop_var) for loop_var in inside])
         reads = {region.buffer for region in own.reads}
         rest = with_block(
             realize,
             links,
             name_hint=f"{own.name_hint}_update",
             init=None,
-            reads=(*[one for one in own.writes if one.buffer not in reads], *own.reads),
+            reads=(*[region for region in own.writes if region.buffer not in reads], *own.reads),
         )
         draft = self.draft
         draft.replace(key, rest, links)
-        draft.replace(before, sequence(made, draft.nodes[before]))
-        (found,) = [one for one in draft.blocks_in(made)]
-        return BlockRV(found)
+        draft.replace(before, sequence(init_nest, draft.nodes[before]))
+        (init_key,) = [block_key for block_key in draft.blocks_in(init_nest)]
+        return BlockRV(init_key)
 
     @instruction("Compute a partial result for each iteration of {loop}", factor_axis=ATTRIBUTE)
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
@@ -164,24 +168,26 @@ class ReductionPrimitives(ScheduleBase):
                 f"give a number from {-rank - 1} to {rank}",
             )  # fmt: skip
         plan = Factoring(realize, self.loop(factored), axis % (rank + 1), update)
-        loops = [self.loop(one) for one in above]
-        made, buffers = plan.partial(loops)
+        loops = [self.loop(loop_var) for loop_var in above]
+        partial_nest, buffers = plan.partial(loops)
         links: dict[Block, Block] = {}
         rest: Stmt = plan.combined(buffers, reductions, links)
         inside = loops[above.index(top) :]
-        kept = [one for one in inside if one.loop_var is factored or one.loop_var not in reductions]
+        kept = [
+            node for node in inside if node.loop_var is factored or node.loop_var not in reductions
+        ]
         draft = self.draft
         draft.replace(top, nested(kept, rest), links)
         outer = above[0] if above[0] is not top else kept[0].loop_var
-        draft.replace(outer, sequence(made, draft.nodes[outer]))
+        draft.replace(outer, sequence(partial_nest, draft.nodes[outer]))
         scope = draft.scope(key)
         assert scope is not None
         links = {}
         owner = draft.realize(scope)
         allocated = (*owner.block.alloc_buffers, *buffers)
         draft.replace(scope, with_block(owner, links, alloc_buffers=allocated), links)
-        (found,) = draft.blocks_in(made)
-        return BlockRV(found)
+        (block_key,) = draft.blocks_in(partial_nest)
+        return BlockRV(block_key)
 
 
 def _only_block(index: ReductionPrimitives, loop: Var) -> BlockKey:
@@ -256,67 +262,67 @@ def _reduction_loops(
     realize: BlockRealize, above: list[Var], factored: Var, refused: Refusal
 ) -> set[Var]:
     """The loops of reduction iterators, and the factored one."""
-    found = {factored}
-    for one in above:
-        kinds = {axis.kind for axis in bound_axes(realize, one)}
-        if kinds == {SPATIAL} and one is factored:
+    loops = {factored}
+    for loop in above:
+        kinds = {axis.kind for axis in bound_axes(realize, loop)}
+        if kinds == {SPATIAL} and loop is factored:
             raise refused(
-                f"loop {one.name} is not a reduction loop",
+                f"loop {loop.name} is not a reduction loop",
                 "spatial iterators of the block depend on it",
                 "give a loop of a reduction iterator",
             )
         if len(kinds) > 1:
             raise refused(
-                f"loop {one.name} is a loop of spatial and of reduction iterators",
+                f"loop {loop.name} is a loop of spatial and of reduction iterators",
                 "its iterations are neither results nor parts of one",
                 "split the loop",
             )
         if REDUCTION in kinds:
-            found.add(one)
-    return found
+            loops.add(loop)
+    return loops
 
 
 class Factoring:
     """The two blocks of a factored reduction."""
 
-    def __init__(self, realize: BlockRealize, loop: For, place: int, update: Update) -> None:
-        self.realize, self.loop, self.place, self.update = realize, loop, place, update
+    def __init__(self, realize: BlockRealize, loop: For, position: int, update: Update) -> None:
+        self.realize, self.loop, self.place, self.update = realize, loop, position, update
         self.own = realize.block
         self.pairs = list(zip(self.own.iter_vars, realize.iter_values, strict=True))
 
     def partial(self, loops: list[For]) -> tuple[Stmt, list[Buffer]]:
         """The loops and the block of the partial results, and their buffers."""
         renewed: dict[Var, Expr] = {
-            one.loop_var: Var(one.loop_var.name, one.loop_var.dtype) for one in loops
+            node.loop_var: Var(node.loop_var.name, node.loop_var.dtype) for node in loops
         }
         axes = [self._axis(self.loop, SPATIAL)]
         values: list[Expr] = [renewed[self.loop.loop_var]]
         of_loops: dict[Var, Expr] = {self.loop.loop_var: axes[0].var}
         inside: dict[Var, Expr] = {}
-        by_variable = {one.loop_var: one for one in loops}
+        by_variable = {node.loop_var: node for node in loops}
         for axis, value in self.pairs:
             if self.loop.loop_var not in variables_of(value):
                 axes.append(IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind))
                 values.append(substitute(value, renewed))
                 inside[axis.var] = axes[-1].var
                 continue
-            for one in [part for part in walk(value) if part in by_variable]:
-                if one not in of_loops:
-                    axes.append(self._axis(by_variable[one], REDUCTION))
-                    values.append(renewed[one])
-                    of_loops[one] = axes[-1].var
+            for loop_var in [part for part in walk(value) if part in by_variable]:
+                if loop_var not in of_loops:
+                    axes.append(self._axis(by_variable[loop_var], REDUCTION))
+                    values.append(renewed[loop_var])
+                    of_loops[loop_var] = axes[-1].var
             inside[axis.var] = substitute(value, of_loops)
         stores = self.update.stores
-        buffers = [self._buffer(one.buffer) for one in stores]
-        places = [substitute(one, inside) for one in stores[0].indices]
+        buffers = [self._buffer(store.buffer) for store in stores]
+        places = [substitute(index, inside) for index in stores[0].indices]
         indices = self._with(axes[0].var, places)
-        sources = [substitute(one, inside) for one in self.update.sources]
-        results = [BufferLoad(one, indices) for one in buffers]
+        sources = [substitute(source, inside) for source in self.update.sources]
+        results = [BufferLoad(buffer, indices) for buffer in buffers]
         is_reduction = any(axis.kind == REDUCTION for axis in axes)
-        start = [substitute(one, inside) for one in self.update.reducer.identity]
-        written = {one.buffer: substitute(one, inside).region for one in self.own.writes}
+        start = [substitute(value, inside) for value in self.update.reducer.identity]
+        written = {region.buffer: substitute(region, inside).region for region in self.own.writes}
         number = Range(axes[0].var, ops.const(1, axes[0].var.dtype))
-        regions = [self._with(number, written[one.buffer]) for one in stores]
+        regions = [self._with(number, written[store.buffer]) for store in stores]
         block = Block(
             tuple(axes),
             tuple([substitute(r, inside) for r in self.own.reads if r.buffer not in written]),
@@ -354,23 +360,23 @@ class Factoring:
                 values.append(value)
                 inside[axis.var] = axes[-1].var
         stores = self.update.stores
-        place = [substitute(one, inside) for one in stores[0].indices]
-        results = [BufferLoad(one.buffer, tuple(place)) for one in stores]
-        indices = self._with(axes[0].var, place)
-        start = [substitute(one, inside) for one in self.update.reducer.identity]
+        result_indices = [substitute(index, inside) for index in stores[0].indices]
+        results = [BufferLoad(store.buffer, tuple(result_indices)) for store in stores]
+        indices = self._with(axes[0].var, result_indices)
+        start = [substitute(value, inside) for value in self.update.reducer.identity]
         predicate: Expr = ops.const(True)
-        for one in conjuncts(self.realize.predicate):
-            if variables_of(one) & reductions:
+        for conjunct in conjuncts(self.realize.predicate):
+            if variables_of(conjunct) & reductions:
                 continue
-            predicate = ops.logical_and(predicate, one)
+            predicate = ops.logical_and(predicate, conjunct)
         block = with_block(
             self.realize,
             links,
             iter_vars=tuple(axes),
-            reads=tuple([_point(one, indices) for one in buffers]),
-            writes=tuple([_point(one.buffer, tuple(place)) for one in stores]),
+            reads=tuple([_point(buffer, indices) for buffer in buffers]),
+            writes=tuple([_point(store.buffer, tuple(result_indices)) for store in stores]),
             init=stores_to(results, start),
-            body=self.update.combined(results, [BufferLoad(one, indices) for one in buffers]),
+            body=self.update.combined(results, [BufferLoad(buffer, indices) for buffer in buffers]),
         )
         return replace(block, iter_values=tuple(values), predicate=predicate)
 
@@ -389,7 +395,9 @@ class Factoring:
 
 
 def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range(one, ops.const(1, one.dtype)) for one in indices]))
+    return BufferRegion(
+        buffer, tuple([Range(index, ops.const(1, index.dtype)) for index in indices])
+    )
 
 
 def initialization(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
@@ -411,9 +419,9 @@ def initialization(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
         axis.var: new.var for (axis, _), new in zip(spatial, axes, strict=True)
     }
     predicate: Expr = ops.const(True)
-    for one in conjuncts(realize.predicate):
-        if not variables_of(one) & dropped:
-            predicate = ops.logical_and(predicate, substitute(one, variables))
+    for conjunct in conjuncts(realize.predicate):
+        if not variables_of(conjunct) & dropped:
+            predicate = ops.logical_and(predicate, substitute(conjunct, variables))
     block = Block(
         tuple(axes),
         (),

@@ -70,9 +70,9 @@ class ReindexPrimitives(CopyPrimitives):
         check_not_root(self, key, "apply reindex to")
         scope = self.scope(key)
         assert scope is not None
-        place = place_from(self, key, buffer)
-        own, writes = self.block(key), place.kind == "write"
-        whole = place.buffer_in(own)
+        buffer_place = place_from(self, key, buffer)
+        own, writes = self.block(key), buffer_place.kind == "write"
+        whole = buffer_place.buffer_in(own)
         refused = _refusal(key, whole)
         updates = _is_update(own, whole, writes, refused)
         indices, axes = point_of(self, key, whole, writes or updates, refused, _simplified)
@@ -82,16 +82,16 @@ class ReindexPrimitives(CopyPrimitives):
         copy = copy_of(whole, f"{whole.name}_reindex", whole.scope())
         copy = _with_shape(copy, [_end(axis) for axis in axes])
         point = _Point(key, copy, whole, axes, indices, is_own=writes or updates)
-        made = {
+        insertions = {
             is_back: point.copied(self, is_back, refused)
             for is_back in (True, False)
             if updates or is_back is writes
         }
-        (first, *others) = made
+        (first, *others) = insertions
         mapper = _Reindexed(whole, copy, inside)
-        found = {first: self._insert_copy(scope, *made[first], mapper, [key])}
-        found |= {one: self._insert(*made[one]) for one in others}
-        return found[writes]
+        handles = {first: self._insert_copy(scope, *insertions[first], mapper, [key])}
+        handles |= {is_write: self._insert(*insertions[is_write]) for is_write in others}
+        return handles[writes]
 
     @instruction(
         "Copy what {block} reads to {storage_scope} memory in another order, in {results}",
@@ -166,12 +166,12 @@ class ReindexPrimitives(CopyPrimitives):
             block, write_buffer_index, "reindex_cache_write", writes=True
         )
         makers_of(self, key, buffer)
-        others = [one for one in readers_of(self, scope, buffer) if one is not key]
+        others = [reader for reader in readers_of(self, scope, buffer) if reader is not key]
         where = place_for_result(self, scope, key, others)
         return self._cache_in_order(key, buffer, storage_scope, index_map, where, writes=True)
 
     def _cache_in_order(
-        self, key: BlockKey, buffer: Buffer, memory: Any, given: Any, where: Place, writes: bool
+        self, key: BlockKey, buffer: Buffer, memory: Any, index_map: Any, where: Place, writes: bool
     ) -> BlockRV:
         """Copy the elements that a block accesses, at the indices of a map of its iterators."""
         own, scope = self.block(key), self.scope(key)
@@ -183,7 +183,7 @@ class ReindexPrimitives(CopyPrimitives):
         _check_alone(self, where.parent, key, buffer, writes, refused)
         indices, axes = point_of(self, key, buffer, writes, refused)
         extents = tuple([_end(axis) for axis in own.iter_vars])
-        mapping = checked_map(self, key, given, extents, f"iterators of {key.name}")
+        mapping = checked_map(self, key, index_map, extents, f"iterators of {key.name}")
         try:
             shape = maps.map_shape(mapping, extents)
         except DeclarationError as error:
@@ -196,9 +196,9 @@ class ReindexPrimitives(CopyPrimitives):
         source, target = (buffer, indices), (copy, inside)
         if writes:
             source, target = target, source
-        made = copied_in_loops(self, key, where.parent, copy.name, axes, source, target, refused)
+        nest = copied_in_loops(self, key, where.parent, copy.name, axes, source, target, refused)
         mapper = _Reindexed(buffer, copy, inside)
-        return self._insert_copy(scope, where, made, mapper, [key])
+        return self._insert_copy(scope, where, nest, mapper, [key])
 
 
 class _Reindexed(CopyMapper):
@@ -218,7 +218,7 @@ class _Reindexed(CopyMapper):
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         if node.buffer is not self.buffer:
             return self.generic(node)
-        point = tuple([Range(one, IntImm(1, one.dtype)) for one in self.own])
+        point = tuple([Range(index, IntImm(1, index.dtype)) for index in self.own])
         return BufferRegion(self.copy, point)
 
 
@@ -227,7 +227,7 @@ def _simplified(block: Block, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
     analyzer = Analyzer()
     for axis in block.iter_vars:
         analyzer.bind(axis.var, dom_of(axis))
-    return tuple([one if type(one) is Var else analyzer.simplify(one) for one in indices])
+    return tuple([index if type(index) is Var else analyzer.simplify(index) for index in indices])
 
 
 def _check_order(
@@ -243,14 +243,14 @@ def _check_order(
     one of the buffer, or updates of an element would be apart.
     """
     used = {axis.var for axis in axes}
-    for one in variables_of(*inside) ^ used:
-        missing, there = (inside, indices) if one in used else (indices, inside)
+    for var in variables_of(*inside) ^ used:
+        missing, there = (inside, indices) if var in used else (indices, inside)
         raise refused(
-            f"iterator {one.name} is in {_listed(there)} and not in {_listed(missing)}",
+            f"iterator {var.name} is in {_listed(there)} and not in {_listed(missing)}",
             "use the iterators of the buffer's indices in the map",
         )
     pairs = [(inside, indices), (indices, inside)][: 1 + is_updated]
-    if not all(_determine(one, other, axes) for one, other in pairs):
+    if not all(_determine(indices, other, axes) for indices, other in pairs):
         raise refused(
             f"the indices {_listed(inside)} are not proven to have an element of "
             f"{_listed(indices)} each",
@@ -262,16 +262,16 @@ def _listed(indices: tuple[Expr, ...]) -> str:
     return f"[{', '.join(map(str, indices))}]"
 
 
-def _determine(one: tuple[Expr, ...], other: tuple[Expr, ...], axes: Sequence[IterVar]) -> bool:
+def _determine(indices: tuple[Expr, ...], other: tuple[Expr, ...], axes: Sequence[IterVar]) -> bool:
     """Whether equal indices imply equal other ones."""
-    if all(any(structural_equal(index, known) for known in one) for index in other):
+    if all(any(structural_equal(index, own_index) for own_index in indices) for index in other):
         return True
     forms = Forms({}, {})
     for axis in axes:
         forms.bind(axis.var, ops.const(0), _end(axis))
     own = {axis.var for axis in axes}
-    touch = Touch(one, tuple([IntImm(1, index.dtype) for index in one]), ())
-    return Apart(forms, own, variables_of(*one) - own, ()).is_proved(touch, touch)
+    touch = Touch(indices, tuple([IntImm(1, index.dtype) for index in indices]), ())
+    return Apart(forms, own, variables_of(*indices) - own, ()).is_proved(touch, touch)
 
 
 def _is_update(block: Block, buffer: Buffer, writes: bool, refused: Refusal) -> bool:
@@ -306,7 +306,7 @@ class _Point(NamedTuple):
                 for number, axis in enumerate(self.axes)
             ]
             renamed: dict[Var, Expr] = {a.var: b.var for a, b in zip(self.axes, new, strict=True)}
-            there = tuple([substitute(one, renamed) for one in self.indices])
+            there = tuple([substitute(index, renamed) for index in self.indices])
             return where, copy_nest(name, new, self.copy, self.buffer, there, is_back)
         ends = (self.buffer, self.indices), (self.copy, tuple([axis.var for axis in self.axes]))
         source, target = reversed(ends) if is_back else ends
@@ -346,14 +346,14 @@ def _near(
     """
     position = number_in(schedule, parent, key)
     assert position is not None
-    found = []
-    for one in schedule.blocks_in(statements_of(schedule, parent)[position]):
-        regions = [*accessed(schedule, one, writes=True)]
+    blocks = []
+    for block_key in schedule.blocks_in(statements_of(schedule, parent)[position]):
+        regions = [*accessed(schedule, block_key, writes=True)]
         if is_back:
-            regions += accessed(schedule, one, writes=False)
-        if one is not key and any(region.buffer is buffer for region in regions):
-            found.append(one)
-    return found
+            regions += accessed(schedule, block_key, writes=False)
+        if block_key is not key and any(region.buffer is buffer for region in regions):
+            blocks.append(block_key)
+    return blocks
 
 
 def _check_alone(
@@ -387,7 +387,7 @@ def _refusal(key: BlockKey, buffer: Buffer) -> Callable[[str, str], ScheduleErro
 
 def _with_shape(buffer: Buffer, shape: Sequence[Expr]) -> Buffer:
     """A buffer with another shape, and the groups of dimensions that it still has."""
-    groups = tuple([one for one in buffer.axis_separators if one <= len(shape)])
+    groups = tuple([separator for separator in buffer.axis_separators if separator <= len(shape)])
     return replace(buffer, shape=tuple(shape), axis_separators=groups)
 
 

@@ -81,8 +81,8 @@ class RollingPrimitives(ScheduleBase):
         check_not_root(self, key, "apply rolling_buffer to")
         scope = self.scope(key)
         assert scope is not None
-        place = place_of(self, key, write_buffer_index, writes=True)
-        region = self.block(key).writes[place]
+        number = place_of(self, key, write_buffer_index, writes=True)
+        region = self.block(key).writes[number]
         buffer = region.buffer
 
         def refused(why: str, help: str) -> ScheduleError:
@@ -97,29 +97,29 @@ class RollingPrimitives(ScheduleBase):
             )
         above = [*self.loops_above(parent), parent]
         windows = _windows(self, key, region, above)
-        found = [one for one in windows if one.overlap > 0]
-        if not found:
+        moving_windows = [window for window in windows if window.overlap > 0]
+        if not moving_windows:
             raise refused(
                 "the windows of consecutive iterations have no common elements: "
                 + ", ".join([str(bound.min) for bound in region.region]),
                 "a window begins at loop * stride, and is larger than the stride",
             )
-        rolled = min(found, key=lambda one: above.index(one.loop))
-        _check_order(self, above, windows, found, refused)
-        for one in found:
-            _check_window(self, key, one, refused)
-        loops = [one.loop for one in found]
+        rolled = min(moving_windows, key=lambda window: above.index(window.loop))
+        _check_order(self, above, windows, moving_windows, refused)
+        for moving_window in moving_windows:
+            _check_window(self, key, moving_window, refused)
+        loops = [window.loop for window in moving_windows]
         _check_pure(self, key, parent, loops, refused, set())
-        _check_conditions(self, key, above, found, refused)
+        _check_conditions(self, key, above, moving_windows, refused)
         _check_readers(self, readers, buffer, rolled, parent, refused)
         shape = tuple(
             [
-                IntImm(rolled.size, size.dtype) if place == rolled.place else size
-                for place, size in enumerate(buffer.shape)
+                IntImm(rolled.size, size.dtype) if dimension == rolled.place else size
+                for dimension, size in enumerate(buffer.shape)
             ]
         )
         folded = replace(buffer, shape=shape)
-        fold = _Fold(buffer, folded, rolled, self.realize(key), found)
+        fold = _Fold(buffer, folded, rolled, self.realize(key), moving_windows)
         self.draft.replace(scope, fold.visit(self.realize(scope)), fold.continued)
 
 
@@ -149,23 +149,23 @@ def _windows(
     schedule: ScheduleBase, key: BlockKey, region: BufferRegion, above: Sequence[Var]
 ) -> list[_Window]:
     """The windows of the region that a block writes in an iteration of loops around it."""
-    inner = [one for one in schedule.loops_above(key) if one not in above]
+    inner = [loop for loop in schedule.loops_above(key) if loop not in above]
     sets = relaxed(schedule, key, region, inner)
     values = binding_of(schedule.realize(key))
     analyzer = Analyzer()
-    found = []
-    for place, (bound, one) in enumerate(zip(region.region, sets, strict=True)):
-        if one.min is None or one.max is None:
+    windows = []
+    for dimension, (bound, bounds) in enumerate(zip(region.region, sets, strict=True)):
+        if bounds.min is None or bounds.max is None:
             continue
-        low = analyzer.simplify(one.min)
-        size = analyzer.simplify(one.max - one.min + 1)
+        low = analyzer.simplify(bounds.min)
+        size = analyzer.simplify(bounds.max - bounds.min + 1)
         moved = _moved(low)
         if moved is None or moved[0] not in above or not isinstance(size, IntImm):
             continue
         loop, stride = moved
         offset = analyzer.simplify(substitute(bound.min, values) - low)
-        found.append(_Window(place, loop, low, stride, size.value, offset))
-    return found
+        windows.append(_Window(dimension, loop, low, stride, size.value, offset))
+    return windows
 
 
 def _moved(low: Expr) -> tuple[Var, int] | None:
@@ -203,15 +203,16 @@ def _readers(
     if why:
         raise refused(why, "write every buffer in one block, and read it after that")
     blocks = stated_blocks(schedule, schedule.blocks_of(scope))
-    found = [
-        one
-        for one in blocks
-        if one is not key and any(region.buffer is buffer for region in schedule.block(one).reads)
+    readers = [
+        reader
+        for reader in blocks
+        if reader is not key
+        and any(region.buffer is buffer for region in schedule.block(reader).reads)
     ]
-    if not found:
+    if not readers:
         raise refused("no other block of the scope reads it", "roll what a consumer needs")
-    for one in (key, *found):
-        block = schedule.block(one)
+    for block_key in (key, *readers):
+        block = schedule.block(block_key)
         *_, opaque = access_regions(block, buffers_in(block))
         views = [
             match.source.buffer
@@ -221,35 +222,36 @@ def _readers(
         ]
         if buffer in (*views, *buffers_of(opaque)):
             raise refused(
-                f"block {one.name} accesses it by a pointer or a view",
+                f"block {block_key.name} accesses it by a pointer or a view",
                 "use loads and stores of the buffer",
             )
-    return found
+    return readers
 
 
 def _check_order(
     schedule: ScheduleBase,
     above: Sequence[Var],
     windows: Sequence[_Window],
-    found: Sequence[_Window],
+    moving_windows: Sequence[_Window],
     refused: _Refusal,
 ) -> None:
     """Refuse loops whose iterations do not run one after the other from 0, or that move several
     windows.
     """
-    for one in above:
-        loop = schedule.loop(one)
+    for loop_var in above:
+        loop = schedule.loop(loop_var)
         if loop.kind not in ("serial", "unrolled") or loop.thread_binding is not None:
             raise refused(
-                f"the iterations of loop {one.name} do not run in order", "roll in serial loops"
+                f"the iterations of loop {loop_var.name} do not run in order",
+                "roll in serial loops",
             )
-    for window in found:
+    for window in moving_windows:
         loop = schedule.loop(window.loop)
         if not is_const(loop.min, 0):
             raise refused(
                 f"loop {window.loop.name} starts at {loop.min}, not at 0", "write it from 0"
             )
-        if [one.loop for one in windows].count(window.loop) > 1:
+        if [candidate.loop for candidate in windows].count(window.loop) > 1:
             raise refused(
                 f"loop {window.loop.name} moves several dimensions",
                 "elements would be in the window before in one dimension only",
@@ -317,22 +319,22 @@ def _check_pure(
                 "make the value of an element depend on its indices alone",
             )
     for buffer in buffers_of(block.reads):
-        for one in writers(schedule, key, buffer):
-            if any(around is parent for around in schedule.around(one)):
-                _check_pure(schedule, one, parent, loops, refused, seen)
+        for writer in writers(schedule, key, buffer):
+            if any(around is parent for around in schedule.around(writer)):
+                _check_pure(schedule, writer, parent, loops, refused, seen)
 
 
 def _check_conditions(
     schedule: ScheduleBase,
     key: BlockKey,
     above: Sequence[Var],
-    found: Sequence[_Window],
+    moving_windows: Sequence[_Window],
     refused: _Refusal,
 ) -> None:
     """Refuse conditions that may hold for an element in one iteration and not in another."""
     realize = schedule.realize(key)
     loops = {*above, *schedule.loops_above(key)}
-    outside = {*above} - {one.loop for one in found}
+    outside = {*above} - {window.loop for window in moving_windows}
     analyzer = Analyzer()
     for condition in conjuncts(realize.predicate):
         if variables_of(condition) <= outside:
@@ -360,9 +362,9 @@ def _check_readers(
 ) -> None:
     """Refuse consumers of elements outside of the window."""
     analyzer = Analyzer()
-    for one in (*schedule.loops_above(parent), parent):
-        node = schedule.loop(one)
-        analyzer.bind(one, Range(node.min, node.extent))
+    for loop_var in (*schedule.loops_above(parent), parent):
+        node = schedule.loop(loop_var)
+        analyzer.bind(loop_var, Range(node.min, node.extent))
     for key in readers:
         inner: list[Var] = []
         for loop in schedule.around(key):
@@ -403,12 +405,12 @@ class _Fold(Swap):
         self.buffer, self.rolled, self.producer, self.windows = buffer, rolled, producer, windows
 
     def _wrapped(self, indices: Sequence[Any], size: int) -> tuple[Any, ...]:
-        place = self.rolled.place
-        index = indices[place]
+        dimension = self.rolled.place
+        index = indices[dimension]
         return (
-            *indices[:place],
+            *indices[:dimension],
             ops.floormod(index, IntImm(size, index.dtype)),
-            *indices[place + 1 :],
+            *indices[dimension + 1 :],
         )
 
     def visit_access(self, node: Any) -> Any:
@@ -422,7 +424,7 @@ class _Fold(Swap):
 
     def visit_Block(self, node: Block) -> Any:
         new = super().visit_Block(node)
-        allocated = tuple([self.buffers.get(one, one) for one in node.alloc_buffers])
+        allocated = tuple([self.buffers.get(buffer, buffer) for buffer in node.alloc_buffers])
         accessed = buffers_of((*node.reads, *node.writes))
         changed = replace(new, alloc_buffers=allocated) if allocated != new.alloc_buffers else new
         if self.buffer in accessed:
@@ -435,9 +437,9 @@ class _Fold(Swap):
             [
                 replace(axis, kind="Opaque")
                 if axis.kind == SPATIAL
-                and (place == self.rolled.place or self.rolled.loop in variables_of(value))
+                and (number == self.rolled.place or self.rolled.loop in variables_of(value))
                 else axis
-                for place, (axis, value) in enumerate(
+                for number, (axis, value) in enumerate(
                     zip(new.block.iter_vars, node.iter_values, strict=True)
                 )
             ]
@@ -447,6 +449,6 @@ class _Fold(Swap):
         if node is not self.producer:
             return new
         predicate = new.predicate
-        for one in self.windows:
-            predicate = ops.logical_and(predicate, one.condition())
+        for window in self.windows:
+            predicate = ops.logical_and(predicate, window.condition())
         return replace(new, predicate=predicate)

@@ -80,16 +80,16 @@ class SamplingPrimitives(ScheduleBase):
         """
         extent = self.loop(self.loop_key(loop, "sample_partitioned_tile")).extent
         count = _count(loop, n)
-        place = integer(partition_pos, "partition_pos")
+        position = integer(partition_pos, "partition_pos")
         factor = integer(innerpart_factor, "innerpart_factor")
-        if not 0 <= place <= count or factor < 1:
+        if not 0 <= position <= count or factor < 1:
             raise ScheduleError(
                 f"cannot partition {count} factors of loop {loop.name}",
-                f"partition_pos is {place} and innerpart_factor {factor}",
+                f"partition_pos is {position} and innerpart_factor {factor}",
                 f"give a partition_pos from 0 to {count} and a positive innerpart_factor",
                 of_loop(loop.name),
             )
-        return _tile(self, extent, count, 0, decision, place, factor)
+        return _tile(self, extent, count, 0, decision, position, factor)
 
     @instruction(candidates=NUMBERS, probs=NUMBERS)
     def sample_categorical(
@@ -113,30 +113,30 @@ class SamplingPrimitives(ScheduleBase):
                 "",
                 "give a probability for each candidate",
             )
-        numbers = [integer(one, "a candidate") for one in values]
+        numbers = [integer(value, "a candidate") for value in values]
         try:
-            shares = [float(one) for one in weights]
+            shares = [float(weight) for weight in weights]
         except (TypeError, ValueError):
             shares = [-1.0]
-        if not all(0 <= one < math.inf for one in shares) or not sum(shares):
+        if not all(0 <= share < math.inf for share in shares) or not sum(shares):
             raise ScheduleError(
                 f"the probabilities {repr_of(weights)} are not those of a choice",
                 "they must be numbers, not negative, and not all 0",
                 "give weights, such as [0.5, 0.5]",
             )
         if decision is None:
-            place = self.random.weighted(shares)
+            choice = self.random.weighted(shares)
         else:
-            place = integer(decision, "a decision")
-            if not 0 <= place < len(numbers):
+            choice = integer(decision, "a decision")
+            if not 0 <= choice < len(numbers):
                 raise ScheduleError(
-                    f"there is no candidate {place}",
+                    f"there is no candidate {choice}",
                     f"the decision is the place of one of {len(numbers)} candidates",
                     f"give a number from 0 to {len(numbers) - 1}",
                 )
         assert self.changes is not None
-        self.changes.decision = place
-        return self.sampled([numbers[place]])[0]
+        self.changes.decision = choice
+        return self.sampled([numbers[choice]])[0]
 
     @instruction()
     def sample_compute_location(self, block: BlockRV | str, decision: Any = None) -> LoopRV:
@@ -163,16 +163,16 @@ class SamplingPrimitives(ScheduleBase):
         shared = _shared_loops(self, readers)
         choices = [-2] if readers and is_complete else []
         places, own = _places(self, readers, shared), self.loops_above(key)
-        choices += [-1, *[place for place in places if shared[place] not in own]]
+        choices += [-1, *[number for number in places if shared[number] not in own]]
         if decision is None:
-            place = choices[self.random.below(len(choices))]
+            location = choices[self.random.below(len(choices))]
         else:
             wanted = integer(decision, "a decision")
-            before = [one for one in choices if one <= wanted]
-            place = -1 if wanted < -2 else max(before, default=-1)
+            before = [number for number in choices if number <= wanted]
+            location = -1 if wanted < -2 else max(before, default=-1)
         assert self.changes is not None
-        self.changes.decision = place
-        return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])
+        self.changes.decision = location
+        return LoopRV(INLINE if location == -2 else ROOT if location == -1 else shared[location])
 
     @instruction("Begin the postprocessing")
     def enter_postproc(self) -> None:
@@ -187,8 +187,8 @@ class SamplingPrimitives(ScheduleBase):
 
 def _shared_loops(schedule: ScheduleBase, readers: Sequence[BlockKey]) -> list[Var]:
     """The loops around all of some blocks, outermost first."""
-    above = [schedule.loops_above(one) for one in readers]
-    return [one for one in above[0] if all(one in rest for rest in above)] if above else []
+    above = [schedule.loops_above(reader) for reader in readers]
+    return [loop for loop in above[0] if all(loop in rest for rest in above)] if above else []
 
 
 def _places(
@@ -199,18 +199,20 @@ def _places(
     there may be parallel loops of one iteration.
     """
     is_reducing = {
-        place: any(not are_spatial(bound_axes(schedule.realize(key), one)) for key in readers)
-        for place, one in enumerate(shared)
+        number: any(not are_spatial(bound_axes(schedule.realize(key), loop)) for key in readers)
+        for number, loop in enumerate(shared)
     }
-    units = {place for place, one in enumerate(shared) if is_const(schedule.loop(one).extent, 1)}
-    known = [place for place in is_reducing if not (is_reducing[place] and place in units)]
-    end = next((place for place in known if is_reducing[place]), len(shared))
-    for before, after in pairwise([place for place in known if place >= end]):
+    units = {
+        number for number, loop in enumerate(shared) if is_const(schedule.loop(loop).extent, 1)
+    }
+    numbers = [number for number in is_reducing if not (is_reducing[number] and number in units)]
+    end = next((number for number in numbers if is_reducing[number]), len(shared))
+    for before, after in pairwise([number for number in numbers if number >= end]):
         if is_reducing[before] and not is_reducing[after]:
             end = after
         if not is_reducing[after] and after not in units:
             break
-    return [place for place in known if place < end and place not in units]
+    return [number for number in numbers if number < end and number not in units]
 
 
 def _count(loop: Any, n: Any) -> int:
@@ -231,11 +233,11 @@ def _tile(
     count: int,
     most: int,
     decision: Any,
-    place: int,
+    position: int,
     factor: int,
 ) -> list[Var]:
     """Factors of an extent; those from a place on have a product that is a multiple of a factor."""
-    is_possible = factor == 1 or place < count
+    is_possible = factor == 1 or position < count
     if (
         not isinstance(extent, IntImm)
         or extent.value < 1
@@ -245,10 +247,11 @@ def _tile(
         chosen = [-1] + [1] * (count - 1)
     elif decision is not None:
         chosen = _mended(
-            [integer(one, "a decision") for one in listed(decision, "a decision")], extent.value
+            [integer(number, "a decision") for number in listed(decision, "a decision")],
+            extent.value,
         )
     else:
-        chosen = _drawn(schedule, extent.value, count, most, place, factor)
+        chosen = _drawn(schedule, extent.value, count, most, position, factor)
     assert schedule.changes is not None
     schedule.changes.decision = chosen
     return schedule.sampled(chosen)
@@ -256,38 +259,38 @@ def _tile(
 
 def _mended(decision: list[int], extent: int) -> list[int]:
     """Factors of an extent that are the given ones from the innermost on, as far as they divide."""
-    rest, found = extent, []
-    for one in reversed(decision[1:]):
-        now = one if one > 0 and rest % one == 0 else rest
-        found.append(now)
+    rest, factors = extent, []
+    for factor in reversed(decision[1:]):
+        now = factor if factor > 0 and rest % factor == 0 else rest
+        factors.append(now)
         rest //= now
-    return [rest, *reversed(found)]
+    return [rest, *reversed(factors)]
 
 
 def _drawn(
-    schedule: ScheduleBase, extent: int, count: int, most: int, place: int, factor: int
+    schedule: ScheduleBase, extent: int, count: int, most: int, position: int, factor: int
 ) -> list[int]:
     """Factors of an extent, all choices being equally likely. The last is at most `most`, if that
     is positive, and the product of those from a place on is a multiple of a factor.
     """
     exponents = _exponents(extent)
     for _ in range(_MOST_DRAWS):
-        found = schedule.random.factors(exponents, count)
-        if not 0 < most < found[-1] and math.prod(found[place:]) % factor == 0:
-            return found
+        factors = schedule.random.factors(exponents, count)
+        if not 0 < most < factors[-1] and math.prod(factors[position:]) % factor == 0:
+            return factors
     rest = [1] * (count - 1)
     return [extent, *rest] if factor == 1 else [*rest, extent]  # choices that need no luck
 
 
 def _exponents(number: int) -> dict[int, int]:
     """The prime factors of a number, with their exponents; large ones are not found."""
-    found: dict[int, int] = {}
+    exponents: dict[int, int] = {}
     prime = 2
     while prime * prime <= number and prime < _MOST_PRIME:
         while number % prime == 0:
-            found[prime] = found.get(prime, 0) + 1
+            exponents[prime] = exponents.get(prime, 0) + 1
             number //= prime
         prime += 1
     if number > 1:
-        found[number] = 1
-    return found
+        exponents[number] = 1
+    return exponents

@@ -58,8 +58,8 @@ class BufferPrimitives(ScheduleBase):
         'local'
         """
         key = self.block_key(block, "set_scope")
-        place = place_of(self, key, buffer_index, writes=True)
-        buffer = self.block(key).writes[place].buffer
+        index = place_of(self, key, buffer_index, writes=True)
+        buffer = self.block(key).writes[index].buffer
         scope = check_scope(storage_scope)
         if buffer.scope() == scope:
             return
@@ -96,8 +96,8 @@ class BufferPrimitives(ScheduleBase):
         {'buffer_dim_align': [[0, 0, 32, 8]]}
         """
         key = self.block_key(block, "storage_align")
-        place = place_of(self, key, buffer_index, writes=True)
-        buffer = self.block(key).writes[place].buffer
+        index = place_of(self, key, buffer_index, writes=True)
+        buffer = self.block(key).writes[index].buffer
         dim, multiple, rest = (
             integer(axis, "axis"),
             integer(factor, "factor"),
@@ -118,9 +118,11 @@ class BufferPrimitives(ScheduleBase):
                 of_block(key.name),
             )
         allocating(self, key, buffer, "align")
-        entry = [place, dim % len(buffer.shape), multiple, rest]
+        entry = [index, dim % len(buffer.shape), multiple, rest]
         now = self.block(key).annotations
-        kept = [list(one) for one in now.get(_ALIGN, ()) if [*one[:2]] != entry[:2]]
+        kept = [
+            list(entry_list) for entry_list in now.get(_ALIGN, ()) if [*entry_list[:2]] != entry[:2]
+        ]
         links: dict[Block, Block] = {}
         annotations = {**now, _ALIGN: [*kept, entry]}
         new = with_block(self.realize(key), links, annotations=annotations)
@@ -152,11 +154,12 @@ class BufferPrimitives(ScheduleBase):
             )
         writes = buf_type == "write"
         hidden = {
-            place_of(self, key, one, writes) for one in listed(buf_index_array, "buf_index_array")
+            place_of(self, key, buffer_index, writes)
+            for buffer_index in listed(buf_index_array, "buf_index_array")
         }
         own = self.block(key)
         regions = own.writes if writes else own.reads
-        kept = tuple([one for place, one in enumerate(regions) if place not in hidden])
+        kept = tuple([region for number, region in enumerate(regions) if number not in hidden])
         links: dict[Block, Block] = {}
         new = with_block(self.realize(key), links, **{f"{buf_type}s": kept})
         self.draft.replace(key, new, links)

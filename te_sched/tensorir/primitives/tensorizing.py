@@ -80,13 +80,15 @@ class TensorizingPrimitives(BlockingPrimitives):
         assert isinstance(done, BlockRealize)
         places = _places(intrinsic.desc, impl, matches, key, fault)
         _check_apart(places, {region.buffer for region in done.block.writes}, key, fault)
-        views = [MatchBufferRegion(one, _region(places[one], _whole(one))) for one in places]
+        views = [
+            MatchBufferRegion(buffer, _region(places[buffer], _whole(buffer))) for buffer in places
+        ]
         own = done.block
         links: dict[Block, Block] = {}
         new = replace(
             realize.block,
-            reads=tuple([_region(places[one.buffer], one.region) for one in own.reads]),
-            writes=tuple([_region(places[one.buffer], one.region) for one in own.writes]),
+            reads=tuple([_region(places[region.buffer], region.region) for region in own.reads]),
+            writes=tuple([_region(places[region.buffer], region.region) for region in own.writes]),
             init=None,
             body=own.body,
             alloc_buffers=own.alloc_buffers,
@@ -142,12 +144,12 @@ def _check_apart(
     places: Mapping[Buffer, Match], written: Container[Buffer], key: BlockKey, fault: str
 ) -> None:
     """Refuse an intrinsic that gets a buffer twice and writes it."""
-    for buffer, place in places.items():
-        same = [twin.name for twin, other in places.items() if other.buffer is place.buffer]
+    for buffer, match in places.items():
+        same = [twin.name for twin, other in places.items() if other.buffer is match.buffer]
         if buffer in written and len(same) > 1:
             raise ScheduleError(
                 fault,
-                f"it has {place.buffer.name} for {' and '.join(same)}, "
+                f"it has {match.buffer.name} for {' and '.join(same)}, "
                 "which the intrinsic may write and read in any order",
                 "copy one of them with cache_read or cache_write",
                 of_block(key.name),
@@ -156,7 +158,7 @@ def _check_apart(
 
 def _with_index_dtype_of(places: Iterable[Match], func: PrimFunc) -> PrimFunc:
     """A function whose indices have the dtype of those of the buffers for which it is used."""
-    dtypes = {size.dtype for place in places for size in place.buffer.shape}
+    dtypes = {size.dtype for match in places for size in match.buffer.shape}
     return with_index_dtype(func, *dtypes) if dtypes == {"int64"} else func
 
 
@@ -164,21 +166,21 @@ def _with_own_names(func: PrimFunc) -> PrimFunc:
     """A function whose symbols of strides have TVM's names, those of their buffers."""
     names: dict[Var, Expr] = {}
     for buffer in func.buffer_map.values():
-        for place, one in enumerate(buffer.strides):
-            if type(one) is Var:
-                names[one] = Var(f"{buffer.name}_s{place}", one.dtype)
+        for dimension, stride in enumerate(buffer.strides):
+            if type(stride) is Var:
+                names[stride] = Var(f"{buffer.name}_s{dimension}", stride.dtype)
     return substitute(func, names)
 
 
 def _whole(buffer: Buffer) -> tuple[Range, ...]:
-    return tuple([Range(ops.const(0, one.dtype), one) for one in buffer.shape])
+    return tuple([Range(ops.const(0, size.dtype), size) for size in buffer.shape])
 
 
-def _region(place: Match, region: tuple[Range, ...]) -> BufferRegion:
+def _region(match: Match, region: tuple[Range, ...]) -> BufferRegion:
     """The region of a program's buffer that a region of the intrinsic's stands for."""
-    rank = len(place.begin) - len(region)
-    ranges = [Range(one, ops.const(1, one.dtype)) for one in place.begin[:rank]]
-    for begin, one in zip(place.begin[rank:], region, strict=True):
-        low: Expr = ops.cast(begin.dtype, one.min)
-        ranges.append(Range(ops.add(begin, low), ops.cast(begin.dtype, one.extent)))
-    return BufferRegion(place.buffer, tuple(ranges))
+    rank = len(match.begin) - len(region)
+    ranges = [Range(index, ops.const(1, index.dtype)) for index in match.begin[:rank]]
+    for begin, bound in zip(match.begin[rank:], region, strict=True):
+        low: Expr = ops.cast(begin.dtype, bound.min)
+        ranges.append(Range(ops.add(begin, low), ops.cast(begin.dtype, bound.extent)))
+    return BufferRegion(match.buffer, tuple(ranges))

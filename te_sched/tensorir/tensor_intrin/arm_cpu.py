@@ -39,14 +39,14 @@ def _dot(name: str, element: str, result: str) -> Callable[[Buffers], Stmt]:
 
     def compute(buffers: Buffers) -> Stmt:
         a, b, c = buffers
-        made = Vectors()
-        word = as_bits(result, made.let("A_i8x4", vector(a, 4)))
-        four = made.let("vec_ai32", Broadcast(made.let("A_i32", word), 4))
-        own = made.let("vec_a", as_bits(f"{element}x16", four))
-        rows = made.let("vec_b", vector(b, 16))
-        sums = made.let("vec_c", vector(c, 4))
+        vectors = Vectors()
+        word = as_bits(result, vectors.let("A_i8x4", vector(a, 4)))
+        four = vectors.let("vec_ai32", Broadcast(vectors.let("A_i32", word), 4))
+        own = vectors.let("vec_a", as_bits(f"{element}x16", four))
+        rows = vectors.let("vec_b", vector(b, 16))
+        sums = vectors.let("vec_c", vector(c, 4))
         value = llvm(f"{result}x4", f"llvm.aarch64.neon.{name}", sums, own, rows)
-        return made.then(stored(c, value, 4))
+        return vectors.then(stored(c, value, 4))
 
     return compute
 
@@ -54,16 +54,16 @@ def _dot(name: str, element: str, result: str) -> Callable[[Buffers], Stmt]:
 def _neon(buffers: Buffers) -> Stmt:
     """Products of 16 bits for two rows at a time, of which neighbors are added twice."""
     a, b, c = buffers
-    made = Vectors()
-    word = made.let("A_i32", as_bits("int32", made.let("A_i8x4", vector(a, 4))))
-    own = made.let("vec_a", as_bits("int8x8", Broadcast(word, 2)))
+    vectors = Vectors()
+    word = vectors.let("A_i32", as_bits("int32", vectors.let("A_i8x4", vector(a, 4))))
+    own = vectors.let("vec_a", as_bits("int8x8", Broadcast(word, 2)))
     pairs: list[Expr] = []
     for row in (0, 2):
-        rows = made.let(f"vec_b{row}", vector(b, 8, row))
+        rows = vectors.let(f"vec_b{row}", vector(b, 8, row))
         products = llvm("int16x8", "llvm.aarch64.neon.smull", own, rows)
-        pairs.append(made.let(f"pairs{row}", llvm("int32x4", _ADD_PAIRS, products)))
+        pairs.append(vectors.let(f"pairs{row}", llvm("int32x4", _ADD_PAIRS, products)))
     total = llvm("int32x4", "llvm.aarch64.neon.addp", *pairs)
-    return made.then(stored(c, vector(c, 4) + total, 4))
+    return vectors.then(stored(c, vector(c, 4) + total, 4))
 
 
 _ADD_PAIRS = "llvm.aarch64.neon.saddlp"

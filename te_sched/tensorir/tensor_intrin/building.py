@@ -44,7 +44,9 @@ def parameter(
     """A buffer of an intrinsic, whose offset is any multiple of a number; with any strides if it
     `is_strided`.
     """
-    strides = [Var(f"{name}_s{place}") for place in range(len(shape))] if is_strided else None
+    strides = (
+        [Var(f"{name}_s{dimension}") for dimension in range(len(shape))] if is_strided else None
+    )
     return decl_buffer(
         shape,
         dtype,
@@ -58,7 +60,7 @@ def parameter(
 
 def function(buffers: Sequence[Buffer], body: Stmt, reads: Sequence[Buffer]) -> PrimFunc:
     """A function of buffers that reads some of them and writes the last."""
-    params = [Var(f"{one.name}_handle", "handle") for one in buffers]
+    params = [Var(f"{buffer.name}_handle", "handle") for buffer in buffers]
     root = Block(
         (),
         tuple(map(whole_buffer, reads)),
@@ -86,8 +88,8 @@ def loops(
         for name, kind, extent in zip(names, kinds, extents, strict=True)
     ]
     store = body(*[axis.var for axis in axes])
-    loads = [one for one in walk(store.value) if isinstance(one, BufferLoad)]
-    made: Stmt = BlockRealize(
+    loads = [load for load in walk(store.value) if isinstance(load, BufferLoad)]
+    nest: Stmt = BlockRealize(
         tuple(variables),
         ops.TRUE,
         Block(
@@ -100,12 +102,12 @@ def loops(
         ),
     )
     for var, extent in reversed(list(zip(variables, extents, strict=True))):
-        made = For(var, IntImm(0), IntImm(extent), "serial", made)
-    return made
+        nest = For(var, IntImm(0), IntImm(extent), "serial", nest)
+    return nest
 
 
 def _element(load: BufferLoad) -> BufferRegion:
-    return BufferRegion(load.buffer, tuple([Range(one, IntImm(1)) for one in load.indices]))
+    return BufferRegion(load.buffer, tuple([Range(index, IntImm(1)) for index in load.indices]))
 
 
 def updated(target: BufferLoad, a: Expr, b: Expr) -> BufferStore:

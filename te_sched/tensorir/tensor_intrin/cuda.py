@@ -120,8 +120,8 @@ def _sync(dtype: str, result: str, is_trans: bool) -> Pair:
     described = function((a, b, c), body, (c, a, b))
     own = buffers(True)
     places: list[Expr] = []
-    for one in (own[2], own[0], own[1], own[2]):
-        places += (one.data, _number(one))
+    for buffer in (own[2], own[0], own[1], own[2]):
+        places += (buffer.data, _number(buffer))
     return described, function(own, _call("tvm_mma_sync", *places), (own[2], own[0], own[1]))
 
 
@@ -159,24 +159,24 @@ WMMA_STORE_16x16x16_S32_GLOBAL_INTRIN = "wmma_store_16x16x16_s32_global"
 
 def _made() -> dict[str, Callable[[], Pair]]:
     """The intrinsics by their names."""
-    found: dict[str, Callable[[], Pair]] = {}
+    intrinsics: dict[str, Callable[[], Pair]] = {}
     for dtype in ("float16", "int8"):
         for matrix, is_trans in (("a", False), ("b", False), ("b", True)):
             for scope in ("shared", "shared.dyn"):
                 of = f"{matrix}_trans" if is_trans else matrix
                 name = f"wmma_load_16x16x16_{_SHORT[dtype]}_{of}_{scope.replace('.', '_')}"
-                found[name] = partial(_load, dtype, matrix, is_trans, scope)
+                intrinsics[name] = partial(_load, dtype, matrix, is_trans, scope)
     for dtype in ("float32", "float16", "int32"):
         short = _SHORT[dtype]
-        found[f"wmma_fill_16x16x16_{short}"] = partial(_fill, dtype)
+        intrinsics[f"wmma_fill_16x16x16_{short}"] = partial(_fill, dtype)
         for scope in ("shared", "shared.dyn", "global"):
             name = f"wmma_store_16x16x16_{short}_{scope.replace('.', '_')}"
-            found[name] = partial(_store, dtype, scope)
+            intrinsics[name] = partial(_store, dtype, scope)
     for dtype, result in (("float16", "float32"), ("float16", "float16"), ("int8", "int32")):
         for is_trans in (False, True):
             name = f"wmma_sync_16x16x16_{_SHORT[dtype] * 2}{_SHORT[result]}{'_trans' * is_trans}"
-            found[name] = partial(_sync, dtype, result, is_trans)
-    return found
+            intrinsics[name] = partial(_sync, dtype, result, is_trans)
+    return intrinsics
 
 
 INTRINSICS = _made()
@@ -198,15 +198,15 @@ def get_wmma_intrin_group(
     >>> get_wmma_intrin_group("shared", "shared", "float16", "float32", False)["compute"]
     'wmma_sync_16x16x16_f16f16f32'
     """
-    for name, given, legal in (
+    for name, option, legal in (
         ("load_scope", load_scope, ("shared", "shared.dyn")),
         ("store_scope", store_scope, ("global", "shared", "shared.dyn")),
         ("in_dtype", in_dtype, ("float16", "int8")),
         ("out_dtype", out_dtype, ("float16", "float32", "int32")),
     ):
-        if given not in legal:
+        if option not in legal:
             raise DeclarationError(
-                f"{name} of a group of wmma intrinsics is {repr_of(given)}",
+                f"{name} of a group of wmma intrinsics is {repr_of(option)}",
                 "",
                 f"give one of {', '.join(map(repr, legal))}",
             )

@@ -26,13 +26,13 @@ def _rows(name: str, depth: int, *, is_scalar: bool = False) -> Callable[[Buffer
 
     def compute(buffers: Buffers) -> Stmt:
         a, b, c = buffers
-        made = Vectors()
-        word = made.let("A_i32", as_bits("int32", made.let("A_vector", vector(a, depth))))
-        rows = as_bits("int32x32", made.let("B_vector", vector(b, 32 * depth)))
-        own = made.let("B_i32x32", rows)
+        vectors = Vectors()
+        word = vectors.let("A_i32", as_bits("int32", vectors.let("A_vector", vector(a, depth))))
+        rows = as_bits("int32x32", vectors.let("B_vector", vector(b, 32 * depth)))
+        own = vectors.let("B_i32x32", rows)
         operands = (own, word) if is_scalar else (Broadcast(word, 32), own)
         name_of = f"llvm.hexagon.V6.{name}.acc.128B"
-        return made.then(stored(c, llvm("int32x32", name_of, vector(c, 32), *operands), 32))
+        return vectors.then(stored(c, llvm("int32x32", name_of, vector(c, 32), *operands), 32))
 
     return compute
 

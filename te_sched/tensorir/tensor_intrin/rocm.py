@@ -11,7 +11,7 @@ AMDGPU_SDOT4_INTRIN = "sdot4"
 
 
 def _sdot4(a: Expr, b: Expr) -> Expr:
-    words = [as_bits("int32", one) for one in (a, b)]
+    words = [as_bits("int32", operand) for operand in (a, b)]
     return llvm("int32", "llvm.amdgcn.sdot4", *words, ops.const(0, "int32"), ops.TRUE)
 
 

@@ -76,12 +76,12 @@ def pair_intrinsic(lanes: int, has_rows_first: bool = False, is_local: bool = Fa
 class _Operands:
     """Four bytes in all lanes and the bytes of the rows, as vectors."""
 
-    def __init__(self, made: Vectors, buffers: Buffers, lanes: int) -> None:
+    def __init__(self, vectors: Vectors, buffers: Buffers, lanes: int) -> None:
         self.has_signed_four = buffers[0].dtype == "int8"
         four, rows = ("i8", "u8") if self.has_signed_four else ("u8", "i8")
-        small = made.let(f"A_{four}x4", vector(buffers[0], 4))
-        self.four = Broadcast(made.let("A_i32", as_bits("int32", small)), lanes)
-        self.rows = made.let(f"B_{rows}x{4 * lanes}", vector(buffers[1], 4 * lanes))
+        small = vectors.let(f"A_{four}x4", vector(buffers[0], 4))
+        self.four = Broadcast(vectors.let("A_i32", as_bits("int32", small)), lanes)
+        self.rows = vectors.let(f"B_{rows}x{4 * lanes}", vector(buffers[1], 4 * lanes))
 
     def by_sign(self, four: Expr, rows: Expr) -> tuple[Expr, Expr]:
         """The unsigned ones of two vectors before the signed ones."""
@@ -89,33 +89,33 @@ class _Operands:
 
 
 def _vnni(instruction: str, lanes: int, buffers: Buffers) -> Stmt:
-    made, sums = Vectors(), buffers[2]
-    operands = _Operands(made, buffers, lanes)
-    rows = made.let(f"B_i32x{lanes}", as_bits(f"int32x{lanes}", operands.rows))
-    before = made.let(f"C_i32x{lanes}", vector(sums, lanes))
+    vectors, sums = Vectors(), buffers[2]
+    operands = _Operands(vectors, buffers, lanes)
+    rows = vectors.let(f"B_i32x{lanes}", as_bits(f"int32x{lanes}", operands.rows))
+    before = vectors.let(f"C_i32x{lanes}", vector(sums, lanes))
     factors = operands.by_sign(operands.four, rows)
     value = llvm(f"int32x{lanes}", instruction, before, *factors)
-    return made.then(stored(sums, value, lanes))
+    return vectors.then(stored(sums, value, lanes))
 
 
 def _pairs(instruction: str, lanes: int, buffers: Buffers) -> Stmt:
-    made, sums, half = Vectors(), buffers[2], 2 * lanes
-    operands = _Operands(made, buffers, lanes)
+    vectors, sums, half = Vectors(), buffers[2], 2 * lanes
+    operands = _Operands(vectors, buffers, lanes)
     unsigned, signed = operands.by_sign(operands.four, operands.rows)
-    whole = made.let(f"u16x{half}", as_bits(f"uint16x{half}", unsigned))
-    number = made.let(f"i16x{half}", as_bits(f"int16x{half}", signed))
+    whole = vectors.let(f"u16x{half}", as_bits(f"uint16x{half}", unsigned))
+    number = vectors.let(f"i16x{half}", as_bits(f"int16x{half}", signed))
     eight, mask = Broadcast(IntImm(8, "int16"), half), Broadcast(IntImm(255, "uint16"), half)
     even = as_bits(f"int16x{half}", ops.bitwise_and(whole, mask))
     odd = as_bits(f"int16x{half}", ops.shift_right(whole, Broadcast(IntImm(8, "uint16"), half)))
-    low = made.let("low", ops.shift_right(ops.shift_left(number, eight), eight))
-    high = made.let("high", ops.shift_right(number, eight))
+    low = vectors.let("low", ops.shift_right(ops.shift_left(number, eight), eight))
+    high = vectors.let("high", ops.shift_right(number, eight))
 
     def products(x: Expr, y: Expr) -> Expr:
         """The sums of pairs of products of 16-bit numbers."""
         return llvm(f"int32x{lanes}", instruction, x, y)
 
     value = vector(sums, lanes) + products(even, low) + products(odd, high)
-    return made.then(stored(sums, value, lanes))
+    return vectors.then(stored(sums, value, lanes))
 
 
 def _bfloats(lanes: int, buffers: Buffers) -> Stmt:

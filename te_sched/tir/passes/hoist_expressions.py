@@ -69,12 +69,12 @@ class _Hoister(ValuePropagator):
 
     def around(self, loop: Any, simplified: Callable[[Any], Stmt]) -> Stmt:
         """The loop below what can leave it."""
-        for found in self.leaving(loop):
-            if isinstance(found, LetStmt | Let):
-                return self.below_let(loop, found)
-            is_new = not any(same(found, other) for other in self.hoisted)
-            if is_new and type(self.condition(found)) is not IntImm:
-                return self.below(loop, found)
+        for candidate in self.leaving(loop):
+            if isinstance(candidate, LetStmt | Let):
+                return self.below_let(loop, candidate)
+            is_new = not any(same(candidate, other) for other in self.hoisted)
+            if is_new and type(self.condition(candidate)) is not IntImm:
+                return self.below(loop, candidate)
         outside, self.hoisted = self.hoisted, []
         new = simplified(loop)
         self.hoisted = outside
@@ -99,19 +99,19 @@ class _Hoister(ValuePropagator):
 
     def leaving(self, loop: Any) -> Iterator[Expr | LetStmt]:
         """The conditions and lets in a loop that do not depend on it, in program order."""
-        found = loop_of(loop)
-        if found is None or len(self.hoisted) >= _MOST_CONDITIONS:
+        own_loop = loop_of(loop)
+        if own_loop is None or len(self.hoisted) >= _MOST_CONDITIONS:
             return
-        inside = {found.var}
-        for one in self.candidates(loop.body, inside):
-            e = one.value if isinstance(one, LetStmt | Let) else one
+        inside = {own_loop.var}
+        for candidate in self.candidates(loop.body, inside):
+            e = candidate.value if isinstance(candidate, LetStmt | Let) else candidate
             is_fixed = _may_move(e) and inside.isdisjoint(variables_of(e))
-            if isinstance(one, LetStmt | Let):
-                if is_fixed and self.moves(one, loop.body):
-                    yield one
-                inside.add(one.var)
+            if isinstance(candidate, LetStmt | Let):
+                if is_fixed and self.moves(candidate, loop.body):
+                    yield candidate
+                inside.add(candidate.var)
             elif is_fixed and self.moves_condition(e):
-                yield one
+                yield candidate
 
     def candidates(self, node: Any, inside: set[Var]) -> Iterator[Expr | LetStmt]:
         """Conditions and lets outside of sequences; `inside` gets the variables of loops."""
@@ -163,7 +163,9 @@ class _Hoister(ValuePropagator):
             return False
         conditions = self.candidates(body, set())
         return any(
-            let.var in variables_of(one) for one in conditions if not isinstance(one, LetStmt | Let)
+            let.var in variables_of(condition)
+            for condition in conditions
+            if not isinstance(condition, LetStmt | Let)
         )
 
 

@@ -44,16 +44,18 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
     }
     if not inlined:
         return dict(functions)
-    found = {}
+    new_functions = {}
     for name, func in functions.items():
-        found[name] = func.with_body(_PrivateInliner(inlined, func).visit(func.body))
+        new_functions[name] = func.with_body(_PrivateInliner(inlined, func).visit(func.body))
     used = {
         callee
-        for name, func in found.items()
+        for name, func in new_functions.items()
         if name not in inlined
         for callee in called_functions(func.body)
     }
-    return {name: func for name, func in found.items() if name not in inlined or name in used}
+    return {
+        name: func for name, func in new_functions.items() if name not in inlined or name in used
+    }
 
 
 def _is_simple(func: PrimFunc) -> bool:
@@ -65,13 +67,13 @@ def _is_simple(func: PrimFunc) -> bool:
 
 def _reachable(name: str, callees: Mapping[str, set[str]]) -> set[str]:
     """The functions that a function calls, and that these call."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [name]
     while stack:
-        new = callees.get(stack.pop(), set()) - found
-        found |= new
+        new = callees.get(stack.pop(), set()) - names
+        names |= new
         stack += new
-    return found
+    return names
 
 
 class _PrivateInliner(StatementMapper):

@@ -178,16 +178,16 @@ class _PackedCalls(Mapper):
         saved, begin = dataclasses.replace(used), used.arguments
         used.arguments += len(rest) + 1
         self.stack.most.grow(used)
-        given = [self.visit(one) for one in rest]
-        resource = [self.visit(one) for one in resource]
-        for place, (old, value) in enumerate(zip(rest, given, strict=True), begin):
-            self._pass(place, value, is_array=_is_array(old))
+        values = [self.visit(arg) for arg in rest]
+        resource = [self.visit(arg) for arg in resource]
+        for slot, (old, value) in enumerate(zip(rest, values, strict=True), begin):
+            self._pass(slot, value, is_array=_is_array(old))
         self.stack.used = saved
         ends = (IntImm(begin), IntImm(begin + len(rest)))
         args = (name, self.stack.values, self.stack.codes, *ends, *resource)
         return Call(node.dtype, _CALLS[node.op], args)
 
-    def _pass(self, place: int, value: Expr, is_array: bool) -> None:
+    def _pass(self, slot: int, value: Expr, is_array: bool) -> None:
         """Store an argument and the code of its type."""
         if dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype):
             value, kind = _cast("int64", value), Kind.INT
@@ -197,29 +197,29 @@ class _PackedCalls(Mapper):
             kind = Kind.STRING
         else:
             kind = Kind.ARRAY if is_array else Kind.HANDLE
-        self.before.append(_struct_set(self.stack.values, place, Field.VALUE, value))
-        stored = self._code(place, kind)
+        self.before.append(_struct_set(self.stack.values, slot, Field.VALUE, value))
+        stored = self._code(slot, kind)
         if kind == Kind.HANDLE:
-            stored = IfThenElse(isnullptr(value), self._code(place, Kind.NULL), stored)
+            stored = IfThenElse(isnullptr(value), self._code(slot, Kind.NULL), stored)
         self.before.append(stored)
 
-    def _code(self, place: int, kind: Kind) -> Stmt:
-        return BufferStore(self.stack.code_of, IntImm(int(kind)), (IntImm(place),))
+    def _code(self, slot: int, kind: Kind) -> Stmt:
+        return BufferStore(self.stack.code_of, IntImm(int(kind)), (IntImm(slot),))
 
     def _shape(self, node: Call) -> Expr:
-        sizes = [self.visit(one) for one in node.args]
+        sizes = [self.visit(arg) for arg in node.args]
         begin = self.stack.used.numbers
         self.stack.used.numbers += len(sizes)
         self.stack.most.grow(self.stack.used)
-        for place, size in enumerate(sizes, begin):
+        for slot, size in enumerate(sizes, begin):
             value = ops.cast("int64", size)
-            self.before.append(BufferStore(self.stack.number_of, value, (IntImm(place),)))
+            self.before.append(BufferStore(self.stack.number_of, value, (IntImm(slot),)))
         numbers = self.stack.numbers
         first = decl_buffer((begin + 1,), "int64", numbers.name, numbers)
         return Call("handle", "tir.address_of", (BufferLoad(first, (IntImm(begin),)),))
 
     def _array(self, node: Call) -> Expr:
-        data, shape, strides, ndim, element, offset = [self.visit(one) for one in node.args]
+        data, shape, strides, ndim, element, offset = [self.visit(arg) for arg in node.args]
         index = self.stack.used.arrays
         self.stack.used.arrays += 1
         self.stack.most.grow(self.stack.used)
@@ -259,13 +259,13 @@ class _PackedCalls(Mapper):
         size = reduce(ops.mul, [*node.extents, IntImm(dtypes.storage_bytes(node.dtype))])
         if is_of_processor and isinstance(size, IntImm) and size.value < _STACK_BYTES:
             return self.statement(node)
-        place = (device, self._known(self.number, "number"))
+        device_args = (device, self._known(self.number, "number"))
         kind = dtypes.parse(node.dtype)
         hints = (IntImm(TYPE_CODES.get(kind.code, int(Kind.HANDLE))), IntImm(kind.bits))
-        args = (*place, ops.cast("uint64", size), *hints)
+        args = (*device_args, ops.cast("uint64", size), *hints)
         memory, pointer = Call("handle", "tir.TVMBackendAllocWorkspace", args), node.buffer_var
         failed = Evaluate(Call("int32", "tir.tvm_throw_last_error", ()))
-        freed = Call("int32", "tir.TVMBackendFreeWorkspace", (*place, pointer))
+        freed = Call("int32", "tir.TVMBackendFreeWorkspace", (*device_args, pointer))
         free = IfThenElse(NE(freed, IntImm(0)), failed)
         body = _followed(self.visit(node.body), pointer, free)
         body = sequence([IfThenElse(isnullptr(pointer), failed), body])
@@ -279,8 +279,8 @@ class _Resized(AccessMapper):
         self.sized = sized
 
     def renewed(self, node: Any) -> Any:
-        found = self.sized.get(node) if isinstance(node, Buffer) else None
-        return self.generic(node) if found is None else found
+        buffer = self.sized.get(node) if isinstance(node, Buffer) else None
+        return self.generic(node) if buffer is None else buffer
 
 
 def _followed(body: Stmt, pointer: Var, free: Stmt) -> Stmt:

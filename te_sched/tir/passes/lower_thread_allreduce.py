@@ -84,7 +84,7 @@ class _Allreduce(ThreadReductions):
     ) -> Stmt:
         """The reduction, inside of the attribute and the declarations of its temporaries."""
         temporaries: list[Buffer] = []
-        own_memory = {place.buffer.data for place in combine.places}
+        own_memory = {load.buffer.data for load in combine.places}
         if not own_memory.isdisjoint(self.seen):
             names = ", ".join(sorted(data.name for data in own_memory & self.seen))
             raise self.error(
@@ -92,7 +92,7 @@ class _Allreduce(ThreadReductions):
             )
         self.seen |= own_memory
         if any(
-            not ops.is_const(extent, 1) for one in combine.places for extent in one.buffer.shape
+            not ops.is_const(extent, 1) for load in combine.places for extent in load.buffer.shape
         ):
             raise self.error("a result is in memory of several elements", "give it one element")
         if team.size == 1:
@@ -100,23 +100,23 @@ class _Allreduce(ThreadReductions):
         is_alone = team.groups == 1 and team.size < WARP
         if team.neighbors and (WARP % team.size == 0 or is_alone):
             steps = [*own, *self.in_registers(combine, team.size, team.rank, temporaries)]
-            for number, place in enumerate(combine.places):
-                result = _temporary(f"red_buf{number}", place.buffer.dtype)
-                self.results[place.buffer.data] = result, IntImm(0)
+            for number, result_load in enumerate(combine.places):
+                result = _temporary(f"red_buf{number}", result_load.buffer.dtype)
+                self.results[result_load.buffer.data] = result, IntImm(0)
             steps += [
                 BufferStore(
-                    place.buffer,
-                    shuffle("tir.tvm_warp_shuffle", self.mask, place, lane, WARP),
-                    place.indices,
+                    load.buffer,
+                    shuffle("tir.tvm_warp_shuffle", self.mask, load, lane, WARP),
+                    load.indices,
                 )
-                for place in combine.places
+                for load in combine.places
                 for lane in (ops.mul(team.size, team.group),)
             ]
         elif team.neighbors and team.size % WARP == 0:
             steps = self.by_warps(combine, own, team, temporaries)
         else:
             tree = [*own, *self.in_memory(combine, team)]
-            steps = [step for one in tree for step in (one, Evaluate(barrier()))]
+            steps = [step for level in tree for step in (level, Evaluate(barrier()))]
             temporaries = list(self.buffers)
             self.buffers.clear()
         body = sequence(steps)
@@ -139,14 +139,14 @@ class _Allreduce(ThreadReductions):
             steps.append(BufferStore(mask, active, first))
             self.mask = BufferLoad(mask, first)
         others = [
-            _temporary(f"t{number}", place.buffer.dtype)
-            for number, place in enumerate(combine.places)
+            _temporary(f"t{number}", load.buffer.dtype)
+            for number, load in enumerate(combine.places)
         ]
         temporaries += reversed(others)
         offset = 1 << (math.ceil(math.log2(size)) - 1)
         while offset:
-            for other, place in zip(others, combine.places, strict=True):
-                value = shuffle("tir.tvm_warp_shuffle_down", self.mask, place, offset, WARP)
+            for other, result_load in zip(others, combine.places, strict=True):
+                value = shuffle("tir.tvm_warp_shuffle_down", self.mask, result_load, offset, WARP)
                 steps.append(BufferStore(other, value, first))
             combined = combine.direct([BufferLoad(other, first) for other in others])
             if size < 2 * offset:  # only in the first step
@@ -160,7 +160,7 @@ class _Allreduce(ThreadReductions):
     ) -> list[Stmt]:
         """Reduce within each warp, then across the results of the warps."""
         warps, first = team.size // WARP, (IntImm(0),)
-        kept = [(place.buffer.dtype, number) for number, place in enumerate(combine.places)]
+        kept = [(load.buffer.dtype, number) for number, load in enumerate(combine.places)]
         final, partial = (
             [_temporary(f"red_buf{number}", dtype) for dtype, number in kept] for _ in range(2)
         )
@@ -168,8 +168,10 @@ class _Allreduce(ThreadReductions):
             _temporary("red_buf_staging", dtype, team.groups * warps, "shared") for dtype, _ in kept
         ]
         row = ops.mul(team.group, warps)
-        of_partial = PartialResults(combine.reducer, [BufferLoad(one, first) for one in partial])
-        of_final = PartialResults(combine.reducer, [BufferLoad(one, first) for one in final])
+        of_partial = PartialResults(
+            combine.reducer, [BufferLoad(buffer, first) for buffer in partial]
+        )
+        of_final = PartialResults(combine.reducer, [BufferLoad(buffer, first) for buffer in final])
         warp, lane = ops.floordiv(team.rank, WARP), ops.floormod(team.rank, WARP)
         steps: list[Stmt] = [
             BufferStore(buffer, store.value, first)
@@ -179,22 +181,22 @@ class _Allreduce(ThreadReductions):
         steps += self.in_registers(of_partial, WARP, lane, inner)
         stored = sequence(stores_of(staging, ops.add(row, warp), of_partial.places))
         steps += [IfThenElse(ops.equal(lane, 0), stored), Evaluate(barrier())]
-        found = [BufferLoad(buffer, (ops.add(row, team.rank),)) for buffer in staging]
+        loads = [BufferLoad(buffer, (ops.add(row, team.rank),)) for buffer in staging]
         starts = sequence(
-            [BufferStore(one, value, first) for one, value in zip(final, found, strict=True)]
+            [BufferStore(buffer, value, first) for buffer, value in zip(final, loads, strict=True)]
         )
         steps.append(IfThenElse(ops.less(team.rank, warps), starts))
         temporaries += final
         steps += self.in_registers(of_final, warps, team.rank, temporaries)
         temporaries += [*inner, *staging]
         ends = [
-            BufferStore(place.buffer, value, place.indices)
-            for place, value in zip(combine.places, of_final.places, strict=True)
+            BufferStore(load.buffer, value, load.indices)
+            for load, value in zip(combine.places, of_final.places, strict=True)
         ]
         steps += [IfThenElse(ops.equal(team.rank, 0), sequence(ends)), Evaluate(barrier())]
-        for place in combine.places:
-            result = _temporary("red_result", place.buffer.dtype, team.groups, "shared")
-            self.results[place.buffer.data] = result, team.group
+        for result_load in combine.places:
+            result = _temporary("red_result", result_load.buffer.dtype, team.groups, "shared")
+            self.results[result_load.buffer.data] = result, team.group
         return steps
 
 

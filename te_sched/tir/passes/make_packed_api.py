@@ -105,10 +105,12 @@ def make_packed_api(functions: Mapping[str, PrimFunc], host_of: HostOf) -> dict[
         and (host := host_of(func)) is not None
     }
     calls = _SymbolCalls({name: str(functions[name].attrs["global_symbol"]) for name in hosts})
-    found = {name: func.with_body(calls.visit(func.body)) for name, func in functions.items()}
+    new_functions = {
+        name: func.with_body(calls.visit(func.body)) for name, func in functions.items()
+    }
     for name, host in hosts.items():
-        found[name] = _packed(found[name], *host)
-    return found
+        new_functions[name] = _packed(new_functions[name], *host)
+    return new_functions
 
 
 class _SymbolCalls(Mapper):
@@ -131,16 +133,16 @@ def _packed(func: PrimFunc, host: Any, device: int) -> PrimFunc:
     count, resource = Var("num_args"), Var("resource_handle", "handle")
     value = Var("out_ret_value", "handle", PointerType("void", ""))
     kind = Var("out_ret_tcode", "handle", PointerType("int32", ""))
-    given = [param for param in func.params if param.name != _RESOURCE]
-    wraps = [*_unpacked(name, given, args, codes, count)]
-    binder = Binder(name, device, given)
-    for param in given:
+    params = [param for param in func.params if param.name != _RESOURCE]
+    wraps = [*_unpacked(name, params, args, codes, count)]
+    binder = Binder(name, device, params)
+    for param in params:
         if param in func.buffer_map:
             binder.bind(param, func.buffer_map[param])
     wraps += [*binder.values, *binder.devices(), *binder.checks]
     wraps += [_declared(buffer) for buffer in func.buffer_map.values()]
     body = _Returns(name, value, kind).visit(func.body)
-    body = substitute(body, {one: resource for one in func.params if one.name == _RESOURCE})
+    body = substitute(body, {param: resource for param in func.params if param.name == _RESOURCE})
     body = AttrStmt(IntImm(0), "compute_scope", StringImm(f"{name}_compute_"), body)
     done = Evaluate(Call("int32", "tir.ret", (IntImm(0),)))
     body = reduce(
@@ -196,7 +198,7 @@ def _unpacked(name: str, params: Sequence[Var], args: Var, codes: Var, count: Va
         code = Var(f"{param.name}_code")
         legal, what, dtype = _passed_as(param.dtype)
         first.append(_let(code, BufferLoad(kinds, (IntImm(index),))))
-        holds = _folded(ops.logical_or, [EQ(code, IntImm(int(one))) for one in legal])
+        holds = _folded(ops.logical_or, [EQ(code, IntImm(int(type_code))) for type_code in legal])
         first.append(_assert(holds, f"{name}: Expect arg[{index}] to be {what}"))
         value = ops.cast(param.dtype, struct_get(args, index, Field.VALUE, dtype))
         values.append(_let(param, value))
@@ -235,10 +237,10 @@ class Binder:
         if self.device_id is None:
             return []
         kind = IntImm(self.device)
-        place = StringImm("default")
+        node = StringImm("default")
         return [
-            _attribute("device_id", place, self.device_id),
-            _attribute("device_type", place, kind),
+            _attribute("device_id", node, self.device_id),
+            _attribute("device_type", node, kind),
         ]
 
     def prepared(self) -> list[Stmt]:
@@ -261,8 +263,8 @@ class Binder:
         self._check_dtype(array, buffer.dtype, label)
         shape = self._numbers(array, Field.SHAPE, f"{label}.shape", ndim)
         for index, wanted in enumerate(buffer.shape):
-            given = ops.cast(wanted.dtype, BufferLoad(shape, (IntImm(index),)))
-            self._set(wanted, given, f"{label}.shape[{index}]")
+            value = ops.cast(wanted.dtype, BufferLoad(shape, (IntImm(index),)))
+            self._set(wanted, value, f"{label}.shape[{index}]")
         self._strides(array, buffer, shape, label)
         self._offset(array, buffer, label)
         self._place(array, label)
@@ -274,24 +276,24 @@ class Binder:
         holds = ops.logical_or(is_empty, _is_given(buffer.data))
         self.checks.append(_assert(holds, f"{label} is expected to have non-NULL data pointer"))
 
-    def _set(self, wanted: Expr, given: Expr, label: str) -> None:
+    def _set(self, wanted: Expr, value: Expr, label: str) -> None:
         """Define a variable, or check a value."""
         if isinstance(wanted, Var) and wanted not in self.defined:
             self.defined.add(wanted)
-            self.values.append(_let(wanted, given))
+            self.values.append(_let(wanted, value))
             return
-        self._check(EQ(wanted, given), label)
+        self._check(EQ(wanted, value), label)
 
     def _check(self, holds: Expr, label: str) -> None:
         message = f"Argument {label} has an unsatisfied constraint: {holds}"
         self.checks.append(_assert(self.analyzer.simplify(holds), message))
 
     def _check_dtype(self, array: Var, dtype: str, label: str) -> None:
-        found = dtypes.parse(dtype)
+        parts = dtypes.parse(dtype)
         fields = (
-            (Field.TYPE_CODE, "uint8", TYPE_CODES.get(found.code, int(Kind.HANDLE))),
-            (Field.TYPE_BITS, "uint8", found.bits),
-            (Field.TYPE_LANES, "uint16", found.lanes),
+            (Field.TYPE_CODE, "uint8", TYPE_CODES.get(parts.code, int(Kind.HANDLE))),
+            (Field.TYPE_BITS, "uint8", parts.bits),
+            (Field.TYPE_LANES, "uint16", parts.lanes),
         )
         holds = _folded(
             ops.logical_and,
@@ -318,15 +320,15 @@ class Binder:
         for index in reversed(range(ndim)):
             wanted = buffer.strides[index]
             stride = ops.cast(wanted.dtype, BufferLoad(strides, (IntImm(index),)))
-            given = _if(isnullptr(strides.data), ops.cast(wanted.dtype, compact), stride)
+            value = _if(isnullptr(strides.data), ops.cast(wanted.dtype, compact), stride)
             extent = buffer.shape[index]
             if is_auto:
-                one = ops.equal(extent, IntImm(1, extent.dtype))
-                if not isinstance(one, IntImm):
-                    given = _if(one, IntImm(0, wanted.dtype), given)
+                is_unit = ops.equal(extent, IntImm(1, extent.dtype))
+                if not isinstance(is_unit, IntImm):
+                    value = _if(is_unit, IntImm(0, wanted.dtype), value)
             else:
                 extent = ops.cast(wanted.dtype, BufferLoad(shape, (IntImm(index),)))
-            self._set(wanted, given, f"{label}.strides[{index}]")
+            self._set(wanted, value, f"{label}.strides[{index}]")
             compact = ops.mul(compact, ops.cast(compact.dtype, extent))
 
     def _check_compact(self, buffer: Buffer, strides: Buffer, label: str) -> None:
@@ -345,16 +347,16 @@ class Binder:
         self.checks.append(lambda body: sequence([check, body]))
 
     def _offset(self, array: Var, buffer: Buffer, label: str) -> None:
-        given: Expr = struct_get(array, 0, Field.BYTE_OFFSET, "uint64")
+        value: Expr = struct_get(array, 0, Field.BYTE_OFFSET, "uint64")
         size = dtypes.storage_bytes(buffer.dtype)
         offset = buffer.elem_offset
         if isinstance(offset, IntImm):
             begin = IntImm(offset.value * size, "uint64")
-            self._check(EQ(begin, given), f"{label}.byte_offset")
+            self._check(EQ(begin, value), f"{label}.byte_offset")
             return
         if size > 1:
-            given = ops.truncdiv(given, IntImm(size, "uint64"))
-        self._set(offset, ops.cast(offset.dtype, given), f"{label}.elem_offset")
+            value = ops.truncdiv(value, IntImm(size, "uint64"))
+        self._set(offset, ops.cast(offset.dtype, value), f"{label}.elem_offset")
         if buffer.offset_factor > 1:
             factor = IntImm(buffer.offset_factor, offset.dtype)
             rest = EQ(ops.truncmod(offset, factor), IntImm(0, offset.dtype))

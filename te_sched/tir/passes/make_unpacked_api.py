@@ -31,8 +31,12 @@ def make_unpacked_api(functions: Mapping[str, PrimFunc], host_of: HostOf) -> dic
         if "global_symbol" in func.attrs and (host := host_of(func)) is not None
     }
     calls = _PointerCalls(hosts.keys())
-    found = {name: func.with_body(calls.visit(func.body)) for name, func in functions.items()}
-    return found | {name: _unpacked(found[name], *host) for name, host in hosts.items()}
+    new_functions = {
+        name: func.with_body(calls.visit(func.body)) for name, func in functions.items()
+    }
+    return new_functions | {
+        name: _unpacked(new_functions[name], *host) for name, host in hosts.items()
+    }
 
 
 def _unpacked(func: PrimFunc, host: Any, device: int) -> PrimFunc:
@@ -70,7 +74,7 @@ class _PointerCalls(Mapper):
         call: Call = self.generic(node)
         if callee_of(call) not in self.names:
             return call
-        args = tuple([_pointer(one) for one in call.args])
+        args = tuple([_pointer(arg) for arg in call.args])
         return replace(call, dtype="int32", args=args)
 
 

@@ -78,14 +78,14 @@ def split_host_device(
     functions: Mapping[str, PrimFunc], is_processor: IsProcessor
 ) -> dict[str, PrimFunc]:
     """The functions with calls for their parts with an attribute "target", and these parts."""
-    found = dict(functions)
+    new_functions = dict(functions)
     for name, func in functions.items():
         if "target" in func.attrs:
             splitter = _PartSplitter(
-                str(func.attrs.get("global_symbol", name)), found, is_processor
+                str(func.attrs.get("global_symbol", name)), new_functions, is_processor
             )
-            found[name] = func.with_body(splitter.visit(func.body))
-    return found
+            new_functions[name] = func.with_body(splitter.visit(func.body))
+    return new_functions
 
 
 class _PartSplitter(StatementMapper):
@@ -123,18 +123,18 @@ class _PartSplitter(StatementMapper):
 
 def _unused(name: str, taken: Collection[str]) -> str:
     count = 0
-    while (found := f"{name}_{count}" if count else name) in taken:
+    while (unused_name := f"{name}_{count}" if count else name) in taken:
         count += 1
-    return found
+    return unused_name
 
 
 def _undeclared_buffers(body: Stmt) -> list[Buffer]:
     """The buffers in memory from outside that a statement does not declare, in program order."""
-    declared = {one.buffer for one in statements(body) if type(one) is DeclBuffer}
+    declared = {node.buffer for node in statements(body) if type(node) is DeclBuffer}
     outside = free_variables(body)
     used = [node.buffer for node in walk(body) if type(node) in (BufferStore, BufferLoad)]
-    found = [one for one in used if one.data in outside and one not in declared]
-    return list(dict.fromkeys(found))
+    buffers = [buffer for buffer in used if buffer.data in outside and buffer not in declared]
+    return list(dict.fromkeys(buffers))
 
 
 def _defined(body: Stmt) -> set[Var]:
@@ -153,14 +153,14 @@ def lower_kernel_launches(
     A call of a function for another processor becomes a call by its name.
     """
     launcher = _Launcher(functions, is_processor)
-    found = {name: launcher.function(func) for name, func in functions.items()}
+    new_functions = {name: launcher.function(func) for name, func in functions.items()}
     for name in launcher.named | launcher.launched.keys():
-        attrs = {"global_symbol": _symbol(name, found[name]), "tir.is_global_func": True}
+        attrs = {"global_symbol": _symbol(name, new_functions[name]), "tir.is_global_func": True}
         if name in launcher.launched:
             attrs["calling_conv"] = KERNEL_CONVENTION
             attrs["tir.kernel_launch_params"] = launcher.launched[name][0]
-        found[name] = found[name].with_attr(attrs)
-    return found
+        new_functions[name] = new_functions[name].with_attr(attrs)
+    return new_functions
 
 
 class _Launcher(Mapper):
@@ -192,8 +192,8 @@ class _Launcher(Mapper):
             return replace(call, op="tir.call_extern", args=(symbol, *call.args[1:]))
         if name not in self.launched:
             self.launched[name] = _launch_of(name, callee)
-        given: dict[Var, Expr] = dict(zip(callee.params, call.args[1:], strict=True))
-        extents = [substitute(extent, given) for extent in self.launched[name][1]]
+        arguments: dict[Var, Expr] = dict(zip(callee.params, call.args[1:], strict=True))
+        extents = [substitute(extent, arguments) for extent in self.launched[name][1]]
         return Call("int32", "tir.tvm_call_packed", (symbol, *call.args[1:], *extents))
 
 

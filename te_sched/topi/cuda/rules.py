@@ -102,22 +102,22 @@ def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...])
     """Bind a block to each row, with its maximum and sum in shared memory."""
     at = int(op.attrs["axis"])
     stage, axes = s[op], list(op.axis)
-    others = [axis for place, axis in enumerate(axes) if place != at]
+    others = [axis for number, axis in enumerate(axes) if number != at]
     stage.reorder(*others, axes[at])
     block = fuse_axes(stage, others) if others else stage.split(axes[at], nparts=1)[0]
     inner = axes[at] if others else stage.leaf_iter_vars[-1]
     _bind(stage, block, "blockIdx.x")
     _, thread = stage.split(inner, factor=WARP)
     _bind(stage, thread, "threadIdx.x")
-    for one in members:
-        if not is_reduction(one):
-            s[one].compute_inline()
-    for one in members:
-        if is_reduction(one):
-            lane = _reduce_across_threads(s, one.output(0), WARP)
-            s[one].set_scope("shared")
-            s[one].compute_at(stage, block)
-            s[one].set_store_predicate(ops.equal(lane.var, 0))
+    for member in members:
+        if not is_reduction(member):
+            s[member].compute_inline()
+    for member in members:
+        if is_reduction(member):
+            lane = _reduce_across_threads(s, member.output(0), WARP)
+            s[member].set_scope("shared")
+            s[member].compute_at(stage, block)
+            s[member].set_store_predicate(ops.equal(lane.var, 0))
 
 
 def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
@@ -129,7 +129,7 @@ def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
     else:
         sums = output
         s[op].set_scope("local")
-    copies = [s.cache_read(one, "shared", [sums]) for one in s[sums].op.input_tensors]
+    copies = [s.cache_read(tensor, "shared", [sums]) for tensor in s[sums].op.input_tensors]
 
     stage = s[final]
     axes = list(stage.op.axis)

@@ -150,8 +150,8 @@ def resample(
 
         def read(indices: Sequence[Expr]) -> Expr:
             index = list(i)
-            for axis, place in zip(axes, indices, strict=True):
-                index[axis.axis] = place
+            for axis, position in zip(axes, indices, strict=True):
+                index[axis.axis] = position
             return data(*index)
 
         return ops.cast(dtype, _element(coordinates, read, resampling))
@@ -276,13 +276,13 @@ class _Coordinate:
         if self.resampling.excludes_outside and self.resampling.method == "cubic":
             weights = self._inside(places, weights)
         pairs = zip(places, weights, strict=True)
-        return [(self.within(place), weight) for place, weight in pairs]
+        return [(self.within(position), weight) for position, weight in pairs]
 
     def _inside(self, places: list[Expr], weights: list[Expr]) -> list[Expr]:
         """The weights, 0 outside of the image, of sum 1."""
         kept = []
-        for place, weight in zip(places, weights, strict=True):
-            is_outside = te.any(ops.less(place, 0), ops.greater(place, self.last))
+        for position, weight in zip(places, weights, strict=True):
+            is_outside = te.any(ops.less(position, 0), ops.greater(position, self.last))
             kept.append(te.if_then_else(is_outside, self.real(0.0), weight))
         total = kept[0] + kept[1] + kept[2] + kept[3]
         return [ops.div(weight, total) for weight in kept]
@@ -338,13 +338,13 @@ def spline(t: Expr, alpha: float) -> list[Expr]:
     >>> [weight.value for weight in spline(ops.const(0.5, "float32"), -0.5)]
     [-0.0625, 0.5625, 0.5625, -0.0625]
     """
-    square, one = ops.mul(t, t), ops.const(1.0, t.dtype)
+    square, unit = ops.mul(t, t), ops.const(1.0, t.dtype)
     cube = ops.mul(square, t)
     a, a2, a3, double = [ops.const(v, t.dtype) for v in (alpha, alpha + 2, alpha + 3, 2.0)]
     minus, b2, b3 = [ops.const(v, t.dtype) for v in (-alpha, -(alpha + 2), 2 * alpha + 3)]
     return [
         ops.mul(a, ops.add(ops.sub(cube, ops.mul(double, square)), t)),
-        ops.add(ops.sub(ops.mul(a2, cube), ops.mul(a3, square)), one),
+        ops.add(ops.sub(ops.mul(a2, cube), ops.mul(a3, square)), unit),
         ops.sub(ops.add(ops.mul(b2, cube), ops.mul(b3, square)), ops.mul(a, t)),
         ops.add(ops.mul(minus, cube), ops.mul(a, square)),
     ]
@@ -385,8 +385,8 @@ def _filtered_axis(data: Tensor, axis: ResampledAxis, resampling: Resampling, dt
     along = te.reduce_axis((0, taps), name="tap")
 
     def element(*i: Expr) -> Expr:
-        place = window(i[at]).within(ops.add(first(i[at]), along.var))
-        value = ops.cast(dtype, data(*i[:at], place, *i[at + 1 :]))
+        position = window(i[at]).within(ops.add(first(i[at]), along.var))
+        value = ops.cast(dtype, data(*i[:at], position, *i[at + 1 :]))
         share = ops.div(weights(i[at], along), totals(i[at]))
         return te.sum(ops.mul(value, ops.cast(dtype, share)), axis=along)
 
@@ -434,32 +434,32 @@ class _Window(_Coordinate):
         self, resampling: Resampling, axis: ResampledAxis, index: Expr, data: Tensor
     ) -> None:
         super().__init__(resampling, axis, index, data)
-        one = self.real(1.0)
-        self.stretch = ops.maximum(self.step(), one) if resampling.antialias else one
+        unit = self.real(1.0)
+        self.stretch = ops.maximum(self.step(), unit) if resampling.antialias else unit
 
     def first(self) -> Expr:
         """The first element that may have a weight."""
         reach = ops.mul(self.stretch, self.real(float(_RADIUS[self.resampling.method])))
         return ops.cast(self.extent.dtype, te.ceil(ops.sub(self.value, reach)))
 
-    def weight(self, place: Expr) -> Expr:
+    def weight(self, position: Expr) -> Expr:
         """The weight of an element."""
-        distance = ops.div(ops.sub(self.real(place), self.value), self.stretch)
+        distance = ops.div(ops.sub(self.real(position), self.value), self.stretch)
         weight = self._filter(te.abs(distance))
         if not self.resampling.excludes_outside:
             return weight
-        is_outside = te.any(ops.less(place, 0), ops.greater(place, self.last))
+        is_outside = te.any(ops.less(position, 0), ops.greater(position, self.last))
         return te.if_then_else(is_outside, self.real(0.0), weight)
 
     def _filter(self, distance: Expr) -> Expr:
         """The weight of an element at a distance."""
-        zero, one = self.real(0.0), self.real(1.0)
+        zero, unit = self.real(0.0), self.real(1.0)
         if self.resampling.method == "linear":
-            return ops.maximum(ops.sub(one, distance), zero)
+            return ops.maximum(ops.sub(unit, distance), zero)
         near = spline(distance, self.resampling.alpha)[1]
-        far = spline(ops.sub(distance, one), self.resampling.alpha)[0]
+        far = spline(ops.sub(distance, unit), self.resampling.alpha)[0]
         beyond = te.select(ops.less(distance, self.real(2.0)), far, zero)
-        return te.select(ops.less_equal(distance, one), near, beyond)
+        return te.select(ops.less_equal(distance, unit), near, beyond)
 
 
 def _choice(condition: Expr, true_value: Expr, false_value: Expr) -> Expr:

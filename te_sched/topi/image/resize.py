@@ -131,7 +131,7 @@ def resize3d(
 
 
 def _resized(
-    given: Tensor,
+    image: Tensor,
     roi: Any,
     size: Any,
     layout: str,
@@ -141,7 +141,7 @@ def _resized(
     count: int,
 ) -> Tensor:
     what = f"image.resize{count}d"
-    data, at = spatial_dimensions(given, layout, count, what)
+    data, at = spatial_dimensions(image, layout, count, what)
     sizes = as_pair(size, count, f"{what} size")
     region = [0.0] * count + [1.0] * count
     if resampling.transformation == CROP:

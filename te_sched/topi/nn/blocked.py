@@ -61,11 +61,13 @@ def conv2d_NCHWc(
     )
 
     def element(n: Any, outer: Any, y: Any, x: Any, inner: Any) -> Any:
-        place: Any = channel.var
+        input_channel: Any = channel.var
         if not ops.is_const(ops.convert(groups), 1):
-            place = ops.floordiv(outer * out_block + inner, outputs) * of_group + channel
+            input_channel = ops.floordiv(outer * out_block + inner, outputs) * of_group + channel
         row, column = read(y, x, kh, kw)
-        value = bordered(n, ops.floordiv(place, block), row, column, ops.floormod(place, block))
+        value = bordered(
+            n, ops.floordiv(input_channel, block), row, column, ops.floormod(input_channel, block)
+        )
         inside = weights.shape[4]
         weight = weights(
             outer, ops.floordiv(channel, inside), kh, kw, ops.floormod(channel, inside), inner
@@ -111,9 +113,11 @@ def depthwise_conv2d_NCHWc(
     dtype = out_dtype or source.dtype
 
     def element(n: Any, outer: Any, y: Any, x: Any, inner: Any) -> Any:
-        place = ops.floordiv(outer * out_block + inner, multiplier)
+        input_channel = ops.floordiv(outer * out_block + inner, multiplier)
         row, column = read(y, x, kh, kw)
-        value = bordered(n, ops.floordiv(place, block), row, column, ops.floormod(place, block))
+        value = bordered(
+            n, ops.floordiv(input_channel, block), row, column, ops.floormod(input_channel, block)
+        )
         weight = weights(outer, 0, kh, kw, 0, inner)
         return te.sum(value.astype(dtype) * weight.astype(dtype), axis=[kh, kw])
 

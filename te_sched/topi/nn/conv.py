@@ -84,7 +84,9 @@ def conv(
     check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
     window = [of_kernel[d] for d in space]
-    bordered, out, place = _windows(data, data_layout, window, stride, padding, dilation, kind)
+    bordered, out, source_index = _windows(
+        data, data_layout, window, stride, padding, dilation, kind
+    )
     out |= {"N": of_data["N"], "C": of_kernel["O"]}
 
     # Of two sizes that are only equal in a call, that of the data bounds reads of the padded data.
@@ -98,7 +100,7 @@ def conv(
 
     def element(*i: Any) -> Any:
         index = dict(zip(data_layout, i, strict=True))
-        read = {**place(index, over), "N": index["N"], "C": over["I"].var}
+        read = {**source_index(index, over), "N": index["N"], "C": over["I"].var}
         if groups > 1:
             per_group = simplify(ops.floordiv(of_kernel["O"], groups))
             read["C"] = ops.floordiv(index["C"], per_group) * channels + over["I"]
@@ -472,7 +474,7 @@ def _depthwise(
         of_kernel["C"], of_data["C"], f"nn.{kind}", f"number of channels of kernel {kernel.name}"
     )
     window = [of_kernel[d] for d in "HW"]
-    bordered, out, place = _windows(
+    bordered, out, source_index = _windows(
         data, layout, window, stride, padding, dilation, kind, "PaddedInput"
     )
     multiplier = of_kernel["M"]
@@ -484,7 +486,7 @@ def _depthwise(
     def element(*i: Any) -> Any:
         index = dict(zip(layout, i, strict=True))
         channel = ops.floordiv(index["C"], multiplier)
-        read = {**place(index, over), "N": index["N"], "C": channel}
+        read = {**source_index(index, over), "N": index["N"], "C": channel}
         weigh: dict[str, Any] = {**over, "C": channel, "M": ops.floormod(index["C"], multiplier)}
         value = bordered(*[read[d] for d in layout]).astype(dtype)
         return te.sum(

@@ -242,9 +242,9 @@ def conv_transpose_in_phases(
     def phase(b: Any, c: Any, *w: Any) -> Any:
         places, parts = [], []
         for at, (tap, step, p) in enumerate(zip(over, steps, low, strict=True)):
-            turn, place = w[2 * at], w[2 * at + 1] + p
-            places.append(turn + ops.floordiv(place, step) + (taps[at] - 1 - tap))
-            parts.append(tap * step + ops.floormod(place, step))
+            turn, offset = w[2 * at], w[2 * at + 1] + p
+            places.append(turn + ops.floordiv(offset, step) + (taps[at] - 1 - tap))
+            parts.append(tap * step + ops.floormod(offset, step))
         channel, output = _channels(c, dc.var, per_group, outputs, groups)
         weight = whole(channel, output, *parts).astype(dtype)
         return te.sum(bordered(b, channel, *places).astype(dtype) * weight, axis=[dc, *over])
@@ -256,7 +256,7 @@ def conv_transpose_in_phases(
     return compute(
         (data.shape[0], channels, *sizes),
         lambda b, c, *w: phases(
-            b, c, *[part(one, s) for one, s in zip(w, steps, strict=True) for part in parts]
+            b, c, *[part(index, s) for index, s in zip(w, steps, strict=True) for part in parts]
         ),
         tag=kind,
         varargs_names=letters,

@@ -56,8 +56,8 @@ def _scaled(data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int) -> Ten
 
 def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
     """The data normalized to mean 0 and variance 1 along axes."""
-    one = te.const(1, source.dtype)
-    ones = tensor_of([source.shape[at] for at in axes], lambda *i: one, "T_ones")
+    unit = te.const(1, source.dtype)
+    ones = tensor_of([source.shape[at] for at in axes], lambda *i: unit, "T_ones")
     return layer_norm(source, ones, None, axes, epsilon)
 
 
@@ -87,27 +87,27 @@ def group_norm(
     check_divides(num_groups, channels, "nn.group_norm", "num_groups", "the number of channels")
     inside = get_const_tuple([ops.floordiv(ops.convert(channels), num_groups)])[0]
     parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
-    space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
-    over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
+    space = [normalized_axis(axis, source.ndim, "nn.group_norm") for axis in axes]
+    over = sorted({at + 1, *[dim if dim < at else dim + 1 for dim in space if dim != at]})
     grouped = transform.reshape(source, parts)
     wider = grouped
     if source.dtype == "float16":
         wider = tensor_of(parts, lambda *i: ops.cast("float32", grouped(*i)), "T_cast")
     total, squares = moments(wider, over, source.op.name, is_exact)
-    scales = [transform.reshape(one, [num_groups, inside]) for one in (gamma, beta)]
+    scales = [transform.reshape(parameter, [num_groups, inside]) for parameter in (gamma, beta)]
     count = elements_along(wider, over)
-    kept = [one for one in range(grouped.ndim) if one not in over]
+    kept = [dim for dim in range(grouped.ndim) if dim not in over]
 
     def element(*i: Any) -> Any:
-        outer = [i[one] for one in kept]
+        outer = [i[dim] for dim in kept]
         own = summed(wider, over, i, is_exact)
         value = normalized(own, total(*outer), squares(*outer), count, epsilon)
         return ops.cast(source.dtype, value) * scales[0](i[at], i[at + 1]) + scales[1](
             i[at], i[at + 1]
         )
 
-    found = tensor_of(parts, element, "T_group_norm")
-    return transform.reshape(found, list(source.shape))
+    result = tensor_of(parts, element, "T_group_norm")
+    return transform.reshape(result, list(source.shape))
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
@@ -153,8 +153,8 @@ def nll_loss(
         )
 
     def loss(kind: Any, i: Any) -> Any:
-        place = (i[0], kind, *i[1:]) if wanted.ndim else (kind,)
-        return -scores(*place) * weights(kind)
+        position = (i[0], kind, *i[1:]) if wanted.ndim else (kind,)
+        return -scores(*position) * weights(kind)
 
     losses = chosen(loss)
     if reduction == "none":

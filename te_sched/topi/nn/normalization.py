@@ -43,14 +43,14 @@ def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     return _scale_shift(Input, Scale, Shift, ["b", "i", "j", "c"])
 
 
-def _scale_shift(given: Tensor, scale: Tensor, shift: Tensor, names: list[str]) -> Tensor:
-    data, at = check_rank(given, 4, "nn.scale_shift"), names.index("c")
+def _scale_shift(source: Tensor, scale: Tensor, shift: Tensor, names: list[str]) -> Tensor:
+    data, at = check_rank(source, 4, "nn.scale_shift"), names.index("c")
     factors, amounts = (
         check_rank(scale, 1, "nn.scale_shift"),
         check_rank(shift, 1, "nn.scale_shift"),
     )
-    for one in (factors, amounts):
-        check_same(one.shape[0], data.shape[at], "nn.scale_shift", f"extent of {one.name}")
+    for tensor in (factors, amounts):
+        check_same(tensor.shape[0], data.shape[at], "nn.scale_shift", f"extent of {tensor.name}")
     return te.compute(
         data.shape,
         lambda *i: data(*i) * factors(i[at]) + amounts(i[at]),
@@ -94,11 +94,11 @@ def batch_norm(
     source = check_tensor(data, "nn.batch_norm")
     at = normalized_axis(1 if axis is None else axis, source.ndim, "nn.batch_norm")
     small = 1e-5 if epsilon is None else epsilon
-    others = [one for one in range(source.ndim) if one != at]
+    others = [dim for dim in range(source.ndim) if dim != at]
     column = [1] * at + [source.shape[at]] + [1] * len(others[at:])
     mean, variance = moving_mean, moving_var
     if training:
-        count = te.const(1.0, source.dtype) * prod(source.shape[one] for one in others)
+        count = te.const(1.0, source.dtype) * prod(source.shape[dim] for dim in others)
         mean = broadcast.divide(reduction.sum(source, others), count)
     mean_column = transform.reshape(mean, column)
 
@@ -154,8 +154,8 @@ def summed(data: Tensor, axes: Sequence[int], index: Sequence[Any], is_exact: bo
     if not is_exact:
         return value
     middle = [
-        ops.floordiv(ops.convert(size), 2) if at in axes else one
-        for at, (one, size) in enumerate(zip(index, data.shape, strict=True))
+        ops.floordiv(ops.convert(size), 2) if at in axes else index_expr
+        for at, (index_expr, size) in enumerate(zip(index, data.shape, strict=True))
     ]
     return value - wide(data(*middle))
 
@@ -218,10 +218,10 @@ def layer_norm(
 def _check_parameters(
     data: Tensor, axes: list[int], parameters: Sequence[Tensor], what: str
 ) -> None:
-    for one in parameters:
-        check_rank(one, len(axes), what)
-        for at, extent in zip(axes, one.shape, strict=True):
-            check_same(extent, data.shape[at], what, f"extent of {one.name}")
+    for parameter in parameters:
+        check_rank(parameter, len(axes), what)
+        for at, extent in zip(axes, parameter.shape, strict=True):
+            check_same(extent, data.shape[at], what, f"extent of {parameter.name}")
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:
@@ -231,11 +231,11 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 
     >>> topi.nn.rms_norm(A, V, axis=1).op.body[0]
     T_rms_norm[ax0, ax1]
     """
-    given = check_tensor(data, "nn.rms_norm")
-    axes = reduction.reduced_axes(given, axis, "nn.rms_norm")
-    _check_parameters(given, axes, [weight], "nn.rms_norm")
-    kind = "float32" if given.dtype == "float16" else given.dtype
-    source = _cast(given, kind)
+    tensor = check_tensor(data, "nn.rms_norm")
+    axes = reduction.reduced_axes(tensor, axis, "nn.rms_norm")
+    _check_parameters(tensor, axes, [weight], "nn.rms_norm")
+    kind = "float32" if tensor.dtype == "float16" else tensor.dtype
+    source = _cast(tensor, kind)
     squares = reduction.sum(broadcast.multiply(source, source), axes)
     count = elements_along(source, axes)
     small = te.const(epsilon, source.dtype)
@@ -246,7 +246,7 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 
     def element(*i: Any) -> Any:
         return factor(*[i[at] for at in kept]) * source(*i) * weights(*[i[at] for at in axes])
 
-    return _cast(tensor_of(source.shape, element, "T_rms_norm"), given.dtype)
+    return _cast(tensor_of(source.shape, element, "T_rms_norm"), tensor.dtype)
 
 
 def _cast(data: Tensor, dtype: str) -> Tensor:
@@ -271,7 +271,7 @@ def lrn(
     at = normalized_axis(axis, 4, "nn.lrn")
     if size <= 0 or size % 2 == 0:
         raise DeclarationError(f"topi.nn.lrn size must be odd, got {size}", "", "use an odd number")
-    border = [size // 2 if one == at else 0 for one in range(4)]
+    border = [size // 2 if dim == at else 0 for dim in range(4)]
     bordered = padded(source, border, border, 0, "pad_data", ELEMWISE, "ax")
     near = te.reduce_axis((0, size), "rxs")
 

@@ -69,10 +69,10 @@ def padded(
 
     def element(*i: Any) -> Any:
         inside, indices = [], []
-        for one, (low, extent, high) in zip(i, amounts, strict=True):
+        for index, (low, extent, high) in zip(i, amounts, strict=True):
             is_whole = as_constant(low) == 0 and as_constant(high) == 0
-            indices.append(one if is_whole else one - low)
-            inside += [] if is_whole else [one >= low, one < simplify(extent + low)]
+            indices.append(index if is_whole else index - low)
+            inside += [] if is_whole else [index >= low, index < simplify(extent + low)]
         value = data(*indices)
         return te.if_then_else(te.all(*inside), value, border) if inside else value
 
@@ -80,8 +80,8 @@ def padded(
     return compute(shape, element, name=name, tag=tag, attrs=attrs, varargs_names=names)
 
 
-def _amounts(data: Tensor, given: Sequence[Any]) -> tuple[Any, ...]:
-    amounts = get_const_tuple(given)
+def _amounts(data: Tensor, widths: Sequence[Any]) -> tuple[Any, ...]:
+    amounts = get_const_tuple(widths)
     if len(amounts) != data.ndim:
         raise DeclarationError(
             f"topi.nn.pad amounts {amounts} do not match the {data.ndim} dimensions of {data.name}",
@@ -113,15 +113,15 @@ def mirror_pad(
     amounts = list(zip(before, source.shape, after, strict=True))
 
     def mirrored(index: Any, low: Any, extent: Any) -> Any:
-        place = index - low
-        behind = extent * 2 - place - (2 - edge)
+        offset = index - low
+        behind = extent * 2 - offset - (2 - edge)
         return te.if_then_else(
-            place >= extent, behind, te.if_then_else(place < 0, place * -1 - edge, place)
+            offset >= extent, behind, te.if_then_else(offset < 0, offset * -1 - edge, offset)
         )
 
     def element(*i: Any) -> Any:
         pairs = zip(i, amounts, strict=True)
-        return source(*[mirrored(one, low, extent) for one, (low, extent, _) in pairs])
+        return source(*[mirrored(index, low, extent) for index, (low, extent, _) in pairs])
 
     shape = [simplify(low + extent + high) for low, extent, high in amounts]
     return tensor_of(shape, element, name, PAD_TAG, "i")
@@ -150,7 +150,7 @@ def dilate(
 
     def element(*i: Any) -> Any:
         pairs = list(zip(i, steps, strict=True))
-        value = source(*[ops.floordiv(one, step) for one, step in pairs])
+        value = source(*[ops.floordiv(index, step) for index, step in pairs])
         on_grid = [ops.equal(ops.floormod(a, s), 0) for a, s in pairs if not equal_const_int(s, 1)]
         return te.if_then_else(te.all(*on_grid), value, gap) if on_grid else value
 
@@ -171,18 +171,18 @@ def get_pad_tuple_generic(
     count = len(kernel)
     if isinstance(padding, str):
         return _named_padding(padding, kernel)
-    given = tuple(padding) if is_sequence(padding) else (padding,) * count
-    if len(given) == 1:
-        given = given * count
-    if len(given) == count:
-        given = given * 2
-    if len(given) != 2 * count:
+    widths = tuple(padding) if is_sequence(padding) else (padding,) * count
+    if len(widths) == 1:
+        widths = widths * count
+    if len(widths) == count:
+        widths = widths * 2
+    if len(widths) != 2 * count:
         raise DeclarationError(
             f"padding {repr_of(padding)} does not match {count} dimensions",
             "",
             f'give "SAME", "VALID", one number, {count} numbers or {2 * count}',
         )
-    amounts = get_const_tuple(given)
+    amounts = get_const_tuple(widths)
     return amounts[:count], amounts[count:]
 
 

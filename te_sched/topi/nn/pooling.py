@@ -123,7 +123,7 @@ def max_pool_of_floats(
 
 
 def _pool(
-    given: Tensor,
+    tensor: Tensor,
     kernel: Sizes,
     stride: Sizes,
     dilation: Sizes,
@@ -137,17 +137,17 @@ def _pool(
 ) -> Tensor:
     what = f"nn.pool{count}d"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data, at = spatial_dimensions(given, layout, count, what)
+    data, at = spatial_dimensions(tensor, layout, count, what)
     window = as_pair(kernel, count, f"{what} kernel")
     steps = as_pair(stride, count, f"{what} stride")
     gaps = as_pair(dilation, count, f"{what} dilation")
     low, high = paddings_of(padding, count, what)
     spans = [(k - 1) * gap + 1 for k, gap in zip(window, gaps, strict=True)]
     reach = [h + (s - 1 if ceil_mode else 0) for h, s in zip(high, steps, strict=True)]
-    sizes = [data.shape[place] for place in at]
+    sizes = [data.shape[spatial_dim] for spatial_dim in at]
     shape = list(data.shape)
-    for place, n, a, b, span, step in zip(at, sizes, low, reach, spans, steps, strict=True):
-        shape[place] = simplify(ops.floordiv(ops.convert(n + a + b - span), step) + 1)
+    for dim, n, a, b, span, step in zip(at, sizes, low, reach, spans, steps, strict=True):
+        shape[dim] = simplify(ops.floordiv(ops.convert(n + a + b - span), step) + 1)
 
     if border is None:
         border = te.min_value(data.dtype) if pool_type == "max" else 0
@@ -156,8 +156,8 @@ def _pool(
 
     def read(*i: Any) -> Any:
         index = list(i)
-        for place, step, gap, axis in zip(at, steps, gaps, over, strict=True):
-            index[place] = i[place] * step + axis * gap
+        for spatial_dim, step, gap, axis in zip(at, steps, gaps, over, strict=True):
+            index[spatial_dim] = i[spatial_dim] * step + axis * gap
         return source(*index)
 
     reduced = _reduced(tuple(shape), read, over, pool_type, "pool")
@@ -166,10 +166,10 @@ def _pool(
 
     def size_of_window(i: Sequence[Any]) -> Any:
         counts = []
-        for place, n, a, b, span, step, gap in zip(
+        for spatial_dim, n, a, b, span, step, gap in zip(
             at, sizes, low, high, spans, steps, gaps, strict=True
         ):
-            start = i[place] * step - a
+            start = i[spatial_dim] * step - a
             last = simplify(n + b - 1) if count_include_pad else n - 1
             first = start
             if not count_include_pad:
@@ -198,8 +198,8 @@ def _bordered(
     data: Tensor, at: Sequence[int], low: Sequence[Any], high: Sequence[Any], border: Any
 ) -> Tensor:
     before, after = [0] * data.ndim, [0] * data.ndim
-    for place, a, b in zip(at, low, high, strict=True):
-        before[place], after[place] = a, b
+    for dim, a, b in zip(at, low, high, strict=True):
+        before[dim], after[dim] = a, b
     if all(as_constant(amount) == 0 for amount in [*before, *after]):
         return data
     return padded(data, before, after, border, "pad_temp", ELEMWISE, "ax")
@@ -270,28 +270,30 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     return _adaptive(data, (1, 1), pool_type, layout, 2)
 
 
-def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
+def _adaptive(
+    tensor: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int
+) -> Tensor:
     what = "nn.adaptive_pool"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data, at = spatial_dimensions(given, layout, count, what)
+    data, at = spatial_dimensions(tensor, layout, count, what)
     sizes = as_pair(output_size, count, f"{what} output_size")
     shape = list(data.shape)
-    for place, size in zip(at, sizes, strict=True):
-        shape[place] = size
+    for dim, size in zip(at, sizes, strict=True):
+        shape[dim] = size
 
     def window(i: Sequence[Any]) -> list[tuple[Any, Any]]:
         return [
-            _window(i[place], data.shape[place], size)
-            for place, size in zip(at, sizes, strict=True)
+            _window(i[spatial_dim], data.shape[spatial_dim], size)
+            for spatial_dim, size in zip(at, sizes, strict=True)
         ]
 
     reducer = te.max if pool_type == "max" else te.sum
 
     def element(*i: Any) -> Any:
         index, over = list(i), []
-        for n, (place, (start, extent)) in enumerate(zip(at, window(i), strict=True)):
+        for n, (spatial_dim, (start, extent)) in enumerate(zip(at, window(i), strict=True)):
             over.append(te.reduce_axis((0, extent), f"rv{n}"))
-            index[place] = start + over[-1]
+            index[spatial_dim] = start + over[-1]
         return reducer(data(*index), axis=over)
 
     name = f"adaptive_pool_{pool_type}"

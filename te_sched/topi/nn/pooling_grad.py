@@ -60,18 +60,18 @@ def pool_grad(
     def windows(i: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The indices of the windows with an element, and the first of them."""
         here, first = [], []
-        for place, k, s, before, axis in zip(at, window, steps, low, over, strict=True):
-            inside = i[place] + before
+        for dim, k, s, before, axis in zip(at, window, steps, low, over, strict=True):
+            inside = i[dim] + before
             here.append(ops.truncdiv(inside, s) - axis)
             begin = ops.truncdiv(inside - k, s) + 1
             first.append(te.select(inside < k, ops.const(0, begin.dtype), begin))
         return here, first
 
     def moved(i: Sequence[Any], places: Sequence[Any]) -> list[Any]:
-        found = list(i)
-        for place, one in zip(at, places, strict=True):
-            found[place] = one
-        return found
+        indices = list(i)
+        for dim, index in zip(at, places, strict=True):
+            indices[dim] = index
+        return indices
 
     if pool_type == "max":
         return _of_maximum(grads, source, at, window, steps, (low, reach), over, (windows, moved))
@@ -80,10 +80,10 @@ def pool_grad(
         here, first = windows(i)
         inside: list[Any] = []
         counts: list[Any] = []
-        for n, place in enumerate(at):
-            inside += [ops.less_equal(first[n], here[n]), here[n] < grads.shape[place]]
+        for n, dim in enumerate(at):
+            inside += [ops.less_equal(first[n], here[n]), here[n] < grads.shape[dim]]
             start = here[n] * steps[n] - low[n]
-            end = ops.minimum(start + window[n], source.shape[place])
+            end = ops.minimum(start + window[n], source.shape[dim])
             counts.append(end - ops.maximum(start, ops.const(0, start.dtype)))
         number = ops.const(window[0] * window[1], counts[0].dtype)
         if not count_include_pad:
@@ -109,8 +109,8 @@ def _of_maximum(
     low, reach = borders
     windows, moved = places
     before, after = [0] * source.ndim, [0] * source.ndim
-    for place, a, b in zip(at, low, reach, strict=True):
-        before[place], after[place] = a, b
+    for dim, a, b in zip(at, low, reach, strict=True):
+        before[dim], after[dim] = a, b
     bordered = source
     if any([*before, *after]):
         smallest = te.min_value(source.dtype)
@@ -119,8 +119,8 @@ def _of_maximum(
 
     def place_of_maximum(*i: Any) -> Any:
         index = list(i)
-        for place, step, axis in zip(at, steps, inner, strict=True):
-            index[place] = i[place] * step + axis
+        for spatial_dim, step, axis in zip(at, steps, inner, strict=True):
+            index[spatial_dim] = i[spatial_dim] * step + axis
         flat = ravel_index(index, bordered.shape)
         return _FIRST_MAXIMUM((flat, bordered(*index)), axis=inner)
 
@@ -135,11 +135,11 @@ def _of_maximum(
         here, first = windows(i)
         index = moved(i, here)
         own = list(i)
-        for place, amount in zip(at, low, strict=True):
-            own[place] = i[place] + amount
+        for spatial_dim, amount in zip(at, low, strict=True):
+            own[spatial_dim] = i[spatial_dim] + amount
         inside: list[Any] = []
-        for n, place in enumerate(at):
-            inside += [ops.less_equal(first[n], here[n]), here[n] < grads.shape[place]]
+        for n, spatial_dim in enumerate(at):
+            inside += [ops.less_equal(first[n], here[n]), here[n] < grads.shape[spatial_dim]]
         is_own = ops.equal(maxima[0](*index), ravel_index(own, bordered.shape))
         value = te.if_then_else(te.all(*inside, is_own), grads(*index), te.const(0, source.dtype))
         return te.sum(value, axis=list(over))

@@ -155,11 +155,11 @@ def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...])
         stage = s[op]
         row = fuse_axes(stage, op.axis[:at])
         stage.parallel(row)
-        for one in members:
-            s[one].compute_at(stage, row)
+        for member in members:
+            s[member].compute_at(stage, row)
         return
-    for one in (op, *members):
-        if not is_reduction(one):
-            schedule_injective_stage(s[one], one)
-        elif one.axis:
-            _schedule_elements(s[one], one)
+    for member in (op, *members):
+        if not is_reduction(member):
+            schedule_injective_stage(s[member], member)
+        elif member.axis:
+            _schedule_elements(s[member], member)

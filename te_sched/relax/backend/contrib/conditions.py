@@ -19,7 +19,7 @@ def has_leaking_intermediate_variables(context: PatternCheckContext) -> bool:
     """Whether a value between the parts of a match is used outside of it."""
     matched = context.matched_bindings
     return any(
-        not isinstance(var, DataflowVar) or any(one not in matched for one in users)
+        not isinstance(var, DataflowVar) or any(user not in matched for user in users)
         for var, users in context.var_usages.items()
         if matched[var] is not context.matched_expr
     )
@@ -49,8 +49,8 @@ def swaps_last_axes(context: PatternCheckContext) -> bool:
         if is_call_of(value, "relax.permute_dims"):
             ndim = tensor_info(value).ndim
             axes = value.attrs["axes"]
-            given = [int(one) % ndim for one in axes] if axes else list(range(ndim))[::-1]
-            if given != [*range(ndim - 2), ndim - 1, ndim - 2]:
+            order = [int(axis) % ndim for axis in axes] if axes else list(range(ndim))[::-1]
+            if order != [*range(ndim - 2), ndim - 1, ndim - 2]:
                 return False
     return True
 
@@ -62,7 +62,7 @@ def constant(size: Size) -> int | None:
 
 def are_equal(first: Size, second: Size) -> bool:
     """Whether two sizes are proved to be equal."""
-    sizes = [const(one, "int64") if isinstance(one, int) else one for one in (first, second)]
+    sizes = [const(size, "int64") if isinstance(size, int) else size for size in (first, second)]
     return Analyzer().can_prove_equal(*sizes)
 
 
@@ -73,4 +73,4 @@ def batch_of(sizes: Sequence[Expr]) -> Expr:
 
 def is_one_row(sizes: Sequence[Expr]) -> bool:
     """Whether all axes before the last one have the size 1."""
-    return all(constant(one) == 1 for one in sizes[:-1])
+    return all(constant(size) == 1 for size in sizes[:-1])

@@ -51,7 +51,7 @@ def is_shape_valid_for_cutlass_matmul(lhs_shape: Sequence[Size], rhs_shape: Sequ
     """
     if constant(lhs_shape[-1]) is None:
         return False
-    first, second = [_batches_of(one) for one in (lhs_shape, rhs_shape)]
+    first, second = [_batches_of(shape) for shape in (lhs_shape, rhs_shape)]
     if not first or not second:
         return True
     return len(first) == len(second) and all(map(are_equal, first, second))
@@ -59,10 +59,10 @@ def is_shape_valid_for_cutlass_matmul(lhs_shape: Sequence[Size], rhs_shape: Sequ
 
 def _batches_of(shape: Sequence[Size]) -> list[Size]:
     """The axes of batches from the first that is not 1."""
-    found = list(shape[:-2])
-    while found and constant(found[0]) == 1:
-        del found[0]
-    return found
+    batches = list(shape[:-2])
+    while batches and constant(batches[0]) == 1:
+        del batches[0]
+    return batches
 
 
 def _check_matmul(context: PatternCheckContext) -> bool:
@@ -89,26 +89,26 @@ def _check_conv2d(context: PatternCheckContext) -> bool:
         and dtypes_in(context, "lhs", "rhs") in _known("float16", "float32", "int8")
         and left is not None
         and right is not None
-        and all(constant(one) is not None for one in (*left, *right))
+        and all(constant(size) is not None for size in (*left, *right))
         and not int(attrs["groups"]) == constant(left[-1]) == constant(right[0])
         and _adds_rows_or_all(context)
     )
 
 
 def _known(*dtypes: str) -> list[set[str]]:
-    return [{one} for one in dtypes]
+    return [{dtype} for dtype in dtypes]
 
 
 def _adds_rows_or_all(context: PatternCheckContext) -> bool:
     """Whether a residual, if there is one, has the shape of the result, or is a row of it."""
     if "residual" not in context.annotated_expr:
         return True
-    given = sizes_in(context, "residual")
+    residual = sizes_in(context, "residual")
     whole = sizes_of(context.annotated_expr["root"].struct_info)
-    if given is None or whole is None or not given:
+    if residual is None or whole is None or not residual:
         return False
-    is_whole = len(given) == len(whole) and all(map(are_equal, given, whole))
-    return is_whole or (is_one_row(given) and are_equal(given[-1], whole[-1]))
+    is_whole = len(residual) == len(whole) and all(map(are_equal, residual, whole))
+    return is_whole or (is_one_row(residual) and are_equal(residual[-1], whole[-1]))
 
 
 def _residual_blocks(nodes: Sequence[FusionPattern]) -> Iterator[FusionPattern]:

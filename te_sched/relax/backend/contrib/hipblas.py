@@ -8,7 +8,7 @@ from te_sched.relax.backend.pattern_registry import get_patterns_with_prefix
 from te_sched.relax.transform.fuse_ops_by_pattern import FuseOpsByPattern
 from te_sched.signatures import checked
 
-PATTERNS = matmul_patterns("hipblas", lambda one: is_product_of_batches(one, ["float16"]))
+PATTERNS = matmul_patterns("hipblas", lambda context: is_product_of_batches(context, ["float16"]))
 
 
 @checked

@@ -23,12 +23,12 @@ def jit(
         raise GraphError(
             f"a module cannot be compiled to format {repr_of(out_format)}", "", 'use "torch"'
         )
-    place = nd.device(device) if isinstance(device, str) else device
+    run_device = nd.device(device) if isinstance(device, str) else device
     methods = ModuleSpec.from_raw(spec, module)
     mod, params, _ = export(module, methods, debug)
-    values = [_value_of(name, one) for name, one in params]
+    values = [_value_of(name, value) for name, value in params]
     built = build(mod, target="llvm", pipeline=pipeline)
-    return TorchModule(methods, VirtualMachine(built, place), values)
+    return TorchModule(methods, VirtualMachine(built, run_device), values)
 
 
 def _value_of(name: str, param: NNParameter) -> nd.NDArray:
@@ -77,14 +77,14 @@ class TorchModule:
                 f"it takes {', '.join(spec.arg_names)}",
                 "give one value for each",
             )
-        given = [_to_graph(kind, one) for kind, one in zip(spec.arg_specs, args, strict=True)]
+        inputs = [_to_graph(kind, arg) for kind, arg in zip(spec.arg_specs, args, strict=True)]
         has_effects = bool(self.effects) and spec.effect_mode != "none"
         for mode, values in ((spec.effect_mode, self.effects), (spec.param_mode, self.params)):
             if mode == "plain":
-                given += values
+                inputs += values
             elif mode == "packed" and (values or values is self.params):
-                given.append(tuple(values))
-        result = self.vm[name](*given)
+                inputs.append(tuple(values))
+        result = self.vm[name](*inputs)
         if has_effects:
             result, self.effects = result[0], list(result[1])
         return _to_torch(result)
@@ -95,7 +95,9 @@ def _to_graph(kind: Spec, value: Any) -> object:
     if isinstance(kind, IntSpec):
         return ShapeTuple([int(value)])
     if isinstance(kind, TupleSpec):
-        return tuple([_to_graph(one, item) for one, item in zip(kind.elements, value, strict=True)])
+        return tuple(
+            [_to_graph(element, item) for element, item in zip(kind.elements, value, strict=True)]
+        )
     return array_of(value) if hasattr(value, "shape") else value
 
 
@@ -106,7 +108,7 @@ def _to_torch(value: object) -> object:
     if isinstance(value, nd.NDArray):
         return torch.from_dlpack(value)
     if isinstance(value, list | tuple):
-        return tuple([_to_torch(one) for one in value])
+        return tuple([_to_torch(element) for element in value])
     return value
 
 

@@ -49,8 +49,8 @@ _DEFAULT = threading.local()  # .dtype: that of parameters without one, in this 
 
 def get_default_dtype() -> str:
     """The dtype of parameters that are made without one."""
-    found: str = getattr(_DEFAULT, "dtype", "float32")
-    return found
+    dtype: str = getattr(_DEFAULT, "dtype", "float32")
+    return dtype
 
 
 def set_default_dtype(dtype: str) -> None:
@@ -157,7 +157,7 @@ class NNTensor(PublicObject):
 
 def sizes_of(shape: Sequence[SizeOrName], names: dict[str, Var]) -> tuple[Size, ...]:
     """Sizes in which names are variables; `names` has those that exist, and gets the new ones."""
-    found: list[Size] = []
+    sizes: list[Size] = []
     for size in shape:
         if isinstance(size, str):
             size = names.setdefault(size, Var(size, "int64"))
@@ -169,8 +169,8 @@ def sizes_of(shape: Sequence[SizeOrName], names: dict[str, Var]) -> tuple[Size, 
                 f"it is {kind_of(size)}",
                 "give an int, the name of a variable, or an expression",
             )
-        found.append(size)
-    return tuple(found)
+        sizes.append(size)
+    return tuple(sizes)
 
 
 class NNParameter(NNTensor):
@@ -191,9 +191,9 @@ class NNParameter(NNTensor):
     def declare(self, name: str, names: dict[str, Var]) -> GraphVar:
         """A new variable of the graph for the parameter, which it wraps from now on."""
         shape, dtype = self._written
-        made = GraphVar(name, TensorStructInfo(sizes_of(shape, names), dtype))
-        self.bind(made)
-        return made
+        var = GraphVar(name, TensorStructInfo(sizes_of(shape, names), dtype))
+        self.bind(var)
+        return var
 
     def bind(self, expr: GraphVar) -> None:
         """Wrap another expression."""
@@ -217,11 +217,11 @@ class NNParameter(NNTensor):
             )
         array = array_of(value)
         sizes = self.shape
-        known = [
-            not isinstance(one, int) or one == two
-            for one, two in zip(sizes, array.shape, strict=False)
+        matches = [
+            not isinstance(size, int) or size == two
+            for size, two in zip(sizes, array.shape, strict=False)
         ]
-        if len(sizes) != len(array.shape) or not all(known) or str(array.dtype) != self.dtype:
+        if len(sizes) != len(array.shape) or not all(matches) or str(array.dtype) != self.dtype:
             raise GraphError(
                 f"the values of {self!r} have shape {tuple(array.shape)} and dtype {array.dtype}",
                 "a parameter has one shape and dtype",
@@ -311,12 +311,12 @@ class NNModule(SubroutineMixin):
 
     def parameters(self) -> Iterator[NNParameter]:
         """The parameters of the module and the modules in it."""
-        for _, one in self.named_parameters():
-            yield one
+        for _, param in self.named_parameters():
+            yield param
 
     def variable_slots(self) -> list[tuple[object, str]]:
         """The parameters, and their attribute of the variable."""
-        return [(one, "_expr") for one in self.parameters()]
+        return [(param, "_expr") for param in self.parameters()]
 
     def named_effects(self) -> Iterator[tuple[str, NNEffect]]:
         """The effects of the module and the modules in it, with the path to each."""
@@ -327,9 +327,9 @@ class NNModule(SubroutineMixin):
         self, *, prefix: str = "", destination: dict[str, NNParameter] | None = None
     ) -> dict[str, NNParameter]:
         """The parameters by path."""
-        found = {} if destination is None else destination
-        found.update(self.named_parameters(prefix))
-        return found
+        state = {} if destination is None else destination
+        state.update(self.named_parameters(prefix))
+        return state
 
     @checked_as(GraphTypeError)
     def load_state_dict(
@@ -355,13 +355,13 @@ class NNModule(SubroutineMixin):
                 f"missing: {missing}, unexpected: {unexpected}",
                 "give one for each parameter, or strict=False",
             )
-        for name, one in state_dict.items():
-            if one.data is None:
+        for name, param in state_dict.items():
+            if param.data is None:
                 raise GraphError(
                     f"parameter {name} has no values", "", "set them: parameter.data = array"
                 )
             if name in own:
-                own[name].data = one.data
+                own[name].data = param.data
         return missing, unexpected
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -375,9 +375,9 @@ class NNModule(SubroutineMixin):
 
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of all parameters and effects."""
-        for one in vars(self).values():
-            if isinstance(one, NNModule | NNParameter | NNEffect):
-                one.to(dtype)
+        for attribute in vars(self).values():
+            if isinstance(attribute, NNModule | NNParameter | NNEffect):
+                attribute.to(dtype)
         if isinstance(getattr(self, "dtype", None), str) and dtype is not None:
             self.dtype = dtype
 
@@ -451,28 +451,28 @@ class NNModuleList(NNModule):
 
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of all parameters and effects."""
-        for one in self.modules:
-            one.to(dtype)
+        for module in self.modules:
+            module.to(dtype)
 
     def forward(self, x: Any) -> Any:
         """The value of the last module."""
-        for one in self.modules:
-            x = one(x)
+        for module in self.modules:
+            x = module(x)
         return x
 
 
 def _attributes(root: NNModule, prefix: str, kind: type[_Part]) -> Iterator[tuple[str, _Part]]:
     """The wanted attributes of a module and of the modules in it, with the path to each."""
     if isinstance(root, NNModuleList):
-        items: Iterator[tuple[str, object]] = ((str(n), one) for n, one in enumerate(root))
+        items: Iterator[tuple[str, object]] = ((str(n), module) for n, module in enumerate(root))
     else:
         items = iter(vars(root).items())
-    for name, one in items:
+    for name, value in items:
         path = f"{prefix}.{name}" if prefix else name
-        if isinstance(one, kind):
-            yield path, one
-        elif isinstance(one, NNModule):
-            yield from _attributes(one, path, kind)
+        if isinstance(value, kind):
+            yield path, value
+        elif isinstance(value, NNModule):
+            yield from _attributes(value, path, kind)
 
 
 def wrap_nested(expr: GraphExpr, name: str) -> NNTensors:
@@ -505,7 +505,7 @@ def unwrap_nested(value: object) -> Any:
     if isinstance(value, NNTensor | NNObject):
         return value._expr
     if isinstance(value, list | tuple):
-        return tuple([unwrap_nested(one) for one in value])
+        return tuple([unwrap_nested(element) for element in value])
     return value
 
 

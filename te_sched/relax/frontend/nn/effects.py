@@ -50,8 +50,8 @@ class _OneState(NNEffect):
 
     def finalize(self) -> list[GraphVar]:
         """The state at the end of a function, which is forgotten."""
-        found, self._state = self.state, None
-        return [found]
+        state, self._state = self.state, None
+        return [state]
 
 
 class IOEffect(_OneState):
@@ -82,14 +82,14 @@ class KVCache(_OneState):
         """The empty cache, bound in the function that is open."""
         shape = self._shape(self.init_seq_len)
         memory = builder.emit(relax_op.zeros(shape, self.dtype))
-        made = relax_op.call_pure_packed(
+        call = relax_op.call_pure_packed(
             "vm.builtin.attention_kv_cache_create",
             memory,
             shape,
             prim_value(0),
             sinfo_args=[ObjectStructInfo()],
         )
-        return [builder.emit(made, name_hint)]  # type: ignore[list-item]
+        return [builder.emit(call, name_hint)]  # type: ignore[list-item]
 
     def _shape(self, count: Size) -> ShapeExpr:
         return shape_expr([count, *self.unit_shape])
@@ -101,7 +101,7 @@ class KVCache(_OneState):
     def view(self, seq_len: Size) -> NNTensor:
         """The first elements, as one tensor."""
         shape = self._shape(seq_len)
-        found: NNTensor = wrap_nested(
+        result: NNTensor = wrap_nested(
             relax_op.call_pure_packed(
                 "vm.builtin.attention_kv_cache_view",
                 self.state,
@@ -110,7 +110,7 @@ class KVCache(_OneState):
             ),
             "",
         )
-        return found
+        return result
 
     def append(self, new_element: NNTensor) -> None:
         """Append elements."""

@@ -89,8 +89,10 @@ class Exporter(PublicObject):
         builder = self.builder
         with builder.function("_initialize_effect", []):
             with builder.dataflow():
-                made = [one for name, effect in effects for one in effect.emit_init(name, builder)]
-                outputs = builder.emit_output(builder.emit(Tuple(tuple(made))))
+                states = [
+                    state for name, effect in effects for state in effect.emit_init(name, builder)
+                ]
+                outputs = builder.emit_output(builder.emit(Tuple(tuple(states))))
             builder.emit_func_output(outputs)
 
     def _emit_method(
@@ -103,34 +105,34 @@ class Exporter(PublicObject):
         builder = self.builder
         names: dict[str, Var] = {}  # of the sizes of arguments
         arguments = [
-            GraphVar(one, _info_of(kind, one, names))
-            for one, kind in zip(spec.arg_names, spec.arg_specs, strict=True)
+            GraphVar(arg_name, _info_of(kind, arg_name, names))
+            for arg_name, kind in zip(spec.arg_names, spec.arg_specs, strict=True)
         ]
         inputs = _Inputs(builder)
         if spec.effect_mode != "none":
             groups = [effect.create(path) for path, effect in effects]
-            inputs.add([one for group in groups for one in group], spec, "effect")
+            inputs.add([state for group in groups for state in group], spec, "effect")
         count = len(arguments) + len(inputs.params)
         if spec.param_mode != "none":
             sizes: dict[str, Var] = {}  # of the sizes of parameters
-            variables = [one.declare(path.replace(".", "_"), sizes) for path, one in params]
+            variables = [param.declare(path.replace(".", "_"), sizes) for path, param in params]
             inputs.add(variables, spec, "param")
         with builder.function(name, [*arguments, *inputs.params], {"num_input": count}):
             with builder.dataflow():
                 values = inputs.unpack()
                 if spec.effect_mode != "none":
                     for (_, effect), group in zip(effects, groups, strict=True):
-                        effect.set_state([values[one] for one in group])
+                        effect.set_state([values[state] for state in group])
                 if spec.param_mode != "none":
-                    for (_, param), one in zip(params, variables, strict=True):
-                        param.bind(values[one])
-                given = [
+                    for (_, param), variable in zip(params, variables, strict=True):
+                        param.bind(values[variable])
+                args = [
                     self._argument(kind, var, var.name_hint)
                     for kind, var in zip(spec.arg_specs, arguments, strict=True)
                 ]
-                result = _result_of(spec.method(*given), name)
+                result = _result_of(spec.method(*args), name)
                 if effects and spec.effect_mode != "none":
-                    after = [one for _, effect in effects for one in effect.finalize()]
+                    after = [state for _, effect in effects for state in effect.finalize()]
                     result = Tuple((as_expr(result), Tuple(tuple(after))))
                 output = builder.emit_output(result)
             builder.emit_func_output(output)
@@ -149,7 +151,10 @@ class Exporter(PublicObject):
             pairs = zip(kind.elements, items, strict=True)
             make: Callable[[list[object]], object] = type(kind.elements)
             return make(
-                [self._argument(one, item, f"{name}_{n}") for n, (one, item) in enumerate(pairs)]
+                [
+                    self._argument(element, item, f"{name}_{n}")
+                    for n, (element, item) in enumerate(pairs)
+                ]
             )
         return kind.object_type(_expr=value, _name=name)
 
@@ -168,21 +173,21 @@ class _Inputs:
             self.params += variables
             self.groups.append((None, variables))
             return
-        info = TupleStructInfo(tuple([one.struct_info for one in variables]))
+        info = TupleStructInfo(tuple([var.struct_info for var in variables]))
         packed = GraphVar(f"packed_{kind}s", info)
         self.params.append(packed)
         self.groups.append((packed, variables))
 
     def unpack(self) -> dict[GraphVar, GraphVar]:
         """The variables in the function, for each that was added."""
-        found: dict[GraphVar, GraphVar] = {}
+        values: dict[GraphVar, GraphVar] = {}
         for packed, variables in self.groups:
-            for n, one in enumerate(variables):
+            for n, var in enumerate(variables):
                 if packed is None:
-                    found[one] = one
+                    values[var] = var
                 else:
-                    found[one] = self.builder.emit(TupleGetItem(packed, n), one.name_hint)
-        return found
+                    values[var] = self.builder.emit(TupleGetItem(packed, n), var.name_hint)
+        return values
 
 
 def _size_in(value: GraphVar) -> Expr:
@@ -200,7 +205,9 @@ def _info_of(kind: Spec, name: str, names: dict[str, Var]) -> StructInfo:
     if isinstance(kind, IntSpec):
         return ShapeStructInfo((Var(name, "int64"),))
     if isinstance(kind, TupleSpec):
-        elements = [_info_of(one, f"{name}_{n}", names) for n, one in enumerate(kind.elements)]
+        elements = [
+            _info_of(element, f"{name}_{n}", names) for n, element in enumerate(kind.elements)
+        ]
         return TupleStructInfo(tuple(elements))
     return ObjectStructInfo()
 
@@ -208,7 +215,7 @@ def _info_of(kind: Spec, name: str, names: dict[str, Var]) -> StructInfo:
 def _result_of(value: object, name: str) -> GraphExpr:
     """The expression of the result of a method."""
     if isinstance(value, list | tuple):
-        return Tuple(tuple([_result_of(one, name) for one in value]))
+        return Tuple(tuple([_result_of(element, name) for element in value]))
     if not isinstance(value, NNTensor | NNObject):
         raise GraphError(
             f"method {name} returns {repr_of(value)}",

@@ -380,14 +380,15 @@ class Attention(_Layer):
         query, key, value = self.to_q(hidden_states), self.to_k(source), self.to_v(source)
         size = query.shape[-1] // self.heads
         query, key, value = [
-            op.reshape(one, [one.shape[0], -1, self.heads, size]) for one in (query, key, value)
+            op.reshape(tensor, [tensor.shape[0], -1, self.heads, size])
+            for tensor in (query, key, value)
         ]
         scale = None if self.scale_qk else 1.0
-        found = op.scaled_dot_product_attention(
+        result = op.scaled_dot_product_attention(
             query, key, value, attention_mask, is_causal=False, scale=scale
         )
-        found = op.reshape(found, [found.shape[0], -1, self.heads * size])
-        return self.to_out(found)  # type: ignore[no-any-return]
+        result = op.reshape(result, [result.shape[0], -1, self.heads * size])
+        return self.to_out(result)  # type: ignore[no-any-return]
 
 
 _tell_of_absent_names(__name__)

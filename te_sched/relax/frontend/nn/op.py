@@ -56,8 +56,8 @@ _Operands = tuple[GraphExpr, GraphExpr]
 
 def _tensor(expr: GraphExpr, name: str) -> NNTensor:
     """Bind an expression of a tensor."""
-    found: NNTensor = wrap_nested(expr, name)
-    return found
+    result: NNTensor = wrap_nested(expr, name)
+    return result
 
 
 def _operands(a: TensorLike, b: TensorLike) -> _Operands:
@@ -314,7 +314,7 @@ def unsqueeze(x: NNTensor, dim: int, name: str = "unsqueeze") -> NNTensor:
 
 def concat(x: Sequence[NNTensor], dim: int, name: str = "concat") -> NNTensor:
     """Tensors one after the other, along a dimension."""
-    return _tensor(R.concat([one._expr for one in x], dim), name)
+    return _tensor(R.concat([tensor._expr for tensor in x], dim), name)
 
 
 def split(
@@ -382,7 +382,7 @@ def _with_bias(result: GraphExpr, bias: NNTensor | None, layout: str, name: str)
     """A convolution, and the bias of its channels added."""
     if bias is None:
         return _tensor(result, name)
-    shape = [bias.shape[0] if one == "C" else 1 for one in layout]
+    shape = [bias.shape[0] if axis == "C" else 1 for axis in layout]
     result = current_builder().emit(result)
     bias_expr = R.reshape(bias._expr, shape)
     return _tensor(R.add(result, bias_expr), name)
@@ -503,7 +503,7 @@ def group_norm(
 ) -> NNTensor:
     """Normalization over groups of channels, and over `axes` (by default those after channels)."""
     if axes is None:
-        axes = [one for one in range(2, x.ndim)]
+        axes = [axis for axis in range(2, x.ndim)]
     channels = [x.shape[channel_axis]]
     gamma = _or_filled(weight, 1, channels, x.dtype)
     beta = _or_filled(bias, 0, channels, x.dtype)
@@ -556,7 +556,7 @@ def interpolate(
     if size is None:
         factors = scale_factor if isinstance(scale_factor, list | tuple) else [scale_factor] * 2
         places = [data_layout.index("H"), data_layout.index("W")]
-        size = [_scaled(x.shape[at], one) for at, one in zip(places, factors, strict=True)]
+        size = [_scaled(x.shape[at], factor) for at, factor in zip(places, factors, strict=True)]
     elif not isinstance(size, Sequence):
         size = [size, size]
     if mode.startswith("nearest"):
@@ -599,10 +599,10 @@ def get_timestep_embedding(
         angles = R.multiply(const(scale, dtype), angles)
     bound = current_builder().emit(angles)
     parts = [R.sin(bound), R.cos(bound)]
-    found = R.concat(parts[::-1] if flip_sin_to_cos else parts, axis=-1)
+    embedding = R.concat(parts[::-1] if flip_sin_to_cos else parts, axis=-1)
     if embedding_dim % 2:
-        found = R.nn.pad(found, (0, 0, 0, 1))
-    return _tensor(R.astype(found, dtype), name)
+        embedding = R.nn.pad(embedding, (0, 0, 0, 1))
+    return _tensor(R.astype(embedding, dtype), name)
 
 
 # Functions
@@ -616,9 +616,9 @@ def tensor_expr_op(
     attrs: Mapping[str, object] | None = None,
 ) -> NNTensors:
     """The value of a function of tensor expressions."""
-    given = [unwrap_nested(one) for one in args]
+    exprs = [unwrap_nested(arg) for arg in args]
     call = current_builder().call_te(
-        tensor_expr_func, *given, primfunc_name_hint=name_hint, primfunc_attrs=attrs
+        tensor_expr_func, *exprs, primfunc_name_hint=name_hint, primfunc_attrs=attrs
     )
     return wrap_nested(current_builder().emit(call), name_hint)
 
@@ -649,14 +649,14 @@ def tensor_ir_inplace_op(
 
 def _tensor_ir_args(args: BlockArguments) -> tuple[Tuple, ShapeExpr | None]:
     """The tensors of arguments, and the numbers after them."""
-    given = [args] if isinstance(args, NNTensor) else list(args)
-    tensors = [one._expr for one in given if isinstance(one, NNTensor)]
-    numbers = [one for one in given if not isinstance(one, NNTensor)]
-    for one in numbers:
-        if not isinstance(one, int | Expr):
+    arguments = [args] if isinstance(args, NNTensor) else list(args)
+    tensors = [argument._expr for argument in arguments if isinstance(argument, NNTensor)]
+    numbers = [argument for argument in arguments if not isinstance(argument, NNTensor)]
+    for number in numbers:
+        if not isinstance(number, int | Expr):
             raise GraphError(
-                f"cannot pass {repr_of(one)} to a function of blocks",
-                f"it is {kind_of(one)}",
+                f"cannot pass {repr_of(number)} to a function of blocks",
+                f"it is {kind_of(number)}",
                 "give tensors, then numbers",
             )
     return Tuple(tuple(tensors)), shape_expr(numbers) if numbers else None
@@ -665,7 +665,7 @@ def _tensor_ir_args(args: BlockArguments) -> tuple[Tuple, ShapeExpr | None]:
 def _infos_of(out: SeveralTensors) -> StructInfo | list[StructInfo]:
     if isinstance(out, NNTensor):
         return out._expr.struct_info
-    infos = [one._expr.struct_info for one in out]
+    infos = [tensor._expr.struct_info for tensor in out]
     return infos[0] if len(infos) == 1 else infos
 
 
@@ -674,8 +674,8 @@ def extern(name: str, args: Sequence[Argument], out: SeveralTensors) -> NNTensor
 
     `out` has tensors of their shapes.
     """
-    given = Tuple(tuple([_as_argument(one) for one in args]))
-    return wrap_nested(R.call_dps_packed(name, given, _infos_of(out)), name.replace(".", "_"))
+    arguments = Tuple(tuple([_as_argument(arg) for arg in args]))
+    return wrap_nested(R.call_dps_packed(name, arguments, _infos_of(out)), name.replace(".", "_"))
 
 
 def _as_argument(value: Argument) -> GraphExpr:
@@ -699,14 +699,14 @@ def debug_func(name: str, *args: Argument, _line_info: str | None = None) -> Non
             "its functions have no state of input and output",
             "give debug=True to export_tvm or jit",
         )
-    place = user_place()
-    line = f"{place.file}:{place.line}" if _line_info is None else _line_info
+    location = user_place()
+    line = f"{location.file}:{location.line}" if _line_info is None else _line_info
     call = R.call_pure_packed(
         "vm.builtin.invoke_debug_func",
         effect.state,
         GraphString(name),
         GraphString(line),
-        *[_as_debug_argument(one) for one in args],
+        *[_as_debug_argument(arg) for arg in args],
         sinfo_args=[ObjectStructInfo()],
     )
     effect.state = current_builder().emit(call, effect.state.name_hint)

@@ -71,20 +71,20 @@ class TupleSpec:
 Spec = Annotated["IntSpec | TensorSpec | ObjectSpec | TupleSpec", "what as_spec gives"]
 
 
-def as_spec(given: object, name: str) -> Spec:
+def as_spec(value: object, name: str) -> Spec:
     """The kind of an argument: a spec, `int` or "int", or a list or tuple of them."""
-    if isinstance(given, IntSpec | TensorSpec | ObjectSpec):
-        return given
-    if given is int or given == "int":
+    if isinstance(value, IntSpec | TensorSpec | ObjectSpec):
+        return value
+    if value is int or value == "int":
         return IntSpec()
-    if isinstance(given, TupleSpec):
-        return as_spec(given.elements, given.name)
-    if isinstance(given, list | tuple) and not any(isinstance(one, int) for one in given):
-        elements = [as_spec(one, f"{name}_{n}") for n, one in enumerate(given)]
-        return TupleSpec(name, type(given)(elements))
+    if isinstance(value, TupleSpec):
+        return as_spec(value.elements, value.name)
+    if isinstance(value, list | tuple) and not any(isinstance(element, int) for element in value):
+        elements = [as_spec(element, f"{name}_{n}") for n, element in enumerate(value)]
+        return TupleSpec(name, type(value)(elements))
     raise GraphError(
-        f"argument {name} is {repr_of(given)}, expected the spec of a value",
-        f"it is {kind_of(given)}",
+        f"argument {name} is {repr_of(value)}, expected the spec of a value",
+        f"it is {kind_of(value)}",
         'give spec.Tensor([1, "n"], "float32"), int, spec.Object(nn.Object), or a list of them',
     )
 
@@ -115,13 +115,15 @@ class MethodSpec:
                 "give a dictionary of its arguments",
             )
         name = getattr(method, "__name__", "the method")
-        given = {key: one for key, one in spec.items() if key != _SETTINGS}
+        arg_specs = {key: value for key, value in spec.items() if key != _SETTINGS}
         parameters = inspect.signature(method).parameters
-        unknown = [one for one in given if one not in parameters]
+        unknown = [arg_name for arg_name in arg_specs if arg_name not in parameters]
         missing = [
-            one.name
-            for one in parameters.values()
-            if one.name not in given and one.default is one.empty and one.kind in _BY_NAME
+            parameter.name
+            for parameter in parameters.values()
+            if parameter.name not in arg_specs
+            and parameter.default is parameter.empty
+            and parameter.kind in _BY_NAME
         ]
         if (unknown and not _has_rest(parameters)) or missing:
             near = did_you_mean(unknown[0], parameters) if unknown else ""
@@ -130,16 +132,16 @@ class MethodSpec:
                 f"{name} takes {', '.join(parameters)}",
                 f"give one for each argument{near}",
             )
-        names = [one for one in parameters if one in given]
-        names += [one for one in given if one not in names]
+        names = [arg_name for arg_name in parameters if arg_name in arg_specs]
+        names += [arg_name for arg_name in arg_specs if arg_name not in names]
         settings = dict(spec.get(_SETTINGS, {}))
-        modes = [settings.get(one, "plain") for one in ("param_mode", "effect_mode")]
+        modes = [settings.get(key, "plain") for key in ("param_mode", "effect_mode")]
         for mode in modes:
             if mode not in MODES:
                 raise GraphError(
                     f"the mode {repr_of(mode)} of {name}", "", f"use one of {', '.join(MODES)}"
                 )
-        specs = [as_spec(given[one], one) for one in names]
+        specs = [as_spec(arg_specs[arg_name], arg_name) for arg_name in names]
         return MethodSpec(method, names, specs, *modes)
 
     @staticmethod
@@ -147,12 +149,12 @@ class MethodSpec:
         """The arguments of a method, from values of torch that it is called with."""
         names = list(inspect.signature(method).parameters)[: len(args)]
         return MethodSpec(
-            method, names, [_spec_of(one, name) for one, name in zip(args, names, strict=True)]
+            method, names, [_spec_of(arg, name) for arg, name in zip(args, names, strict=True)]
         )
 
     def __repr__(self) -> str:
         pairs = zip(self.arg_names, self.arg_specs, strict=True)
-        inner = ", ".join(f"{name}: {one}" for name, one in pairs)
+        inner = ", ".join(f"{name}: {spec}" for name, spec in pairs)
         return f"{getattr(self.method, '__name__', 'MethodSpec')}({inner})"
 
 
@@ -160,7 +162,10 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 def _has_rest(parameters: Mapping[str, inspect.Parameter]) -> bool:
-    return any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
+    return any(
+        parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        for parameter in parameters.values()
+    )
 
 
 def _spec_of(value: object, name: str) -> Spec:
@@ -168,10 +173,10 @@ def _spec_of(value: object, name: str) -> Spec:
     if isinstance(value, int):
         return IntSpec()
     if isinstance(value, list | tuple):
-        elements = [_spec_of(one, f"{name}_{n}") for n, one in enumerate(value)]
+        elements = [_spec_of(element, f"{name}_{n}") for n, element in enumerate(value)]
         return TupleSpec(name, type(value)(elements))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return TensorSpec([int(one) for one in value.shape], str(value.dtype).rpartition(".")[2])
+        return TensorSpec([int(size) for size in value.shape], str(value.dtype).rpartition(".")[2])
     raise GraphError(
         f"argument {name} is {repr_of(value)}", f"it is {kind_of(value)}", "give tensors and ints"
     )
@@ -197,21 +202,21 @@ class ModuleSpec:
                 'give a dictionary: {"forward": {"x": spec.Tensor([1, 4], "float32")}}',
             )
         methods: list[MethodSpec] = []
-        for name, one in spec.items():
+        for name, method_spec in spec.items():
             method = getattr(module, name, None)
             if method is None:
                 raise GraphError(
                     f"module {type(module).__name__} has no method {name}",
                     "",
                     f"give a method of it{did_you_mean(name, dir(module))}"
-                    if isinstance(one, Mapping)
+                    if isinstance(method_spec, Mapping)
                     else 'name the method first: {"forward": {"x": spec.Tensor([4], "float32")}}',
                 )
-            methods.append(MethodSpec.from_raw(one, method))
+            methods.append(MethodSpec.from_raw(method_spec, method))
         return ModuleSpec(module, list(spec), methods)
 
     def __repr__(self) -> str:
-        lines = "\n".join(f"  {one}" for one in self.method_specs)
+        lines = "\n".join(f"  {method_spec}" for method_spec in self.method_specs)
         return f"ModuleSpec:\n{lines}"
 
 

@@ -58,11 +58,13 @@ def _as_subroutine(forward: Callable[..., _T]) -> Callable[..., _T]:
         if builder is None:
             return forward(self, *args, **kwargs)
         bound = signature(forward).bind(self, *args, **kwargs).arguments
-        given = {name: value for name, value in list(bound.items())[1:]}
-        numbers = {name: value for name, value in given.items() if isinstance(value, _CONSTANTS)}
-        names = [name for name in given if name not in numbers]
+        arguments = {name: value for name, value in list(bound.items())[1:]}
+        numbers = {
+            name: value for name, value in arguments.items() if isinstance(value, _CONSTANTS)
+        }
+        names = [name for name in arguments if name not in numbers]
         body = partial(forward, **numbers) if numbers else forward
-        return _call(builder, self, body, names, [given[name] for name in names])
+        return _call(builder, self, body, names, [arguments[name] for name in names])
 
     return call
 
@@ -77,11 +79,11 @@ def _call(
     """Define the function of a module, and call it."""
     slots = module.variable_slots()
     own = [getattr(owner, name) for owner, name in slots]
-    values = [builder.normalize_argument(_expr_of(one)) for one in args] + own
-    fresh: dict[Var, Expr] = {one: Var(one.name, one.dtype) for one in _sizes_of(values)}
+    values = [builder.normalize_argument(_expr_of(arg)) for arg in args] + own
+    fresh: dict[Var, Expr] = {size: Var(size.name, size.dtype) for size in _sizes_of(values)}
     params = [
-        GraphVar(name, as_struct_info(substitute(one.struct_info, fresh)))
-        for name, one in zip([*names, *[one.name_hint for one in own]], values, strict=True)
+        GraphVar(name, as_struct_info(substitute(value.struct_info, fresh)))
+        for name, value in zip([*names, *[var.name_hint for var in own]], values, strict=True)
     ]
     inner = [
         type(arg)(_expr=param) if hasattr(arg, "_expr") else param
@@ -106,13 +108,13 @@ def _call(
 def _holding(slots: list[tuple[object, str]], variables: list[GraphVar]) -> Iterator[None]:
     """The parameters of a module are those of its function."""
     before = [getattr(owner, name) for owner, name in slots]
-    for (owner, name), one in zip(slots, variables, strict=True):
-        setattr(owner, name, one)
+    for (owner, name), value in zip(slots, variables, strict=True):
+        setattr(owner, name, value)
     try:
         yield
     finally:
-        for (owner, name), one in zip(slots, before, strict=True):
-            setattr(owner, name, one)
+        for (owner, name), value in zip(slots, before, strict=True):
+            setattr(owner, name, value)
 
 
 def _expr_of(value: Any) -> GraphExpr:
@@ -122,7 +124,7 @@ def _expr_of(value: Any) -> GraphExpr:
 
 def _unwrapped(value: object) -> Any:
     if isinstance(value, list | tuple):
-        return tuple([_unwrapped(one) for one in value])
+        return tuple([_unwrapped(element) for element in value])
     return getattr(value, "_expr", value)
 
 
@@ -131,10 +133,10 @@ def _like(result: Any, value: GraphVar, builder: BlockBuilder) -> Any:
     if isinstance(result, list | tuple):
         items = [builder.emit(TupleGetItem(value, n)) for n in range(len(result))]
         return type(result)(
-            [_like(one, item, builder) for one, item in zip(result, items, strict=True)]
+            [_like(element, item, builder) for element, item in zip(result, items, strict=True)]
         )
     return type(result)(_expr=value) if hasattr(result, "_expr") else value
 
 
 def _sizes_of(values: list[GraphExpr]) -> dict[Var, None]:
-    return {one: None for value in values for one in walk(value.struct_info) if type(one) is Var}
+    return {node: None for value in values for node in walk(value.struct_info) if type(node) is Var}

@@ -15,11 +15,11 @@ class NNMutator:
     def visit(self, name: str, node: _Module) -> _Module:
         """The module, after its parts were visited."""
         if isinstance(node, NNModuleList):
-            for place, one in enumerate(node):
-                node[place] = self._part(_path(name, str(place)), one)
+            for index, part in enumerate(node):
+                node[index] = self._part(_path(name, str(index)), part)
         else:
-            for key, one in list(vars(node).items()):
-                setattr(node, key, self._part(_path(name, key), one))
+            for key, part in list(vars(node).items()):
+                setattr(node, key, self._part(_path(name, key), part))
         return node
 
     def _part(self, name: str, node: object) -> Any:

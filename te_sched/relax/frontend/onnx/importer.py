@@ -84,9 +84,15 @@ class OnnxImporter:
         (none for those that a call leaves out).
         """
         outside = self.values, self.known, self.attributes, self.versions
-        values, known = self.values, self.known
-        self.values = {name: values[given] for name, given in inputs.items() if given}
-        self.known = {name: known[given] for name, given in inputs.items() if given in known}
+        values, constants = self.values, self.known
+        self.values = {
+            name: values[outer_name] for name, outer_name in inputs.items() if outer_name
+        }
+        self.known = {
+            name: constants[outer_name]
+            for name, outer_name in inputs.items()
+            if outer_name in constants
+        }
         self.attributes, self.versions = dict(attributes), {**self.versions, **versions}
         try:
             yield
@@ -181,15 +187,15 @@ class OnnxImporter:
     def _tensor_of_sizes(self, sizes: OnnxSizes) -> GraphExpr:
         """Sizes as a tensor; those of floats are computed by the graph, unless they are casts."""
         if dtypes.is_float(sizes.dtype):
-            has_floats = not all(isinstance(one, Cast) for one in sizes if isinstance(one, Expr))
+            has_floats = not all(isinstance(size, Cast) for size in sizes if isinstance(size, Expr))
             if has_floats:
                 assert sizes.make is not None
                 return sizes.make()
-        wholes = shape_expr([_sizes.integral(one)[0] for one in sizes])
-        found = self.emit(R.shape_to_tensor(wholes))
+        wholes = shape_expr([_sizes.integral(size)[0] for size in sizes])
+        tensor = self.emit(R.shape_to_tensor(wholes))
         if sizes.is_scalar:
-            found = self.emit(R.reshape(found, []))
-        return found if sizes.dtype == "int64" else self.emit(R.astype(found, sizes.dtype))
+            tensor = self.emit(R.reshape(tensor, []))
+        return tensor if sizes.dtype == "int64" else self.emit(R.astype(tensor, sizes.dtype))
 
     def size_of(self, value: Number) -> Size:
         """A number of float32 as a size: a variable that is computed, if floats remain in it."""
@@ -224,20 +230,20 @@ class OnnxImporter:
         tensor = self.tensor(value)
         return self.few_bits.get(tensor) or tensor_info(tensor).dtype
 
-    def numbers(self, value: Value | Ints | None, place: int) -> list[Number]:
+    def numbers(self, value: Value | Ints | None, position: int) -> list[Number]:
         """The elements of an input that must be known: sizes, axes, ..."""
-        numbers = self.known_numbers(value, place)
+        numbers = self.known_numbers(value, position)
         if numbers is None:
             raise GraphError(
-                f"input {place} is computed when the model runs",
+                f"input {position} is computed when the model runs",
                 f"its value must be known, got {getattr(value, 'struct_info', value)}",
                 self._help_with_value(value),
             )
         return numbers
 
-    def known_numbers(self, value: Value | Ints | None, place: int) -> list[Number] | None:
+    def known_numbers(self, value: Value | Ints | None, position: int) -> list[Number] | None:
         """The elements of an input; None if it is computed when the model runs."""
-        name = self.inputs[place] if place < len(self.inputs) else ""
+        name = self.inputs[position] if position < len(self.inputs) else ""
         if name in self.known:
             value = self.known[name]
         if isinstance(value, OnnxSizes):
@@ -252,31 +258,34 @@ class OnnxImporter:
         numbers: list[Number] = np.asarray(value).ravel().tolist()
         return numbers
 
-    def sizes(self, value: Value | Ints | None, place: int) -> list[Size]:
+    def sizes(self, value: Value | Ints | None, position: int) -> list[Size]:
         """The elements of an input that are sizes: ints, and expressions."""
-        return [one if isinstance(one, Expr) else int(one) for one in self.numbers(value, place)]
+        return [
+            number if isinstance(number, Expr) else int(number)
+            for number in self.numbers(value, position)
+        ]
 
-    def floats(self, value: Value | Ints | None, place: int) -> list[float]:
+    def floats(self, value: Value | Ints | None, position: int) -> list[float]:
         """The elements of an input that no call gives: ints of integers, else floats."""
-        numbers = self.numbers(value, place)
-        fixed = [one for one in numbers if not isinstance(one, Expr)]
+        numbers = self.numbers(value, position)
+        fixed = [number for number in numbers if not isinstance(number, Expr)]
         if len(fixed) < len(numbers):
             raise GraphError(
-                f"input {place} has sizes that a call gives",
+                f"input {position} has sizes that a call gives",
                 f"it is {numbers}",
                 self.help_with_shapes,
             )
         return fixed
 
-    def ints(self, value: Value | Ints | None, place: int) -> list[int]:
+    def ints(self, value: Value | Ints | None, position: int) -> list[int]:
         """The elements of an input that are axes, places or counts, which no call gives."""
-        return [int(one) for one in self.floats(value, place)]
+        return [int(number) for number in self.floats(value, position)]
 
-    def has_value(self, place: int) -> bool:
+    def has_value(self, position: int) -> bool:
         """Whether an input is known."""
-        value = self.values.get(self.inputs[place]) if place < len(self.inputs) else None
+        value = self.values.get(self.inputs[position]) if position < len(self.inputs) else None
         has_known_value = value is None or is_known(value) or isinstance(value, Constant)
-        return self.inputs[place] in self.known or has_known_value
+        return self.inputs[position] in self.known or has_known_value
 
     def rule_of(self, domain: str, name: str) -> Rule | None:
         """The rule of an operator in the version of the model; None without one."""

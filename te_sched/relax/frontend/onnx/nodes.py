@@ -169,9 +169,9 @@ def _schema_of(importer: OnnxImporter, node: OnnxNode) -> Schema | None:
         schema = onnx.defs.get_schema(node.op_type, version, domain)
     except onnx.defs.SchemaError:  # of a later version
         return None
-    found: Schema = schema
-    has_one = found.has_function or found.has_context_dependent_function
-    return found if has_one else None
+    op_schema: Schema = schema
+    has_one = op_schema.has_function or op_schema.has_context_dependent_function
+    return op_schema if has_one else None
 
 
 def _of_body(
@@ -236,7 +236,7 @@ def _latest(
 ) -> bytes:
     """The body for the greatest version that is not above that of the model."""
     limit = importer.versions.get(OWN[0] if node.domain in OWN else node.domain, 1)
-    return get(max([one for one in versions if one <= limit], default=max(versions)))
+    return get(max([version for version in versions if version <= limit], default=max(versions)))
 
 
 def _type_of(importer: OnnxImporter, name: str) -> bytes:

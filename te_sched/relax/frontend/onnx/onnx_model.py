@@ -74,12 +74,14 @@ def from_onnx(
         (function.domain, function.name): function for function in model.functions
     }
     _refuse_unknown(importer, all_nodes(graph.node))
-    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    _check_names({**(shape_dict or {})}, graph, known, "shape_dict")
-    _check_names({} if isinstance(dtype_dict, str) else dtype_dict, graph, known, "dtype_dict")
+    initializers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    _check_names({**(shape_dict or {})}, graph, initializers, "shape_dict")
+    _check_names(
+        {} if isinstance(dtype_dict, str) else dtype_dict, graph, initializers, "dtype_dict"
+    )
     for dtype in [dtype_dict] if isinstance(dtype_dict, str) else dtype_dict.values():
         dtypes.known(dtype)
-    inputs, names = _inputs(graph, known, shape_dict, dtype_dict, sanitize_input_names)
+    inputs, names = _inputs(graph, initializers, shape_dict, dtype_dict, sanitize_input_names)
     importer.values.update(names)
     importer.few_bits = _few_bits(graph, names)
     importer.shapes = {
@@ -87,8 +89,8 @@ def from_onnx(
         for name, var in names.items()
         if isinstance(var, GraphVar) and isinstance(var.struct_info, TensorStructInfo)
     }
-    importer.known.update(known)
-    importer.values.update(known)
+    importer.known.update(initializers)
+    importer.values.update(initializers)
     attrs: dict[str, object] = {"num_input": len(inputs)}
     if keep_params_in_input:
         params, attrs[PARAMS] = _kept_params(importer)
@@ -107,7 +109,7 @@ def from_onnx(
 
 def _few_bits(graph: OnnxGraph, names: Mapping[str, GraphVar | OnnxAbsent]) -> dict[GraphExpr, str]:
     """The dtypes of few bits that inputs have in the model."""
-    found: dict[GraphExpr, str] = {}
+    few_bit_dtypes: dict[GraphExpr, str] = {}
     for value in graph.input:
         number, var = value.type.tensor_type.elem_type, names.get(value.name)
         if (
@@ -115,8 +117,8 @@ def _few_bits(graph: OnnxGraph, names: Mapping[str, GraphVar | OnnxAbsent]) -> d
             and isinstance(var, GraphVar)
             and stored_dtype(dtype_of(number)) != dtype_of(number)
         ):
-            found[var] = dtype_of(number)
-    return found
+            few_bit_dtypes[var] = dtype_of(number)
+    return few_bit_dtypes
 
 
 def _versions(model: Any, opset: int | None) -> dict[str, int]:
@@ -198,7 +200,7 @@ def _check(onnx: ModuleType, model: object) -> None:
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
-        if any(one in str(error) for one in _TOLERATED):
+        if any(message in str(error) for message in _TOLERATED):
             return
         raise GraphError(
             "the model of ONNX is damaged", str(error).strip().splitlines()[0], "export it again"
@@ -236,17 +238,17 @@ def _refuse_unknown(importer: OnnxImporter, nodes: Iterable[OnnxNode]) -> None:
 
 def _as_name(name: str) -> str:
     """A name as one of Python."""
-    found = re.sub(r"\W", "_", name)
-    return f"input_{found}" if not found or found[0].isdigit() else found
+    identifier = re.sub(r"\W", "_", name)
+    return f"input_{identifier}" if not identifier or identifier[0].isdigit() else identifier
 
 
 def _check_names(
-    given: Mapping[str, object], graph: OnnxGraph, known: Mapping[str, Numbers], what: str
+    options: Mapping[str, object], graph: OnnxGraph, initializers: Mapping[str, Numbers], what: str
 ) -> None:
     """GraphError for a name that is not one of an input or of a weight."""
-    names = [one.name for one in graph.input]
-    for name in given:
-        if name not in names and name not in known:
+    names = [graph_input.name for graph_input in graph.input]
+    for name in options:
+        if name not in names and name not in initializers:
             raise GraphError(
                 f"{what} has {repr_of(name)}, which is not an input of the model",
                 f"its inputs are {', '.join(names)}",
@@ -254,27 +256,27 @@ def _check_names(
             )
 
 
-def _given_shape(name: str, given: InputShape, declared: Sequence[Size]) -> list[Size]:
+def _given_shape(name: str, shape: InputShape, declared: Sequence[Size]) -> list[Size]:
     """The shape of an input that a user gives; GraphError if it does not fit the model."""
-    if not is_sequence(given):
+    if not is_sequence(shape):
         raise GraphError(
-            f"the shape of input {name} is {repr_of(given)}",
-            f"it is {kind_of(given)}",
+            f"the shape of input {name} is {repr_of(shape)}",
+            f"it is {kind_of(shape)}",
             "give a list of sizes: shape_dict={name: [1, 3, 224, 224]}",
         )
-    if declared and len(given) != len(declared):
+    if declared and len(shape) != len(declared):
         raise GraphError(
-            f"the shape of input {name} has {counted(len(given), 'size')}, expected "
+            f"the shape of input {name} has {counted(len(shape), 'size')}, expected "
             f"{len(declared)}",
-            f"it is {repr_of(given)}; the model has {shape_expr(declared)}",
+            f"it is {repr_of(shape)}; the model has {shape_expr(declared)}",
             "give a size for each dimension",
         )
-    return list(given)
+    return list(shape)
 
 
 def _inputs(
     graph: OnnxGraph,
-    known: Mapping[str, Numbers],
+    initializers: Mapping[str, Numbers],
     shapes: Mapping[str, InputShape] | None,
     default_dtypes: str | Mapping[str, str],
     is_sanitized: bool,
@@ -283,19 +285,21 @@ def _inputs(
     sizes: dict[str, Var] = {}
     inputs: list[GraphVar] = []
     names: dict[str, GraphVar | OnnxAbsent] = {}
-    for one in graph.input:
-        if one.name in known:
+    for graph_input in graph.input:
+        if graph_input.name in initializers:
             continue
         if isinstance(default_dtypes, str):
             dtype = default_dtypes
         else:
-            dtype = default_dtypes.get(one.name, "float32")
-        info = _input_info(one, shapes or {}, dtype, sizes)
+            dtype = default_dtypes.get(graph_input.name, "float32")
+        info = _input_info(graph_input, shapes or {}, dtype, sizes)
         if info is None:
-            names[one.name] = ABSENT
+            names[graph_input.name] = ABSENT
             continue
-        inputs.append(GraphVar(_as_name(one.name) if is_sanitized else one.name, info))
-        names[one.name] = inputs[-1]
+        inputs.append(
+            GraphVar(_as_name(graph_input.name) if is_sanitized else graph_input.name, info)
+        )
+        names[graph_input.name] = inputs[-1]
     return inputs, names
 
 

@@ -33,11 +33,11 @@ class _Graph:
     """Nodes by the names of what they compute, how often names are used, and known arrays."""
 
     def __init__(
-        self, nodes: Sequence[OnnxNode], outputs: Sequence[str], known: Mapping[str, Array]
+        self, nodes: Sequence[OnnxNode], outputs: Sequence[str], initializers: Mapping[str, Array]
     ) -> None:
         self.producers = {name: node for node in nodes for name in node.output}
         self.uses = Counter([name for node in nodes for name in node.input] + list(outputs))
-        self.known = known
+        self.known = initializers
 
     def producer(self, name: str, *operators: str) -> OnnxNode | None:
         """The node that computes a value, if it is one of these operators."""
@@ -64,18 +64,18 @@ def _numbers(node: OnnxNode) -> dict[str, int]:
 
 
 def integer_nodes(
-    nodes: Sequence[OnnxNode], outputs: Sequence[str], known: Mapping[str, Array]
+    nodes: Sequence[OnnxNode], outputs: Sequence[str], initializers: Mapping[str, Array]
 ) -> list[OnnxNode]:
     """The nodes with operators of integers where reals are computed of integers, for integers.
 
     Parameters
     ----------
     outputs : the names of the results of the graph.
-    known : the arrays of initializers by name.
+    initializers : the arrays of initializers by name.
     """
     if any(attribute.type in _GRAPHS for node in nodes for attribute in node.attribute):
         return list(nodes)  # which may use values of this graph
-    graph, left_out = _Graph(nodes, outputs, known), set[str]()
+    graph, left_out = _Graph(nodes, outputs, initializers), set[str]()
     replaced: dict[str, OnnxNode] = {}
     for node in nodes:
         if node.op_type == "QuantizeLinear" and len(node.input) == 3:
@@ -152,15 +152,15 @@ def _made(real: OnnxNode, node: OnnxNode, operands: list[str], bias: list[str]) 
         if floats.get("alpha", 1.0) != 1.0 or (bias and floats.get("beta", 1.0) != 1.0):
             return None
         inputs, domain = [*operands, *(bias or [""]), *result], "com.microsoft"
-        made = helper.make_node("QGemm", inputs, node.output, real.name, domain=domain)
+        new_node = helper.make_node("QGemm", inputs, node.output, real.name, domain=domain)
     elif real.op_type == "Conv":
         inputs = [*operands, *result, *bias]
-        made = helper.make_node("QLinearConv", inputs, node.output, real.name)
+        new_node = helper.make_node("QLinearConv", inputs, node.output, real.name)
     else:
         inputs = [*operands, *result]
-        made = helper.make_node("QLinearMatMul", inputs, node.output, real.name)
-    made.attribute.extend(
+        new_node = helper.make_node("QLinearMatMul", inputs, node.output, real.name)
+    new_node.attribute.extend(
         [attribute for attribute in real.attribute if attribute.name not in ("alpha", "beta")]
     )
-    found: OnnxNode = made
-    return found
+    integer_node: OnnxNode = new_node
+    return integer_node

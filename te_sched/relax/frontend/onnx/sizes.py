@@ -49,9 +49,9 @@ class OnnxSizes(tuple[Number, ...]):
         make: Callable[[], GraphExpr] | None = None,
     ) -> OnnxSizes:
         """The numbers, ints and expressions."""
-        made = super().__new__(cls, values)
-        made.is_scalar, made.dtype, made.make = is_scalar, dtype, make
-        return made
+        sizes = super().__new__(cls, values)
+        sizes.is_scalar, sizes.dtype, sizes.make = is_scalar, dtype, make
+        return sizes
 
 
 # Values that are known while a model is read, and all values of its nodes.
@@ -92,8 +92,8 @@ def as_sizes(
     make: Callable[[], GraphExpr] | None = None,
 ) -> Known:
     """Sizes; an array if all are numbers."""
-    simple = [one.value if isinstance(one, IntImm | FloatImm) else one for one in values]
-    if any(isinstance(one, Expr) for one in simple):
+    simple = [value.value if isinstance(value, IntImm | FloatImm) else value for value in values]
+    if any(isinstance(value, Expr) for value in simple):
         return OnnxSizes(simple, is_scalar, dtype, make)
     return np.array(simple[0] if is_scalar else simple, dtype)
 
@@ -110,23 +110,23 @@ def elements(value: Known) -> list[Number]:
 
 def zipped(function: Callable[[Number, Number], _T], a: Known, b: Known) -> list[_T] | None:
     """The results of a function of the numbers of two values; None if they do not fit."""
-    one, other = elements(a), elements(b)
-    count = max(len(one), len(other)) if one and other else 0
-    if max(rank_of(a), rank_of(b)) > 1 or any(len(it) not in (1, count) for it in (one, other)):
+    numbers, other = elements(a), elements(b)
+    count = max(len(numbers), len(other)) if numbers and other else 0
+    if max(rank_of(a), rank_of(b)) > 1 or any(len(it) not in (1, count) for it in (numbers, other)):
         return None
-    pairs = zip(*[it * (count if len(it) == 1 else 1) for it in (one, other)], strict=True)
+    pairs = zip(*[it * (count if len(it) == 1 else 1) for it in (numbers, other)], strict=True)
     return [function(*pair) for pair in pairs]
 
 
 def quotient(a: Number, b: Number, analyzer: Analyzer) -> Number:
     """A quotient: that of integers is rounded towards zero."""
-    one, other = ops.convert(a), ops.convert(b)
+    dividend, other = ops.convert(a), ops.convert(b)
     if not (isinstance(a, Expr) or isinstance(b, Expr)):
         is_integral = isinstance(a, int) and isinstance(b, int)
         return (abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)) if is_integral else a / b
-    if dtypes.is_float(one.dtype) or dtypes.is_float(other.dtype):
+    if dtypes.is_float(dividend.dtype) or dtypes.is_float(other.dtype):
         return real(a) / real(b)
-    is_positive = analyzer.can_prove(ops.greater_equal(one, 0))
+    is_positive = analyzer.can_prove(ops.greater_equal(dividend, 0))
     if is_positive and analyzer.can_prove(ops.greater(other, 0)):
         return ops.floordiv(a, b)
     return ops.truncdiv(a, b)

@@ -32,7 +32,7 @@ class _Parameter(NamedTuple):
 def arranged(
     node: FxNode,
     rule: Callable[..., object],
-    given: Sequence[object],
+    args: Sequence[object],
     named: Mapping[str, object],
     module: TorchLayer | None,
 ) -> _Arguments:
@@ -41,15 +41,17 @@ def arranged(
     Raises GraphError for a keyword that neither the rule nor torch's signatures have.
     """
     names, takes_others = _names_of(rule)
-    if all(one in names for one in named):
-        return list(given), dict(named)
+    if all(name in names for name in named):
+        return list(args), dict(named)
     for signature in _signatures(node, module):
-        found = _placed(signature, given, named)
-        if found is not None and (takes_others or all(one in names for one in found[1])):
-            return found
+        arrangement = _placed(signature, args, named)
+        if arrangement is not None and (
+            takes_others or all(name in names for name in arrangement[1])
+        ):
+            return arrangement
     if takes_others:
-        return list(given), dict(named)
-    unknown = next(one for one in named if one not in names)
+        return list(args), dict(named)
+    unknown = next(name for name in named if name not in names)
     raise GraphError(
         f"argument {unknown} is not supported",
         f"the importer supports {', '.join(names)}",
@@ -62,8 +64,10 @@ def _names_of(rule: Callable[..., object]) -> tuple[tuple[str, ...], bool]:
     """The keywords of a rule, and whether it takes any other."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    takes_others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-    return tuple([one.name for one in parameters if one.kind in named]), takes_others
+    takes_others = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    return tuple(
+        [parameter.name for parameter in parameters if parameter.kind in named]
+    ), takes_others
 
 
 def _signatures(node: FxNode, module: TorchLayer | None) -> Iterator[list[_Parameter]]:
@@ -80,40 +84,45 @@ def _signatures(node: FxNode, module: TorchLayer | None) -> Iterator[list[_Param
         arguments = getattr(packet, overload)._schema.arguments
         yield [
             _Parameter(
-                one.name,
-                not one.kwarg_only,
-                one.default_value if one.has_default_value() else inspect.Parameter.empty,
+                argument.name,
+                not argument.kwarg_only,
+                argument.default_value if argument.has_default_value() else inspect.Parameter.empty,
             )
-            for one in arguments
+            for argument in arguments
         ]
 
 
 def _of_python(function: Callable[..., object]) -> list[_Parameter]:
     parameters = inspect.signature(function).parameters.values()
-    return [_Parameter(one.name, one.kind in _POSITIONAL, one.default) for one in parameters]
+    return [
+        _Parameter(parameter.name, parameter.kind in _POSITIONAL, parameter.default)
+        for parameter in parameters
+    ]
 
 
 def _placed(
-    signature: list[_Parameter], given: Sequence[object], named: Mapping[str, object]
+    signature: list[_Parameter], args: Sequence[object], named: Mapping[str, object]
 ) -> _Arguments | None:
     """The arguments in the order of a signature, up to the last one that is given; None if they do
     not fit it.
     """
-    names = [one.name for one in signature]
+    names = [parameter.name for parameter in signature]
     values = {
-        one if one in names else _ALIASES.get(one, one): value for one, value in named.items()
+        name if name in names else _ALIASES.get(name, name): value for name, value in named.items()
     }
     if len(values) < len(named) or not values.keys() <= set(names):
         return None
-    positional = [one for one in signature if one.is_positional]
-    if len(given) > len(positional) or any(one.name in values for one in positional[: len(given)]):
+    positional = [parameter for parameter in signature if parameter.is_positional]
+    if len(args) > len(positional) or any(
+        parameter.name in values for parameter in positional[: len(args)]
+    ):
         return None
-    placed, pending = list(given), []
-    for one in positional[len(given) :]:
-        pending.append(values.pop(one.name, one.default))
-        if one.name in names and one.name not in values and pending[-1] is not one.default:
+    placed, pending = list(args), []
+    for param in positional[len(args) :]:
+        pending.append(values.pop(param.name, param.default))
+        if param.name in names and param.name not in values and pending[-1] is not param.default:
             placed += pending
             pending = []
-    if any(one is inspect.Parameter.empty for one in placed):
+    if any(value is inspect.Parameter.empty for value in placed):
         return None
     return placed, values

@@ -116,8 +116,8 @@ def read_options(mode: str | None, options: Mapping[str, object] | None) -> Comp
                 "",
                 f"use one of {', '.join(names)}{did_you_mean(str(name), names)}",
             )
-    given = {**asdict(CompileOptions()), **(options or {})}
-    target, fallback, strict = given["target"], given["fallback"], given["strict"]
+    settings = {**asdict(CompileOptions()), **(options or {})}
+    target, fallback, strict = settings["target"], settings["fallback"], settings["strict"]
     if as_target(target).kind != "llvm":
         raise GraphError(
             f"backend te_sched cannot compile for target {target}",
@@ -136,7 +136,7 @@ def read_options(mode: str | None, options: Mapping[str, object] | None) -> Comp
             f"it is {kind_of(strict)}",
             "pass True or False",
         )
-    return CompileOptions(target, given["pipeline"], fallback, strict)
+    return CompileOptions(target, settings["pipeline"], fallback, strict)
 
 
 def _compiled(

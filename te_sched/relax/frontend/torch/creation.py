@@ -35,10 +35,10 @@ def _arange(
     imp: Importer, *args: Scalar, dtype: TorchDtype = None, step: Scalar = 1, **_: Scalar
 ) -> GraphExpr:
     names = ("end",) if len(args) == 1 else ("start", "end", "step")
-    given = {**dict(zip(names, args, strict=False)), **_}
-    start, end = given.get("start", 0), given["end"]
-    step = given.get("step", step)
-    is_float = any(isinstance(one, float) for one in (start, end, step))
+    arguments = {**dict(zip(names, args, strict=False)), **_}
+    start, end = arguments.get("start", 0), arguments["end"]
+    step = arguments.get("step", step)
+    is_float = any(isinstance(value, float) for value in (start, end, step))
     return imp.emit(
         R.arange(start, end, step, _dtype_or(dtype, "float32" if is_float else "int64"))
     )

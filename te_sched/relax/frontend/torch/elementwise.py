@@ -48,37 +48,38 @@ def number_dtype(value: object) -> str:
 
 def promoted(imp: Importer, *values: Operand) -> list[GraphExpr]:
     """Tensors and numbers with the dtype that torch gives to their sum, as expressions."""
-    tensors = [one for one in values if imp.is_tensor(one)]
+    tensors = [value for value in values if imp.is_tensor(value)]
     if not tensors:
         dtype = max(map(number_dtype, values), key=dtype_kind)
         return [scalar(imp, value, dtype) for value in values if not isinstance(value, GraphExpr)]
-    wide = [one for one in tensors if imp.info(one).ndim > 0]
-    dtype = _common([imp.dtype(one) for one in wide or tensors])
-    others = [imp.dtype(one) for one in tensors if one not in wide] if wide else []
-    others += [number_dtype(one) for one in values if not imp.is_tensor(one)]
+    wide = [tensor for tensor in tensors if imp.info(tensor).ndim > 0]
+    dtype = _common([imp.dtype(tensor) for tensor in wide or tensors])
+    others = [imp.dtype(tensor) for tensor in tensors if tensor not in wide] if wide else []
+    others += [number_dtype(value) for value in values if not imp.is_tensor(value)]
     for other in others:
         if dtype_kind(other) > dtype_kind(dtype):
             dtype = other if wide or not others else _common([dtype, other])
     return [
-        imp.cast(one, dtype) if imp.is_tensor(one) else scalar(imp, one, dtype) for one in values
+        imp.cast(value, dtype) if imp.is_tensor(value) else scalar(imp, value, dtype)
+        for value in values
     ]
 
 
 def _common(names: list[str]) -> str:
     """The dtype in which values of all dtypes are represented."""
-    found = names[0]
-    for one in names[1:]:
-        if one == found:
+    result = names[0]
+    for dtype in names[1:]:
+        if dtype == result:
             continue
-        if dtype_kind(one) != dtype_kind(found):
-            found = max(found, one, key=dtype_kind)
-        elif {one, found} == {"float16", "bfloat16"}:
-            found = "float32"
-        elif {one, found} == {"uint8", "int8"}:
-            found = "int16"
+        if dtype_kind(dtype) != dtype_kind(result):
+            result = max(result, dtype, key=dtype_kind)
+        elif {dtype, result} == {"float16", "bfloat16"}:
+            result = "float32"
+        elif {dtype, result} == {"uint8", "int8"}:
+            result = "int16"
         else:
-            found = max(found, one, key=dtypes.bits)
-    return found
+            result = max(result, dtype, key=dtypes.bits)
+    return result
 
 
 def scalar(imp: Importer, value: Scalar, dtype: str) -> GraphExpr:
@@ -86,15 +87,15 @@ def scalar(imp: Importer, value: Scalar, dtype: str) -> GraphExpr:
     if isinstance(value, Expr) and dtypes.is_float(value.dtype):
         return imp.builder.emit_te(_number, value, dtype, primfunc_name_hint="number")
     if isinstance(value, Expr):
-        made = imp.emit(R.shape_to_tensor(shape_expr([value])))
-        return imp.cast(imp.emit(R.reshape(made, [])), dtype)
+        vector = imp.emit(R.shape_to_tensor(shape_expr([value])))
+        return imp.cast(imp.emit(R.reshape(vector, [])), dtype)
     return const(value, dtype)
 
 
 def _number(value: Expr, dtype: str) -> Tensor:
     """A tensor of no dimensions with a number that is computed of sizes."""
-    made: Tensor = te.compute((), lambda: ops.cast(dtype, value), name="number")
-    return made
+    tensor: Tensor = te.compute((), lambda: ops.cast(dtype, value), name="number")
+    return tensor
 
 
 # Arithmetic of two values: of tensors, or of numbers and sizes
@@ -176,7 +177,7 @@ def _logical(make: str) -> Callable[..., GraphExpr]:
     """An operator that takes numbers as conditions."""
 
     def rule(imp: Importer, *values: GraphExpr, out: object = None) -> GraphExpr:
-        return imp.emit(getattr(R, make)(*[imp.cast(one, "bool") for one in values]))
+        return imp.emit(getattr(R, make)(*[imp.cast(value, "bool") for value in values]))
 
     return rule
 
@@ -225,8 +226,8 @@ def _divide(imp: Importer, a: Operand, b: Operand, *, rounding_mode: str | None 
         return _ARITHMETIC["floordiv"](imp, a, b)
     if rounding_mode == "trunc" and (imp.is_tensor(a) or imp.is_tensor(b)):
         a, b = promoted(imp, a, b)
-        found = imp.emit(R.divide(a, b))
-        return found if dtypes.is_integral(imp.dtype(a)) else _trunc(imp, found)
+        quotient = imp.emit(R.divide(a, b))
+        return quotient if dtypes.is_integral(imp.dtype(a)) else _trunc(imp, quotient)
     return _binary("divide", operator.truediv, is_ratio=True)(imp, a, b)
 
 
@@ -258,9 +259,9 @@ def _extreme_of_numbers(make: str) -> Callable[..., GraphExpr]:
 
     def rule(imp: Importer, a: Operand, b: Operand) -> GraphExpr:
         a, b = promoted(imp, a, b)
-        found = imp.emit(getattr(R, make)(a, b))
-        found = imp.emit(R.where(imp.emit(R.isnan(a)), b, found))
-        return imp.emit(R.where(imp.emit(R.isnan(b)), a, found))
+        result = imp.emit(getattr(R, make)(a, b))
+        result = imp.emit(R.where(imp.emit(R.isnan(a)), b, result))
+        return imp.emit(R.where(imp.emit(R.isnan(b)), a, result))
 
     return rule
 
@@ -538,8 +539,8 @@ def _softshrink(imp: Importer, x: GraphExpr, lambd: float = 0.5) -> GraphExpr:
     above, below = imp.emit(R.subtract(x, limit)), imp.emit(R.add(x, limit))
     between = imp.emit(R.multiply(x, const(0, imp.dtype(x))))  # NaN stays
     is_below = imp.emit(R.less(x, imp.emit(R.negative(limit))))
-    found = imp.emit(R.where(is_below, below, between))
-    return imp.emit(R.where(imp.emit(R.greater(x, limit)), above, found))
+    result = imp.emit(R.where(is_below, below, between))
+    return imp.emit(R.where(imp.emit(R.greater(x, limit)), above, result))
 
 
 @row("mish", Mish=_nothing)
@@ -581,9 +582,9 @@ def _log_sigmoid(imp: Importer, x: GraphExpr) -> GraphExpr:
 def _clamp(
     imp: Importer, x: GraphExpr, min: Operand | None = None, max: Operand | None = None
 ) -> GraphExpr:
-    is_number = [one is None or isinstance(one, int | float) for one in (min, max)]
+    is_number = [bound is None or isinstance(bound, int | float) for bound in (min, max)]
     if all(is_number):
-        x = promoted(imp, x, *[one for one in (min, max) if one is not None])[0]
+        x = promoted(imp, x, *[bound for bound in (min, max) if bound is not None])[0]
         low = -math.inf if min is None else min
         return imp.emit(R.clip(x, low, math.inf if max is None else max))
     x = x if min is None else _combined(imp, "maximum", x, min)

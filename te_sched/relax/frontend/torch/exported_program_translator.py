@@ -102,8 +102,10 @@ class ProgramImporter(Importer):
 
     def known_parts(self, dim: int) -> list[Size] | None:
         """The sizes of a dimension in the parts that the current node gives, as torch knows it."""
-        known = self.node.meta.get("val")
-        return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
+        meta_value = self.node.meta.get("val")
+        return (
+            [size_expr(part.shape[dim], self.sizes) for part in meta_value] if meta_value else None
+        )
 
     def translated(self, node: FxNode) -> Value:
         """The value of a call: by the row of its operator, or by torch if it takes no tensors; a
@@ -212,9 +214,9 @@ class ProgramImporter(Importer):
 
     def refined(self, value: Value) -> Value:
         """A value with the dynamic shapes that torch knows, where inference knows less."""
-        known = self.node.meta.get("val")
-        if isinstance(value, tuple) and isinstance(known, list | tuple):
-            pairs = zip(value, known, strict=False)
+        meta_value = self.node.meta.get("val")
+        if isinstance(value, tuple) and isinstance(meta_value, list | tuple):
+            pairs = zip(value, meta_value, strict=False)
             refined = [self._refined(part, self.sizes_of(meta)) for part, meta in pairs]
             return tuple(refined) if len(refined) == len(value) else value
         return self._refined(value, self.known_sizes())
@@ -360,8 +362,8 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     from torch._decomp import decomposition_table
     from torch.export import default_decompositions
 
-    known = {**decomposition_table, **default_decompositions()}
-    rules = {operator: rule for operator, rule in known.items() if not _has_row(operator)}
+    table = {**decomposition_table, **default_decompositions()}
+    rules = {operator: rule for operator, rule in table.items() if not _has_row(operator)}
     try:
         return program.run_decompositions(rules)
     except (RecursionError, MemoryError):
@@ -408,7 +410,9 @@ def _updates(program: ExportedProgram, memory: Sequence[SharedMemory]) -> dict[s
         for spec in program.graph_signature.input_specs
     }
     for node in program.graph.nodes:
-        changed = [one.name for one in changed_arguments(node, {}) if one.name in specs]
+        changed = [
+            argument.name for argument in changed_arguments(node, {}) if argument.name in specs
+        ]
         if changed and not is_in_place(node):
             names = [specs[name] or name for name in changed]
             raise changed_state(names, node, "call model.eval() before the export")
@@ -510,7 +514,7 @@ def info_of(node: FxNode, sizes: Sizes) -> TensorStructInfo | PrimStructInfo | N
                 "a graph has pairs of real numbers in place of complex ones",
                 "give the model torch.view_as_real of it, and call torch.view_as_complex inside",
             )
-        shape = [size_expr(one, sizes) for one in value.shape]
+        shape = [size_expr(size, sizes) for size in value.shape]
         return TensorStructInfo(tuple(shape), dtype_of(value.dtype))
     if hasattr(value, "node"):  # a symbolic number
         (number,) = shape_expr([size_expr(value, sizes)]).values

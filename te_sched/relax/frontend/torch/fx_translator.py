@@ -67,13 +67,13 @@ def from_fx(
     params: list[GraphVar] = []
     attrs: dict[str, object] = {}
     if keep_params_as_input:
-        named = sorted(model.named_parameters(), key=lambda one: one[0])
+        named = sorted(model.named_parameters(), key=lambda pair: pair[0])
         for name, tensor in named:
             info = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
             var = GraphVar(name.replace(".", "_"), info)
             importer.params[id(tensor)] = var
             params.append(var)
-        attrs = {"num_input": len(inputs), PARAMS: [array_of(one) for _, one in named]}
+        attrs = {"num_input": len(inputs), PARAMS: [array_of(param) for _, param in named]}
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
@@ -92,17 +92,17 @@ def refuse_changed_views(nodes: Sequence[FxNode], modules: Mapping[str, TorchLay
         FxNode, tuple[FxNode, FxNode]
     ] = {}  # of each memory: what changed it, through which node
     for node in nodes:
-        for one in node.all_input_nodes:
-            by, through = changed.get(memory[one], (one, one))
-            if through is not one and one is not by:
+        for argument in node.all_input_nodes:
+            by, through = changed.get(memory[argument], (argument, argument))
+            if through is not argument and argument is not by:
                 raise GraphError(
-                    f"{one.name} is used after {by.name} has changed its memory",
+                    f"{argument.name} is used after {by.name} has changed its memory",
                     f"{by.name} changes {through.name}, and they share elements",
                     "export the model: from_exported_program(torch.export.export(model, inputs))",
                     where=Subject("node", f"{node.name}{place_of(node)}"),
                 )
-        for one in changed_arguments(node, modules):
-            changed[memory[one]] = (node, one)
+        for argument in changed_arguments(node, modules):
+            changed[memory[argument]] = (node, argument)
 
 
 def _warn_of_training(nodes: Sequence[FxNode], modules: Mapping[str, TorchLayer]) -> None:
@@ -132,16 +132,16 @@ def _inputs(
             f"its inputs are {', '.join(str(node.target) for node in placeholders)}",
             "give the shape and dtype of each input",
         )
-    given = placeholders if len(input_info) == len(placeholders) else used
+    nodes = placeholders if len(input_info) == len(placeholders) else used
     variables: list[GraphVar] = []
-    for number, (node, one) in enumerate(zip(given, input_info, strict=True)):
-        if not isinstance(one, tuple | list) or len(one) != 2 or isinstance(one[0], int):
+    for number, (node, spec) in enumerate(zip(nodes, input_info, strict=True)):
+        if not isinstance(spec, tuple | list) or len(spec) != 2 or isinstance(spec[0], int):
             raise GraphError(
-                f"input {number} is {repr_of(one)}, expected a shape and a dtype",
-                f"it is {kind_of(one)}",
+                f"input {number} is {repr_of(spec)}, expected a shape and a dtype",
+                f"it is {kind_of(spec)}",
                 'give its shape and dtype: ((1, 784), "float32")',
             )
-        info = TensorStructInfo(tuple(one[0]), dtype_of(one[1]))
+        info = TensorStructInfo(tuple(spec[0]), dtype_of(spec[1]))
         variables.append(GraphVar(f"inp_{number}", info))
         importer.values[node] = variables[-1]
     for node in placeholders:
@@ -180,10 +180,10 @@ def translate(
 ) -> Value:
     """The value of a node."""
     if node.op == "get_attr":
-        found = model
+        attribute = model
         for name in str(node.target).split("."):
-            found = getattr(found, name)
-        return importer.param(found) if hasattr(found, "detach") else found
+            attribute = getattr(attribute, name)
+        return importer.param(attribute) if hasattr(attribute, "detach") else attribute
     if node.op == "call_module":
         module = modules[str(node.target)]
         return importer.call(node, MODULES[type(module).__name__], module)

@@ -116,23 +116,23 @@ class Importer:
         if is_node(arg):
             return self.values[arg]
         if isinstance(arg, list | tuple):
-            found = [self.value(one) for one in arg]
-            return tuple(found) if isinstance(arg, tuple) else found
+            values = [self.value(element) for element in arg]
+            return tuple(values) if isinstance(arg, tuple) else values
         if isinstance(arg, slice):
-            return slice(*[self.value(one) for one in (arg.start, arg.stop, arg.step)])
+            return slice(*[self.value(bound) for bound in (arg.start, arg.stop, arg.step)])
         if isinstance(arg, dict):
-            return {key: self.value(one) for key, one in arg.items()}
+            return {key: self.value(value) for key, value in arg.items()}
         return arg
 
     def param(self, tensor: TorchTensor | GraphExpr | None) -> GraphExpr | None:
         """A parameter, buffer or constant tensor of torch; None stays."""
         if tensor is None or isinstance(tensor, GraphExpr):
             return tensor
-        found = self.params.get(id(tensor))
-        if found is None:
-            found = self.params[id(tensor)] = constant_of(tensor)
+        constant = self.params.get(id(tensor))
+        if constant is None:
+            constant = self.params[id(tensor)] = constant_of(tensor)
             self.alive.append(tensor)
-        return found
+        return constant
 
     def info(self, expr: GraphExpr) -> TensorStructInfo:
         """The struct info of a tensor."""
@@ -203,23 +203,23 @@ class Importer:
 
     def call(self, node: FxNode, rule: Rule, *args: TorchLayer) -> Value:
         """The value of a call."""
-        given = [self.value(one) for one in node.args]
-        kwargs = {key: self.value(one) for key, one in node.kwargs.items()}
+        operands = [self.value(arg) for arg in node.args]
+        kwargs = {key: self.value(arg) for key, arg in node.kwargs.items()}
         for name in ("_stacklevel", "out"):
             kwargs.pop(name, None)
         if kwargs:
             module = args[0] if args else None
-            given, kwargs = arranged(node, rule, given, kwargs, module)
-        if _has_complex([*given, *kwargs.values()]):
+            operands, kwargs = arranged(node, rule, operands, kwargs, module)
+        if _has_complex([*operands, *kwargs.values()]):
             rule = _complex_rule(node)
-        found = self.refined(rule(self, *args, *given, **kwargs))
+        result = self.refined(rule(self, *args, *operands, **kwargs))
         for changed in changed_arguments(node, self.modules):
             before = self.values.get(changed)
-            if self.is_tensor(found) and self.is_tensor(before):
-                found = self.cast(found, self.dtype(before))
-            self.values[changed] = found
+            if self.is_tensor(result) and self.is_tensor(before):
+                result = self.cast(result, self.dtype(before))
+            self.values[changed] = result
             self.write_shared(changed)
-        return found
+        return result
 
     def write_shared(self, changed: FxNode) -> None:
         """Pass on the new value of a node to those that share its memory, if the graph has some."""
@@ -253,7 +253,7 @@ class Importer:
         if new:
             return bind_result(self.builder, Tuple((result, as_tuples(tuple(new)))))
         if is_tuple and no_bind and isinstance(result, Tuple):
-            return Tuple(tuple([bind_result(self.builder, one) for one in result.fields]))
+            return Tuple(tuple([bind_result(self.builder, element) for element in result.fields]))
         return bind_result(self.builder, result)
 
 
@@ -290,8 +290,8 @@ def _check_results(result: Value, path: str = "the output") -> None:
         )
     if isinstance(result, list | tuple | dict):
         parts = result.items() if isinstance(result, dict) else enumerate(result)
-        for key, one in parts:
-            _check_results(one, f"output {key}" if path == "the output" else f"{path}[{key!r}]")
+        for key, part in parts:
+            _check_results(part, f"output {key}" if path == "the output" else f"{path}[{key!r}]")
     elif result is None or isinstance(result, str):
         raise GraphError(
             f"{path} of the model is {result!r}",

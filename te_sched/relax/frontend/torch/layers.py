@@ -184,7 +184,7 @@ def _padding_of(
     kernel = imp.shape(weight)[2:]
     pairs = zip(several(dilation, rank), kernel, strict=True)
     total = [d * (fixed_size(k, "pad for windows of") - 1) for d, k in pairs]
-    return [one // 2 for one in total] + [one - one // 2 for one in total]
+    return [width // 2 for width in total] + [width - width // 2 for width in total]
 
 
 def _conv_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
@@ -364,12 +364,12 @@ def _max_pool(
     )
     y = imp.emit(call)
     y = begun_inside(imp.builder, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
-    found = [y]
+    results = [y]
     if return_indices:
         places = places_of_maxima(kernel, steps, pads, gaps)
-        found.append(imp.builder.emit_te(places, x, y, primfunc_name_hint="max_pool_places"))
-    found = [imp.emit(R.squeeze(one, [0])) for one in found] if is_single else found
-    return tuple(found) if return_indices else found[0]
+        results.append(imp.builder.emit_te(places, x, y, primfunc_name_hint="max_pool_places"))
+    results = [imp.emit(R.squeeze(result, [0])) for result in results] if is_single else results
+    return tuple(results) if return_indices else results[0]
 
 
 def _max_pool_rule(rank: int, returns_indices: bool = False) -> Callable[..., Value]:
@@ -424,7 +424,7 @@ def _avg_pool(
     extents, borders = imp.shape(x)[2:], pads
     if is_sum and (ceil_mode or any(pads)):  # so that all windows have the same number of elements
         ends = [pad + (step - 1) * ceil_mode for pad, step in zip(pads, steps, strict=True)]
-        widths = [one for pair in zip(pads, ends, strict=True) for one in pair]
+        widths = [width for pair in zip(pads, ends, strict=True) for width in pair]
         x, borders = imp.emit(R.nn.pad(x, [0] * 4 + widths)), [0] * rank
     call = getattr(R.nn, f"avg_pool{rank}d")(
         x,
@@ -489,8 +489,8 @@ def _avg_pool3d(
 def _adaptive(imp: Importer, rank: int, x: GraphExpr, output_size: OutputSize) -> GraphExpr:
     x, is_single = _unbatched(imp, x, rank)
     spatial = imp.shape(x)[2:]
-    given = enumerate(several(output_size, rank))
-    sizes = [spatial[n] if size is None else size for n, size in given]
+    targets = enumerate(several(output_size, rank))
+    sizes = [spatial[n] if size is None else size for n, size in targets]
     pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
     y = imp.emit(pool(x, sizes, layout=layouts_of(rank)[0]))
     return imp.emit(R.squeeze(y, [0])) if is_single else y
@@ -573,9 +573,9 @@ def _adaptive_max_and_places(
     number = imp.emit(R.expand_dims(imp.emit(R.argmax(elements, -1)), -1))
     values = imp.emit(R.gather_elements(elements, number, -1))
     every = imp.broadcast(table, imp.shape(elements))
-    found = imp.emit(R.gather_elements(every, number, -1))
-    values, found = [imp.reshape(part, [*batch, *sizes]) for part in (values, found)]
-    return values, found
+    indices = imp.emit(R.gather_elements(every, number, -1))
+    values, indices = [imp.reshape(part, [*batch, *sizes]) for part in (values, indices)]
+    return values, indices
 
 
 def _adaptive_max_rule(rank: int, returns_indices: bool = False) -> Callable[..., Value]:
@@ -624,9 +624,9 @@ row("max_unpool3d")(_max_unpool)
 
 
 def _or_filled(
-    imp: Importer, given: GraphExpr | None, shape: Sequence[Size], dtype: str, value: int
+    imp: Importer, tensor: GraphExpr | None, shape: Sequence[Size], dtype: str, value: int
 ) -> GraphExpr:
-    return filled(imp.builder, shape, value, dtype) if given is None else given
+    return filled(imp.builder, shape, value, dtype) if tensor is None else tensor
 
 
 def _batch_norm(
@@ -690,17 +690,17 @@ def _batch_norm_function(
     cudnn_enabled: bool = True,
 ) -> GraphExpr:
     """aten's order is weight, bias, mean, variance; that of torch.nn.functional the reverse."""
-    given = list(args)
+    arguments = list(args)
     names = {"weight": weight, "bias": bias, "mean": running_mean, "var": running_var}
-    if given:
-        first = min(4, len(given))
+    if arguments:
+        first = min(4, len(arguments))
         order = (
             ("weight", "bias", "mean", "var")
-            if len(given) >= 8
+            if len(arguments) >= 8
             else ("mean", "var", "weight", "bias")
         )
-        names.update(zip(order, given[:first], strict=False))
-        rest = given[4:]
+        names.update(zip(order, arguments[:first], strict=False))
+        rest = arguments[4:]
         training = rest[0] if rest else training
         momentum = rest[1] if len(rest) > 1 else momentum
         eps = rest[2] if len(rest) > 2 else eps
@@ -822,8 +822,8 @@ def _native_group_norm(
 
 def _instance_norm_arguments(imp: Importer, m: TorchLayer) -> dict[str, object]:
     is_tracked = m.track_running_stats
-    given = {} if is_tracked else {"running_mean": None, "running_var": None}
-    return {**_batch_norm_arguments(imp, m), **given, "use_input_stats": not is_tracked}
+    statistics = {} if is_tracked else {"running_mean": None, "running_var": None}
+    return {**_batch_norm_arguments(imp, m), **statistics, "use_input_stats": not is_tracked}
 
 
 @row(
@@ -892,9 +892,9 @@ def _attention(
         return _attention_of_batches(imp, (q, k, v), attn_mask, is_causal, scale)
     added = {2: [0, 1], 3: [1], 4: []}[rank]
     if added:
-        q, k, v = [imp.emit(R.expand_dims(one, added)) for one in (q, k, v)]
+        q, k, v = [imp.emit(R.expand_dims(tensor, added)) for tensor in (q, k, v)]
     axes = [0, 2, 1, 3]
-    q, k, v = [imp.emit(R.permute_dims(one, axes)) for one in (q, k, v)]
+    q, k, v = [imp.emit(R.permute_dims(tensor, axes)) for tensor in (q, k, v)]
     bias = attn_mask
     if attn_mask is not None:
         if rank == imp.info(attn_mask).ndim == 3:
@@ -902,10 +902,10 @@ def _attention(
         bias = _bias_of(imp, attn_mask, q)
     mask = "TopLeft" if is_causal else None
     scores = imp.emit(R.nn.attention(q, k, v, bias, scale, mask))
-    found: GraphExpr = imp.emit(R.permute_dims(scores, axes))
+    result: GraphExpr = imp.emit(R.permute_dims(scores, axes))
     if attn_mask is not None and imp.dtype(attn_mask) == "bool":
-        found = _where_some(imp, attn_mask, found)
-    return imp.emit(R.squeeze(found, added)) if added else found
+        result = _where_some(imp, attn_mask, result)
+    return imp.emit(R.squeeze(result, added)) if added else result
 
 
 def _attention_of_batches(
@@ -927,12 +927,12 @@ def _attention_of_batches(
     return imp.reshape(result, [*batch, *imp.shape(result)[1:]])
 
 
-def _where_some(imp: Importer, mask: GraphExpr, found: GraphExpr) -> GraphExpr:
+def _where_some(imp: Importer, mask: GraphExpr, result: GraphExpr) -> GraphExpr:
     """The results of queries for which a mask has keys; 0 for others."""
     if isinstance(mask, Constant) and mask.data.numpy().any(-1).all():
-        return found
+        return result
     has_key = ROWS["any"].rule(imp, mask, -1, True)
-    return imp.emit(R.where(has_key, found, const(0, imp.dtype(found))))
+    return imp.emit(R.where(has_key, result, const(0, imp.dtype(result))))
 
 
 def _bias_of(imp: Importer, mask: GraphExpr, q: GraphExpr) -> GraphExpr:

@@ -135,12 +135,12 @@ def _row_of(name: str, function: Callable[..., Expr], options: tuple[str, ...]) 
         size_average: bool | None = None,
         reduce: bool | None = None,
         weight: GraphExpr | None = None,
-        **given: object,
+        **loss_options: object,
     ) -> GraphExpr:
-        given |= dict(zip(order, args, strict=False))
-        reduction = reduction_of(given.pop("reduction", "mean"), size_average, reduce)
+        loss_options |= dict(zip(order, args, strict=False))
+        reduction = reduction_of(loss_options.pop("reduction", "mean"), size_average, reduce)
         x, y = promoted(imp, x, y)
-        losses = emit_elementwise(imp.builder, name, partial(function, **given), x, y)
+        losses = emit_elementwise(imp.builder, name, partial(function, **loss_options), x, y)
         return _reduced(imp, _weighted(imp, losses, weight), reduction)
 
     names = ("imp", "x", "y", *order, "size_average", "reduce", "weight")
@@ -353,10 +353,10 @@ def _multi_margin(
     own = imp.emit(R.gather_elements(x, places, -1))
     classes = imp.emit(R.arange(0, imp.shape(x)[-1], 1, imp.dtype(target)))
 
-    def loss(v: Expr, other: Expr, place: Expr, number: Expr) -> Expr:
+    def loss(v: Expr, other: Expr, label: Expr, number: Expr) -> Expr:
         beyond = _positive(_like(margin, v) - other + v)
         return te.select(
-            ops.equal(place, number), _like(0, v), beyond * beyond if p == 2 else beyond
+            ops.equal(label, number), _like(0, v), beyond * beyond if p == 2 else beyond
         )
 
     losses = emit_elementwise(imp.builder, "multi_margin", loss, x, own, places, classes)

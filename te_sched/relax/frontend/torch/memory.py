@@ -47,8 +47,8 @@ def is_view(node: FxNode) -> bool:
     if node.op not in ("call_function", "call_method"):
         return False
     schema = getattr(node.target, "_schema", None)
-    infos = [one.alias_info for one in schema.returns] if schema is not None else []
-    aliases = any(one is not None and not one.is_write for one in infos)
+    infos = [result.alias_info for result in schema.returns] if schema is not None else []
+    aliases = any(info is not None and not info.is_write for info in infos)
     return aliases or base_name(node) in _VIEWS
 
 
@@ -56,7 +56,7 @@ def changed_arguments(node: FxNode, modules: Mapping[str, TorchLayer]) -> list[F
     """The nodes whose memory a call changes."""
     module = modules.get(str(node.target)) if node.op == "call_module" else None
     schema = getattr(node.target, "_schema", None)
-    first = [one for one in node.args[:1] if is_node(one)]
+    first = [arg for arg in node.args[:1] if is_node(arg)]
     if is_in_place(node) or node.kwargs.get("inplace") or getattr(module, "inplace", False):
         return first
     out = node.kwargs.get("out")
@@ -66,14 +66,14 @@ def changed_arguments(node: FxNode, modules: Mapping[str, TorchLayer]) -> list[F
         return []
     written = [
         position
-        for position, one in enumerate(schema.arguments)
-        if one.alias_info is not None and one.alias_info.is_write
+        for position, argument in enumerate(schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
     ]
     arguments = dict(enumerate(node.args))
     arguments |= {
-        position: node.kwargs[one.name]
-        for position, one in enumerate(schema.arguments)
-        if one.name in node.kwargs
+        position: node.kwargs[argument.name]
+        for position, argument in enumerate(schema.arguments)
+        if argument.name in node.kwargs
     }
     name = base_name(node)
     if name in _TRAINING and arguments.get(_TRAINING[name]):
@@ -106,8 +106,8 @@ def refuse_changed_attributes(nodes: Sequence[FxNode], modules: Mapping[str, Tor
     """GraphError if a call changes a buffer or parameter of the model, which later calls read."""
     memory = owners(nodes, modules)
     for node in nodes:
-        for one in changed_arguments(node, modules):
-            owner = memory[one]
+        for argument in changed_arguments(node, modules):
+            owner = memory[argument]
             if owner.op == "get_attr":
                 raise changed_state([str(owner.target)], node, _EXPORT)
 

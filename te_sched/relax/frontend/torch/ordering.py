@@ -76,14 +76,14 @@ def _kthvalue(
 def _median_along(imp: Importer, x: GraphExpr, dim: int, keepdim: bool) -> Tensors:
     """The lower one of two elements in the middle, or the first NaN; and its place."""
     middle = (imp.shape(x)[dim] + 1) // 2
-    value, place = _kthvalue(imp, x, middle, dim, keepdim)
+    value, index = _kthvalue(imp, x, middle, dim, keepdim)
     if dtype_kind(imp.dtype(x)) < 2:
-        return value, place
+        return value, index
     most = imp.emit(R.max(x, dim, keepdim))
     is_nan, first = imp.emit(R.isnan(most)), imp.emit(R.argmax(x, dim, keepdim))
     return (
         imp.emit(R.where(is_nan, most, value)),
-        imp.emit(R.where(is_nan, imp.cast(first, imp.dtype(place)), place)),
+        imp.emit(R.where(is_nan, imp.cast(first, imp.dtype(index)), index)),
     )
 
 
@@ -95,8 +95,8 @@ def _nanmedian_along(imp: Importer, x: GraphExpr, dim: int, keepdim: bool) -> Te
     count = imp.emit(R.sum(imp.cast(is_number, "int64"), [dim], True))
     last = imp.emit(R.maximum(imp.emit(R.subtract(count, const(1, "int64"))), const(0, "int64")))
     middle = imp.emit(R.floor_divide(last, const(2, "int64")))
-    place = _gathered(imp, imp.emit(R.argsort(x, dim, False, "int64")), dim, middle)
-    parts = [_gathered(imp, x, dim, place), place]
+    index = _gathered(imp, imp.emit(R.argsort(x, dim, False, "int64")), dim, middle)
+    parts = [_gathered(imp, x, dim, index), index]
     return tuple(parts if keepdim else [imp.emit(R.squeeze(part, [dim])) for part in parts])
 
 
@@ -138,6 +138,6 @@ def _mode(imp: Importer, x: GraphExpr, dim: int = -1, keepdim: bool = False) -> 
     steps = imp.emit(R.arange(0, imp.shape(x)[axis], 1, "int64"))
     steps = imp.reshape(steps, [-1 if n == axis else 1 for n in range(rank)])
     is_least = imp.emit(R.equal(numbers, least))
-    place = imp.emit(R.max(imp.emit(R.where(is_least, steps, const(0, "int64"))), [axis], True))
-    parts: list[GraphExpr] = [imp.cast(least, dtype), place]
+    index = imp.emit(R.max(imp.emit(R.where(is_least, steps, const(0, "int64"))), [axis], True))
+    parts: list[GraphExpr] = [imp.cast(least, dtype), index]
     return tuple(parts if keepdim else [imp.emit(R.squeeze(part, [axis])) for part in parts])

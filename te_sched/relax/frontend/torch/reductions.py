@@ -83,22 +83,22 @@ def _var(
     if isinstance(dim, bool):
         unbiased = dim
         dim = None
-    found = imp.emit(R.variance(x, axes_of(imp, x, dim), keepdim))
+    variance = imp.emit(R.variance(x, axes_of(imp, x, dim), keepdim))
     less = int(unbiased) if correction is None else correction
     if not less:
-        return found
+        return variance
     rank = imp.info(x).ndim
     found_axes = axes_of(imp, x, dim)
-    axes = range(rank) if found_axes is None else [one % rank for one in found_axes]
-    count = product_of([imp.shape(x)[one] for one in axes])
+    axes = range(rank) if found_axes is None else [axis % rank for axis in found_axes]
+    count = product_of([imp.shape(x)[axis] for axis in axes])
     dtype = imp.dtype(x)
     ratio: GraphExpr
     if isinstance(count, int):
         ratio = const(count / (count - less) if count > less else math.inf, dtype)
     else:
-        counts = [scalar(imp, one, dtype) for one in (count, count - less)]
+        counts = [scalar(imp, number, dtype) for number in (count, count - less)]
         ratio = imp.emit(R.divide(*counts))
-    return imp.emit(R.multiply(found, ratio))
+    return imp.emit(R.multiply(variance, ratio))
 
 
 @row("std")
@@ -107,7 +107,7 @@ def _std(imp: Importer, x: GraphExpr, *args: object, **kwargs: object) -> GraphE
     return imp.emit(R.sqrt(_var(imp, x, *args, **kwargs)))
 
 
-def _extreme(value: str, place: str, of_two: str) -> Callable[..., Value]:
+def _extreme(value: str, index_op: str, of_two: str) -> Callable[..., Value]:
     def rule(
         imp: Importer, x: GraphExpr, dim: Dims | GraphExpr = None, keepdim: bool = False
     ) -> Value:
@@ -115,8 +115,8 @@ def _extreme(value: str, place: str, of_two: str) -> Callable[..., Value]:
             return imp.emit(getattr(R, value)(x))
         if imp.is_tensor(dim):
             return imp.emit(getattr(R, of_two)(*promoted(imp, x, dim)))
-        found = imp.emit(getattr(R, value)(x, axes_of(imp, x, dim), keepdim))
-        return (found, _place_of(place)(imp, x, dim, keepdim))
+        result = imp.emit(getattr(R, value)(x, axes_of(imp, x, dim), keepdim))
+        return (result, _place_of(index_op)(imp, x, dim, keepdim))
 
     return rule
 
@@ -176,10 +176,10 @@ def _of_conditions(make: str, of_none: bool) -> Callable[..., GraphExpr]:
 
     def rule(imp: Importer, x: GraphExpr, dim: Dims = None, keepdim: bool = False) -> GraphExpr:
         numbers = imp.cast(imp.cast(x, "bool"), "int32")
-        found = imp.emit(getattr(R, make)(numbers, axes_of(imp, x, dim), keepdim))
+        result = imp.emit(getattr(R, make)(numbers, axes_of(imp, x, dim), keepdim))
         if has_size(imp.shape(x), 0):
-            return imp.emit(R.full(imp.shape(found), const(of_none, "bool"), "bool"))
-        return imp.cast(found, "bool")
+            return imp.emit(R.full(imp.shape(result), const(of_none, "bool"), "bool"))
+        return imp.cast(result, "bool")
 
     return rule
 

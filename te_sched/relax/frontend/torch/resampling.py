@@ -184,15 +184,15 @@ def _upsampled(
     antialias: bool = False,
 ) -> GraphExpr:
     """An upsampled tensor, whose factors are one list, or a number for each dimension."""
-    given: Factors = None
+    scales: Factors = None
     if any(factors):
         numbers = [factor for factor in factors if isinstance(factor, float)]
-        given = numbers or factors[0]
-    sizes = _sizes_of_result(imp, imp.shape(x)[2:], size, given)
-    known = imp.known_sizes()
-    if size is None and known is not None:
-        sizes = [as_size(new) for new in known[2:]]
-    return _resampled(imp, x, sizes, given, mode, is_aligned, antialias)
+        scales = numbers or factors[0]
+    sizes = _sizes_of_result(imp, imp.shape(x)[2:], size, scales)
+    known_sizes = imp.known_sizes()
+    if size is None and known_sizes is not None:
+        sizes = [as_size(new) for new in known_sizes[2:]]
+    return _resampled(imp, x, sizes, scales, mode, is_aligned, antialias)
 
 
 @row("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d")

@@ -364,8 +364,8 @@ def _select_scatter(
 ) -> GraphExpr:
     """x with one element along a dimension replaced."""
     axis = imp.axis(x, dim)
-    place = index + imp.shape(x)[axis] if isinstance(index, int) and index < 0 else index
-    return _slice_scatter(imp, x, imp.emit(R.expand_dims(src, axis)), axis, place, place + 1)
+    start = index + imp.shape(x)[axis] if isinstance(index, int) and index < 0 else index
+    return _slice_scatter(imp, x, imp.emit(R.expand_dims(src, axis)), axis, start, start + 1)
 
 
 @row("as_strided_scatter")

@@ -62,8 +62,8 @@ def _histc(
     part = imp.emit(R.minimum(part, const(bins - 1, dtype)))  # the last one has its end
     is_above, is_below = imp.emit(R.greater_equal(flat, low)), imp.emit(R.less_equal(flat, high))
     inside = imp.emit(R.logical_and(is_above, is_below))
-    place = imp.cast(imp.emit(R.where(inside, part, const(bins, dtype))), "int64")
-    counts = _added_at(imp, bins + 1, place, None, dtype)
+    bin_index = imp.cast(imp.emit(R.where(inside, part, const(bins, dtype))), "int64")
+    counts = _added_at(imp, bins + 1, bin_index, None, dtype)
     return imp.emit(R.strided_slice(counts, [0], [0], [bins], [1]))
 
 

@@ -90,8 +90,8 @@ def _unflatten(imp: Importer, x: GraphExpr, dim: int, sizes: Sequence[Size]) -> 
     dim %= len(shape)
     parts = list(sizes)
     if has_size(parts, -1):
-        place = next(n for n, part in enumerate(parts) if isinstance(part, int) and part == -1)
-        parts[place] = shape[dim] // product_of([*parts[:place], *parts[place + 1 :]])
+        position = next(n for n, part in enumerate(parts) if isinstance(part, int) and part == -1)
+        parts[position] = shape[dim] // product_of([*parts[:position], *parts[position + 1 :]])
     return imp.reshape(x, [*shape[:dim], *parts, *shape[dim + 1 :]])
 
 
@@ -123,9 +123,9 @@ def _t(imp: Importer, x: GraphExpr) -> GraphExpr:
 def _movedim(imp: Importer, x: GraphExpr, source: Ints, destination: Ints) -> GraphExpr:
     rank = imp.info(x).ndim
     sources, places = [[n % rank for n in several(dims, 1)] for dims in (source, destination)]
-    axes = [one for one in range(rank) if one not in sources]
-    for place, one in sorted(zip(places, sources, strict=True)):
-        axes.insert(place, one)
+    axes = [axis for axis in range(rank) if axis not in sources]
+    for position, source_axis in sorted(zip(places, sources, strict=True)):
+        axes.insert(position, source_axis)
     return imp.emit(R.permute_dims(x, axes))
 
 
@@ -138,7 +138,7 @@ def _unsqueeze(imp: Importer, x: GraphExpr, dim: int) -> GraphExpr:
 def _squeeze(imp: Importer, x: GraphExpr, dim: Dims = None) -> GraphExpr:
     shape = imp.shape(x)
     dims = list(range(len(shape))) if dim is None else several(dim, 1)
-    ones = [one for one in dims if shape and type(shape[one]) is int and shape[one] == 1]
+    ones = [dim for dim in dims if shape and type(shape[dim]) is int and shape[dim] == 1]
     return imp.emit(R.squeeze(x, ones)) if ones else x
 
 
@@ -146,10 +146,11 @@ def _squeeze(imp: Importer, x: GraphExpr, dim: Dims = None) -> GraphExpr:
 def _expand(imp: Importer, x: GraphExpr, *size: Sizes, implicit: bool = False) -> GraphExpr:
     sizes, shape = as_list(size), imp.shape(x)
     rest = len(sizes) - len(shape)
-    known = [
-        shape[n - rest] if type(one) is int and one == -1 else one for n, one in enumerate(sizes)
+    new_shape = [
+        shape[n - rest] if type(size) is int and size == -1 else size
+        for n, size in enumerate(sizes)
     ]
-    return imp.emit(R.broadcast_to(x, known))
+    return imp.emit(R.broadcast_to(x, new_shape))
 
 
 @row("expand_as")
@@ -188,7 +189,7 @@ def _stack(imp: Importer, tensors: Sequence[GraphExpr], dim: int = 0) -> GraphEx
     if dim == 0 and imp.info(tensors[0]).ndim:
         joined = imp.emit(R.concat(tensors, 0))
         return imp.reshape(joined, [len(tensors), *imp.shape(tensors[0])])
-    parts = [imp.emit(R.expand_dims(one, dim)) for one in tensors]
+    parts = [imp.emit(R.expand_dims(tensor, dim)) for tensor in tensors]
     return imp.emit(R.concat(parts, dim))
 
 
@@ -222,8 +223,8 @@ def _sliced(imp: Importer, x: GraphExpr, dim: int) -> Tensors:
             "use fixed sizes",
         )
     parts, begin = [], ops.const(0, "int64")
-    for one in sizes:
-        end = imp.builder.analyzer.simplify(begin + one)
+    for size in sizes:
+        end = imp.builder.analyzer.simplify(begin + size)
         parts.append(imp.emit(R.strided_slice(x, [dim], [begin], [end], [1], True)))
         begin = end
     return tuple(parts)
@@ -362,8 +363,12 @@ def _diagonal(
         numbers = first[0] * columns + first[1] + np.arange(count) * (columns + 1)
         places: GraphExpr = const(numbers, "int64")
     else:
-        known = imp.known_sizes()
-        size = ops.minimum(rows - first[0], columns - first[1]) if known is None else known[-1]
+        known_sizes = imp.known_sizes()
+        size = (
+            ops.minimum(rows - first[0], columns - first[1])
+            if known_sizes is None
+            else known_sizes[-1]
+        )
         steps = imp.emit(R.arange(0, size, 1, "int64"))
         begin, step = [
             scalar(imp, number, "int64") for number in (first[0] * columns + first[1], columns + 1)
@@ -390,8 +395,8 @@ def strided_places(
 ) -> NDArray[np.int64]:
     """The places in the memory of a tensor at which the elements of a view are."""
     places = np.full(tuple(size), offset or 0)
-    for axis, one in enumerate(stride):
-        counted = np.arange(size[axis]) * one
+    for axis, step in enumerate(stride):
+        counted = np.arange(size[axis]) * step
         places += counted.reshape([-1 if n == axis else 1 for n in range(len(size))])
     return places
 
@@ -405,9 +410,9 @@ def _unfold(imp: Importer, x: GraphExpr, dimension: int, size: int, step: int) -
     extent = fixed_size(imp.shape(x)[dimension], "unfold")
     axis = dimension % rank
     places = np.arange(0, extent - size + 1, step)[:, None] + np.arange(size)
-    found = imp.emit(R.take(x, const(places, "int64"), axis))
+    windows = imp.emit(R.take(x, const(places, "int64"), axis))
     axes = [n for n in range(rank + 1) if n != axis + 1]
-    return imp.emit(R.permute_dims(found, [*axes, axis + 1]))
+    return imp.emit(R.permute_dims(windows, [*axes, axis + 1]))
 
 
 @row("im2col")
@@ -439,8 +444,8 @@ def _im2col(
 
 @row("flip")
 def _flip(imp: Importer, x: GraphExpr, *dims: Ints) -> GraphExpr:
-    for one in as_list(dims):
-        x = imp.emit(R.flip(x, one))
+    for dim in as_list(dims):
+        x = imp.emit(R.flip(x, dim))
     return x
 
 
@@ -457,9 +462,9 @@ def _roll(imp: Importer, x: GraphExpr, shifts: Ints, dims: Dims = ()) -> GraphEx
     for shift, dim in pairs:
         extent = imp.shape(x)[dim]
         if not isinstance(extent, int):
-            place = ops.floormod(-shift, extent)
-            first = imp.emit(R.strided_slice(x, [dim], [0], [place], [1], True))
-            last = imp.emit(R.strided_slice(x, [dim], [place], [extent], [1], True))
+            pivot = ops.floormod(-shift, extent)
+            first = imp.emit(R.strided_slice(x, [dim], [0], [pivot], [1], True))
+            last = imp.emit(R.strided_slice(x, [dim], [pivot], [extent], [1], True))
             x = imp.emit(R.concat([last, first], dim))
             continue
         cut = -shift % extent if extent else 0

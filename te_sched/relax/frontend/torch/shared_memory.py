@@ -96,7 +96,7 @@ def written_memory(nodes: Sequence[FxNode]) -> list[SharedMemory]:
         of_nodes[node] = memory
         for changed in changed_arguments(node, {}):
             of_nodes[changed].writers.append(node)
-    places = {node: place for place, node in enumerate(nodes)}
+    places = {node: position for position, node in enumerate(nodes)}
     of_owners = [memory for node, memory in of_nodes.items() if memory.owner is node]
     written = [part for memory in of_owners for part in _separated(memory, places)]
     for memory in written:

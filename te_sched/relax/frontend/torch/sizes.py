@@ -59,7 +59,9 @@ def solve_dimensions(dimensions: Iterable[tuple[str, TorchSize]], sizes: Sizes) 
     formulas = [(name, size.node.expr) for name, size in dimensions if not isinstance(size, int)]
     alone = {expr.name for _, expr in formulas if expr.is_Symbol}
     for name, expr in formulas:
-        symbols = [one for one in expr.free_symbols if one.name not in alone | sizes.keys()]
+        symbols = [
+            symbol for symbol in expr.free_symbols if symbol.name not in alone | sizes.keys()
+        ]
         if len(symbols) != 1:
             continue
         (symbol,) = symbols
@@ -76,8 +78,8 @@ def _of_sympy(expr: Formula, sizes: Sizes) -> Size:
         return int(expr)
     if expr.is_Symbol:
         return sizes.setdefault(expr.name, Var(expr.name, "int64"))
-    if (known := sizes.get(expr)) is not None:
-        return known
+    if (size := sizes.get(expr)) is not None:
+        return size
     name = type(expr).__name__
     if name in ("TruncToInt", "FloorToInt", "CeilToInt"):  # sizes are positive
         numerator, denominator = _ratio_of(expr.args[0], sizes)

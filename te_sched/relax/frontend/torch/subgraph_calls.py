@@ -291,8 +291,8 @@ def _order(result: FakeTensor) -> list[int] | None:
 def _hints(sizes: Sequence[int]) -> list[int] | None:
     """Sizes in the example; None if one is not known."""
     hints = [size.node.hint if isinstance(size, SymbolicSize) else size for size in sizes]
-    known = [hint for hint in hints if hint is not None]
-    return known if len(known) == len(hints) else None
+    known_hints = [hint for hint in hints if hint is not None]
+    return known_hints if len(known_hints) == len(hints) else None
 
 
 def _reordered(tensor: TorchTensor, order: Sequence[int]) -> TorchTensor:

@@ -59,17 +59,17 @@ from te_sched.tir.passes.dataflow.touches import (
 Overwritten = dict[Buffer, Union]  # the elements of buffers that are written before they are read
 
 
-def dead_stores(func: PrimFunc, work: int, known: KnownValues | None = None) -> set[Stmt]:
-    """The stores of a function whose elements are not read before they are written again. `known`
-    decides conditions.
+def dead_stores(func: PrimFunc, work: int, known_values: KnownValues | None = None) -> set[Stmt]:
+    """The stores of a function whose elements are not read before they are written again.
+    `known_values` decides conditions.
     """
-    found: set[Stmt] = set()
+    stores: set[Stmt] = set()
     if is_analysable(func):
         with suppress(WorkLimit):
-            flow = _Backward(Elements(Budget(work)), known)
+            flow = _Backward(Elements(Budget(work)), known_values)
             flow.before(func.body, {}, EVERYTHING)
-            found = flow.dead
-    return found.difference(repeated(func.body))
+            stores = flow.dead
+    return stores.difference(repeated(func.body))
 
 
 class _Backward(Visitor):
@@ -79,8 +79,8 @@ class _Backward(Visitor):
     of the variables there.
     """
 
-    def __init__(self, elements: Elements, known: KnownValues | None) -> None:
-        self.elements, self.work, self.known = elements, elements.work, known
+    def __init__(self, elements: Elements, known_values: KnownValues | None) -> None:
+        self.elements, self.work, self.known = elements, elements.work, known_values
         self.reads = Touches(elements, writes=False)
         self.dead: set[Stmt] = set()
         self.after: Overwritten = {}
@@ -92,9 +92,9 @@ class _Backward(Visitor):
         """What is overwritten after the start of a statement."""
         outside = self.within
         self.after, self.within = after, within
-        found: Overwritten = self.methods[type(statement)](self, statement)
+        overwritten: Overwritten = self.methods[type(statement)](self, statement)
         self.within = outside
-        return found
+        return overwritten
 
     def unread(self, overwritten: Overwritten, touched: Touched) -> Overwritten:
         """What remains of sets before elements are read."""
@@ -110,27 +110,27 @@ class _Backward(Visitor):
 
     def visit_Stmt(self, node: Stmt) -> Overwritten:
         """Any other statement: its parts from the last to the first, then its expressions."""
-        found = self.after
+        overwritten = self.after
         for part in reversed(parts_of(node)):
-            found = self.before(part, found, self.within)
-        return self.unread(found, self.reads.here(node))
+            overwritten = self.before(part, overwritten, self.within)
+        return self.unread(overwritten, self.reads.here(node))
 
     def visit_BufferStore(self, node: BufferStore) -> Overwritten:
         """A store writes an element after its expressions are evaluated."""
-        found = dict(self.after)
+        overwritten = dict(self.after)
         if node.predicate is None and not node.buffer.strides:
             written, lanes = self.elements.at(node.buffer, node.indices, over=False)
             every, _ = self.elements.at(node.buffer, node.indices, over=True)
             if lanes is not None:
                 written = without(written, lanes.var, self.work, over=False)
             reached = intersection(every, self.within, self.work, over=True)
-            known = found.get(node.buffer, NOTHING)
-            if is_subset(reached, known, self.work):
+            union = overwritten.get(node.buffer, NOTHING)
+            if is_subset(reached, union, self.work):
                 self.dead.add(node)
-            for one in self.concurrent:
-                written = self.minus(written, one.by_others(node.buffer, self.elements))
-            found[node.buffer] = union_of((*known, *written), self.work, over=False)
-        return self.unread(found, self.reads.here(node))
+            for loop in self.concurrent:
+                written = self.minus(written, loop.by_others(node.buffer, self.elements))
+            overwritten[node.buffer] = union_of((*union, *written), self.work, over=False)
+        return self.unread(overwritten, self.reads.here(node))
 
     def visit_IfThenElse(self, node: IfThenElse) -> Overwritten:
         """What both branches overwrite, or the one that is taken."""
@@ -139,18 +139,18 @@ class _Backward(Visitor):
         taken = None if self.known is None else self.known.decided(node.condition, node)
         if taken is not None:
             branch = node.then_case if taken else node.else_case
-            found = after if branch is None else self.before(branch, after, within)
-            return self.unread(found, self.reads.here(node))
+            overwritten = after if branch is None else self.before(branch, after, within)
+            return self.unread(overwritten, self.reads.here(node))
         for holds, branch in ((True, node.then_case), (False, node.else_case)):
             inside = self.elements.where(node.condition, over=True, holds=holds)
             inside = intersection(within, inside, self.work, over=True)
             ends.append(after if branch is None else self.before(branch, after, inside))
             where.append(self.elements.where(node.condition, over=False, holds=holds))
-        found = {
+        overwritten = {
             buffer: self.in_either([end.get(buffer, NOTHING) for end in ends], where)
             for buffer in {**ends[0], **ends[1]}
         }
-        return self.unread(found, self.reads.here(node))
+        return self.unread(overwritten, self.reads.here(node))
 
     def in_either(self, sets: list[Union], where: list[Union]) -> Union:
         """The elements of both sets, and of each of them where its branch is taken."""
@@ -158,26 +158,28 @@ class _Backward(Visitor):
             return sets[0]
         parts = [intersection(sets[0], sets[1], self.work, over=False)]
         parts += [
-            intersection(one, region, self.work, over=False)
-            for one, region in zip(sets, where, strict=True)
+            intersection(elements, region, self.work, over=False)
+            for elements, region in zip(sets, where, strict=True)
         ]
         return union_of([system for part in parts for system in part], self.work, over=False)
 
     def visit_LetStmt(self, node: LetStmt) -> Overwritten:
         """The variable goes out of scope."""
         self.elements.define(node.var, node.value)
-        found = self.before(node.body, self.after, self.within)
-        found = {
+        overwritten = self.before(node.body, self.after, self.within)
+        overwritten = {
             buffer: without(elements, node.var, self.work, over=False)
-            for buffer, elements in found.items()
+            for buffer, elements in overwritten.items()
         }
-        return self.unread(found, self.reads.here(node))
+        return self.unread(overwritten, self.reads.here(node))
 
     def visit_Allocate(self, node: Allocate | BufferRealize) -> Overwritten:
         """Memory begins here."""
         data = node.buffer_var if isinstance(node, Allocate) else node.buffer.data
-        found = self.visit_Stmt(node)
-        return {buffer: elements for buffer, elements in found.items() if buffer.data is not data}
+        overwritten = self.visit_Stmt(node)
+        return {
+            buffer: elements for buffer, elements in overwritten.items() if buffer.data is not data
+        }
 
     visit_BufferRealize = visit_Allocate
 
@@ -207,12 +209,14 @@ class _Backward(Visitor):
         self.before(node.body, {} if around.touched.is_any else private, inside)
         self.concurrent.pop()
         steps = self.elements.steps(loop.var, loop.min, loop.extent, over=False)
-        found = dict(self.unread(after, self.reads.of(node)))
+        overwritten = dict(self.unread(after, self.reads.of(node)))
         for buffer, elements in first.items():
             written = intersection(elements, steps, work, over=False)
             written = without(written, loop.var, work, over=False)
-            found[buffer] = union_of((*found.get(buffer, NOTHING), *written), work, over=False)
-        return self.unread(found, self.reads.here(node))
+            overwritten[buffer] = union_of(
+                (*overwritten.get(buffer, NOTHING), *written), work, over=False
+            )
+        return self.unread(overwritten, self.reads.here(node))
 
     def visit_For(self, node: For) -> Overwritten:
         """In each iteration: what later iterations overwrite first, or what comes after the loop
@@ -229,7 +233,7 @@ class _Backward(Visitor):
             return {}
         first = self.written_first(node.body)
         later: Overwritten = {}
-        found: Overwritten = {}
+        overwritten: Overwritten = {}
         for buffer in {**after, **first}:
             reads = intersection(read.of(buffer, self.elements), steps, self.work, over=True)
             kept = after.get(buffer, NOTHING)
@@ -239,18 +243,18 @@ class _Backward(Visitor):
             later[buffer] = union_of((*unread, *written), self.work, over=False)
             unread = self.minus(kept, without(reads, var, self.work, over=True))
             written = self.next_written(node, mine, reads, is_inside=False)
-            found[buffer] = union_of((*unread, *written), self.work, over=False)
+            overwritten[buffer] = union_of((*unread, *written), self.work, over=False)
         self.before(node.body, later, inside)
-        return self.unread(found, self.reads.here(node))
+        return self.unread(overwritten, self.reads.here(node))
 
     def written_first(self, body: Stmt) -> Overwritten:
         """What a body overwrites before it reads it, whatever comes after it."""
-        found = self.first.get(body)
-        if found is None:
+        overwritten = self.first.get(body)
+        if overwritten is None:
             dead, self.dead = self.dead, set()
-            found = self.first[body] = self.before(body, {}, EVERYTHING)
+            overwritten = self.first[body] = self.before(body, {}, EVERYTHING)
             self.dead = dead
-        return found
+        return overwritten
 
     def next_written(self, loop: For, first: Union, reads: Union, is_inside: bool) -> Union:
         """The elements that an iteration writes first, and no iteration before it reads; those

@@ -76,11 +76,11 @@ class Elements:
 
     def axes(self, buffer: Buffer) -> tuple[Var, ...]:
         """The variables for the dimensions of a buffer."""
-        found = self._axes.get(buffer)
-        if found is None:
-            found = tuple([Var(f"{buffer.name}_{n}", s.dtype) for n, s in enumerate(buffer.shape)])
-            self._axes[buffer] = found
-        return found
+        axes = self._axes.get(buffer)
+        if axes is None:
+            axes = tuple([Var(f"{buffer.name}_{n}", s.dtype) for n, s in enumerate(buffer.shape)])
+            self._axes[buffer] = axes
+        return axes
 
     def define(self, var: Var, value: Expr) -> None:
         """Record the value of a let, unless it depends on memory."""
@@ -165,10 +165,10 @@ class Elements:
                 indices = tuple([lane_of(index, lanes.var) for index in indices])
             except ValueError:
                 return unknown, None
-        found = self._points(zip(axes, indices, strict=True), None, over)
+        points = self._points(zip(axes, indices, strict=True), None, over)
         if lanes is not None and lanes.range is not None:
-            found = intersection(found, (lanes.range,), self.work, over)
-        return found, lanes
+            points = intersection(points, (lanes.range,), self.work, over)
+        return points, lanes
 
     def where(self, condition: Expr, over: bool, holds: bool = True) -> Union:
         """The values of variables for which a condition holds, or does not."""

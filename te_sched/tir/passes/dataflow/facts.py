@@ -85,14 +85,14 @@ class Knowledge:
         for fact in facts:
             if not fact.elements:
                 continue
-            place = next((n for n, old in enumerate(kept) if _is_alike(old, fact)), None)
-            if place is None:
+            position = next((n for n, old in enumerate(kept) if _is_alike(old, fact)), None)
+            if position is None:
                 kept.append(fact)
-            elif kept[place] is not fact:
-                both = (*kept[place].elements, *fact.elements)
+            elif kept[position] is not fact:
+                both = (*kept[position].elements, *fact.elements)
                 elements = union_of(both, self.work, over=False)
-                if elements != kept[place].elements:
-                    kept[place] = fact._replace(elements=elements)
+                if elements != kept[position].elements:
+                    kept[position] = fact._replace(elements=elements)
         return tuple(kept[-_MOST_FACTS:])
 
     def written(
@@ -114,22 +114,22 @@ class Knowledge:
 
     def leaving(self, facts: Iterable[Fact], var: Var, within: Union) -> list[Fact]:
         """Facts that hold for some value of a variable in a set, in terms of other variables."""
-        found = []
+        new_facts = []
         for fact in facts:
             for system in intersection(fact.elements, within, self.work, over=False):
                 value = self._value_without(fact.value, system, var)
                 if value is not None:
                     elements = without((system,), var, self.work, over=False)
-                    found.append(Fact(fact.buffer, elements, value))
-        return found
+                    new_facts.append(Fact(fact.buffer, elements, value))
+        return new_facts
 
     def _value_without(self, value: Expr, system: System, var: Var) -> Expr | None:
         if var not in variables_of(value):
             return value
-        found = determined(system, var)
-        if found is None or any(type(factor) is Part for term in found[0] for factor in term):
+        solution = determined(system, var)
+        if solution is None or any(type(factor) is Part for term in solution[0] for factor in term):
             return None
-        form, divisor = found
+        form, divisor = solution
         as_expr = expr_of(form, var.dtype)
         as_expr = as_expr if divisor == 1 else as_expr // divisor
         new = self.analyzer.simplify(substitute(value, {var: as_expr}))
@@ -144,17 +144,17 @@ class Knowledge:
         in_both = [fact for fact in first if any(fact is other for other in second)]
         mine = [fact for fact in first if not any(fact is other for other in in_both)]
         others = [fact for fact in second if not any(fact is other for other in in_both)]
-        found = list(in_both)
+        new_facts = list(in_both)
         for a in mine:
             for b in others:
                 if _is_alike(a, b):
                     both = intersection(a.elements, b.elements, self.work, over=False)
-                    found.append(a._replace(elements=both))
+                    new_facts.append(a._replace(elements=both))
         for facts, region in zip((mine, others), where, strict=True):
             for fact in facts:
                 elements = intersection(fact.elements, region, self.work, over=False)
-                found.append(fact._replace(elements=elements))
-        return self.collected(found)
+                new_facts.append(fact._replace(elements=elements))
+        return self.collected(new_facts)
 
     # -- questions ---------------------------------------------------------------
 
@@ -183,27 +183,29 @@ class Knowledge:
         forms = [self.elements.form(index) for index in indices]
         if len(forms) != len(axes):
             return NOTHING
-        known = [form for form in forms if form is not None]
-        if len(known) == len(forms):
-            return replaced(fact.elements, dict(zip(axes, known, strict=True)), over=False)
-        place, lanes = self.elements.at(fact.buffer, indices, over=False)
+        known_forms = [form for form in forms if form is not None]
+        if len(known_forms) == len(forms):
+            return replaced(fact.elements, dict(zip(axes, known_forms, strict=True)), over=False)
+        element, lanes = self.elements.at(fact.buffer, indices, over=False)
         if lanes is not None:
             return NOTHING
-        found = intersection(place, fact.elements, self.work, over=False)
+        points = intersection(element, fact.elements, self.work, over=False)
         for axis in axes:
-            found = without(found, axis, self.work, over=False)
-        return found
+            points = without(points, axis, self.work, over=False)
+        return points
 
     def cases(self, e: Expr, point: Point) -> list[Case]:
         """The values of an expression: those of its loads that facts give, for each combination."""
-        found: list[Case] = []
+        cases: list[Case] = []
         stack: list[tuple[Expr, Union, tuple[Expr, ...]]] = [(e, point.within, ())]
         while stack:
             value, within, unknown = stack.pop()
-            load = next((one for one in _loads(value) if not _has(unknown, one)), None)
-            if load is None or len(found) + len(stack) >= _MOST_CASES:
+            load = next(
+                (candidate for candidate in _loads(value) if not _has(unknown, candidate)), None
+            )
+            if load is None or len(cases) + len(stack) >= _MOST_CASES:
                 new = value if value is e else self.analyzer.simplify(value)
-                found.append(Case(within, new))
+                cases.append(Case(within, new))
                 continue
             rest = within
             for fact in point.facts:
@@ -214,13 +216,15 @@ class Knowledge:
                 if not hit:
                     continue
                 axes = self.elements.axes(fact.buffer)
-                known = substitute(fact.value, dict(zip(axes, load.indices, strict=True)))
+                element_value = substitute(fact.value, dict(zip(axes, load.indices, strict=True)))
                 left = difference(rest, here, self.work, over=True)
-                stack.append((_Put(load, known).visit(value), hit if left else rest, unknown))
+                stack.append(
+                    (_Put(load, element_value).visit(value), hit if left else rest, unknown)
+                )
                 rest = left
             if rest:
                 stack.append((value, rest, (*unknown, load)))
-        return found
+        return cases
 
     def known(self, e: Expr, point: Point) -> Expr:
         """The expression with its known elements replaced, where one value is known for each."""

@@ -140,8 +140,8 @@ class _Flow(Visitor):
     def private(self, facts: Iterable[Fact]) -> Iterator[Fact]:
         """Facts without elements that other iterations may write at the same time."""
         for fact in facts:
-            for one in self.concurrent:
-                written = one.by_others(fact.buffer, self.elements)
+            for loop in self.concurrent:
+                written = loop.by_others(fact.buffer, self.elements)
                 fact = self.knowledge.except_for(fact, written)
             yield fact
 
@@ -181,13 +181,13 @@ class _Flow(Visitor):
                 return []
         elif value.dtype != node.buffer.dtype:
             return []
-        found = []
+        facts = []
         for case in self.knowledge.cases(value, self.point):
             if is_value(case.value):
-                found.append(Fact(node.buffer, self.restricted(target, case), case.value))
+                facts.append(Fact(node.buffer, self.restricted(target, case), case.value))
         if lanes is not None:
-            found = self.knowledge.leaving(found, lanes.var, EVERYTHING)
-        return found
+            facts = self.knowledge.leaving(facts, lanes.var, EVERYTHING)
+        return facts
 
     def restricted(self, elements: Union, case: Case) -> Union:
         """Elements for the values of variables of a case."""
@@ -214,7 +214,7 @@ class _Flow(Visitor):
         """The facts in a condition: a == b, or this where another part does not hold."""
         for clause in _parts(condition, holds, And):
             literals = _parts(*clause, Or)
-            reading = [one for one in literals if reads_data(one[0])]
+            reading = [literal for literal in literals if reads_data(literal[0])]
             fact = self.equality(*reading[0]) if len(reading) == 1 else None
             if fact is None:
                 continue
@@ -251,9 +251,9 @@ class _Flow(Visitor):
         if value is None:
             self.set_facts(self.knowledge.leaving(self.point.facts, node.var, EVERYTHING))
             return
-        known = {node.var: value}
+        values = {node.var: value}
         self.set_facts(
-            fact._replace(value=substitute(fact.value, known)) for fact in self.point.facts
+            fact._replace(value=substitute(fact.value, values)) for fact in self.point.facts
         )
 
     def visit_Allocate(self, node: Allocate | BufferRealize) -> None:
@@ -275,19 +275,21 @@ class _Flow(Visitor):
         self.touch(node)
         before = self.point
         condition = self.knowledge.known(node.condition, before)
-        known = self.knowledge.decided(condition, before)
+        decision = self.knowledge.decided(condition, before)
         ends = []
         for truth, branch in ((True, node.then_case), (False, node.else_case)):
-            if known is None or known == truth:
+            if decision is None or decision == truth:
                 self.point = before
-                if known is None:
+                if decision is None:
                     self.assume(condition, truth)
                 if branch is not None:
                     self.visit(branch)
                 ends.append(self.point.facts)
         facts = ends[0]
         if len(ends) == 2:
-            where = [self.elements.where(condition, over=False, holds=one) for one in (True, False)]
+            where = [
+                self.elements.where(condition, over=False, holds=truth) for truth in (True, False)
+            ]
             facts = self.knowledge.joined(ends[0], ends[1], (where[0], where[1]))
         self.point = before._replace(facts=facts)
 
@@ -339,9 +341,9 @@ class _Flow(Visitor):
         whole = self.writes.of(node)
         kept = [self.after_all(fact, whole) for fact in before.facts]
         new = [fact for fact in end if not any(fact is old for old in entry)]
-        made = self.knowledge.leaving(new, loop.var, steps)
+        new_facts = self.knowledge.leaving(new, loop.var, steps)
         self.point = before
-        self.set_facts((*kept, *[fact for fact in made if not self.is_said(fact, kept)]))
+        self.set_facts((*kept, *[fact for fact in new_facts if not self.is_said(fact, kept)]))
 
     def in_order(self, node: For, loop: Loop) -> None:
         """Iterations one after the other."""
@@ -356,8 +358,8 @@ class _Flow(Visitor):
             for fact, gone in zip(changing, lost, strict=True)
         ]
         changed = [fact for fact in end if not any(fact is old for old in kept)]
-        made = () if touched.is_any else self.made(changed, loop, touched)
-        new = [fact for fact in made if not self.is_said(fact, left)]
+        new_facts = () if touched.is_any else self.made(changed, loop, touched)
+        new = [fact for fact in new_facts if not self.is_said(fact, left)]
         self.point = before
         self.set_facts((*kept, *left, *new))
 
@@ -406,14 +408,14 @@ class _Flow(Visitor):
         """The facts at the end of an iteration that no later iteration changes."""
         steps = self.elements.steps(loop.var, loop.min, loop.extent, over=False)
         every = self.elements.steps(loop.var, loop.min, loop.extent, over=True)
-        found = []
+        facts = []
         for fact in end:
             changed = touched.of(fact.buffer, self.elements)
             changed = intersection(changed, every, self.work, over=True)
             later = self.elements.in_others(changed, loop.var, 1)
             left = self.knowledge.except_for(fact, later)
-            found += self.knowledge.leaving([left], loop.var, steps)
-        return found
+            facts += self.knowledge.leaving([left], loop.var, steps)
+        return facts
 
     def is_said(self, fact: Fact, others: Iterable[Fact]) -> bool:
         """Whether other facts say the same of all elements of a fact."""

@@ -79,18 +79,18 @@ class Touched:
 
     def items(self) -> Iterator[tuple[Var, Buffer | None, Union]]:
         """The sets, with their pointers and buffers."""
-        for data, found in self._sets.items():
-            for buffer, elements in found:
+        for data, sets in self._sets.items():
+            for buffer, elements in sets:
                 yield data, buffer, elements
 
     def of(self, buffer: Buffer, elements: Elements) -> Union:
         """The elements of a buffer that may be touched."""
         if self.is_any:
             return EVERYTHING
-        found: Union = NOTHING
+        union: Union = NOTHING
         for other, part in self._sets.get(buffer.data, ()):
-            found = (*found, *(part if other is buffer else EVERYTHING))
-        return union_of(found, elements.work, over=True)
+            union = (*union, *(part if other is buffer else EVERYTHING))
+        return union_of(union, elements.work, over=True)
 
     def has(self, buffer: Buffer) -> bool:
         """Whether an element of a buffer may be touched."""
@@ -126,10 +126,10 @@ class Touches:
 
     def of(self, statement: Stmt) -> Touched:
         """What a statement may touch, in terms of the variables outside of it."""
-        found = self._known.get(statement)
-        if found is None:
-            found = self._known[statement] = self._found(statement)
-        return found
+        touched = self._known.get(statement)
+        if touched is None:
+            touched = self._known[statement] = self._found(statement)
+        return touched
 
     def here(self, statement: Stmt) -> Touched:
         """What a statement may touch without the statements in it."""
@@ -138,19 +138,19 @@ class Touches:
         if isinstance(statement, AttrStmt | BufferRealize) and not self.writes:
             for load in loads_of(statement):
                 touched.add(load.buffer.data, None, EVERYTHING)
-        for one in occurrences_of(statement):
-            if not (one.writes if self.writes else one.reads):
+        for occurrence in occurrences_of(statement):
+            if not (occurrence.writes if self.writes else occurrence.reads):
                 continue
-            if one.buffer is None:
-                touched.add(one.data, None, EVERYTHING)
+            if occurrence.buffer is None:
+                touched.add(occurrence.data, None, EVERYTHING)
                 continue
-            found, lanes = self.elements.at(one.buffer, one.indices, over=True)
-            for guard in one.guards:
+            points, lanes = self.elements.at(occurrence.buffer, occurrence.indices, over=True)
+            for guard in occurrence.guards:
                 if isinstance(guard, tuple):  # a let inside of an expression
-                    found = without(found, guard[0], self.elements.work, over=True)
+                    points = without(points, guard[0], self.elements.work, over=True)
             if lanes is not None:
-                found = without(found, lanes.var, self.elements.work, over=True)
-            touched.add(one.data, one.buffer, found)
+                points = without(points, lanes.var, self.elements.work, over=True)
+            touched.add(occurrence.data, occurrence.buffer, points)
         return touched
 
     def _found(self, statement: Any) -> Touched:
@@ -179,9 +179,9 @@ class Touches:
         """Add what a part of a statement touches, where its variable has some values."""
         work = self.elements.work
         total.is_any = total.is_any or part.is_any
-        for data, buffer, found in part.items():
+        for data, buffer, points in part.items():
             if within is not EVERYTHING:
-                found = intersection(found, within, work, over=True)
+                points = intersection(points, within, work, over=True)
             if var is not None:
-                found = without(found, var, work, over=True)
-            total.add(data, buffer, found)
+                points = without(points, var, work, over=True)
+            total.add(data, buffer, points)

@@ -131,17 +131,17 @@ def _store_page(
 ) -> None:
     """Store the keys and values of a token."""
     keys, values = map(ib.buffer_ptr, pages)
-    block, place = ib.let("block", slot // BLOCK), ib.let("place", slot % BLOCK)
+    block, offset = ib.let("block", slot // BLOCK), ib.let("place", slot % BLOCK)
     with ib.for_range(0, sizes.heads, name="head") as head:
 
         def store_key(element: Expr, value: Expr) -> None:
-            keys[block, head, element, place] = value.astype(sizes.dtype)
+            keys[block, head, element, offset] = value.astype(sizes.dtype)
 
         is_rotated = sizes.rope_mode == RopeMode.NORMAL
         rotating.write(token, head + sizes.query_heads, is_rotated, store_key)
         with _vector(ib, sizes.head_dim) as element:
             value = rotating.source[token, head + sizes.query_heads + sizes.heads, element]
-            values[block, head, place, element] = value
+            values[block, head, offset, element] = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,27 +264,27 @@ class _Tile:
     def _rotate_keys(self, first: Var, blocks: Var) -> None:
         ib, half = self.ib, self.sizes.waves
         cosines, sines = self.waves
-        with ib.for_range(0, blocks, name="block") as place:
-            block = ib.let("block", self.rows[first + place, 0])
-            start = ib.let("start", ops.maximum(self.rows[first + place, 1] + BLOCK, 0))
+        with ib.for_range(0, blocks, name="block") as block_index:
+            block = ib.let("block", self.rows[first + block_index, 0])
+            start = ib.let("start", ops.maximum(self.rows[first + block_index, 1] + BLOCK, 0))
             with ib.for_range(0, half, name="pair") as pair, _vector(ib, BLOCK) as lane:
                 low = self.keys[block, self.head, pair, lane].astype("float32")
                 high = self.keys[block, self.head, pair + half, lane].astype("float32")
                 cosine, sine = cosines[pair, start + lane], sines[pair, start + lane]
-                self.rotated[place, pair, lane] = low * cosine - high * sine
-                self.rotated[place, pair + half, lane] = high * cosine + low * sine
+                self.rotated[block_index, pair, lane] = low * cosine - high * sine
+                self.rotated[block_index, pair + half, lane] = high * cosine + low * sine
             rest = self.sizes.head_dim - 2 * half
             if rest:
                 with ib.for_range(0, rest, name="element") as element, _vector(ib, BLOCK) as lane:
                     key = self.keys[block, self.head, element + 2 * half, lane]
-                    self.rotated[place, element + 2 * half, lane] = key.astype("float32")
+                    self.rotated[block_index, element + 2 * half, lane] = key.astype("float32")
 
     def _score(self, query: Expr, many: int, first: Var, blocks: Var) -> None:
         """The products of queries and the keys of each block, -inf for those that are hidden."""
         ib, size = self.ib, self.sizes.head_dim
         parts = 1 if many > 1 else math.gcd(size, _VECTORS)  # sums that do not wait for each other
-        with ib.for_range(0, blocks, name="block") as place:
-            block = ib.let("block", self.rows[first + place, 0])
+        with ib.for_range(0, blocks, name="block") as block_index:
+            block = ib.let("block", self.rows[first + block_index, 0])
             sums = self._memory("products", many * parts, BLOCK)
             for number in range(many * parts):
                 with _vector(ib, BLOCK) as lane:
@@ -294,7 +294,7 @@ class _Tile:
                 for number in range(many * parts):
                     at = element * parts + number % parts
                     with _vector(ib, BLOCK) as lane:
-                        key = self._key(place, block, at, lane)
+                        key = self._key(block_index, block, at, lane)
                         product = self.queries[self.head, row + number // parts, at] * key
                         sums[number, lane] = sums[number, lane] + product
             for number in range(many):
@@ -302,13 +302,13 @@ class _Tile:
                 with _vector(ib, BLOCK) as lane:
                     terms = [sums[number * parts + part, lane] for part in range(parts)]
                     score = reduce(ops.add, terms, _number(0))
-                    is_visible = self._is_visible(first + place, lane, position)
+                    is_visible = self._is_visible(first + block_index, lane, position)
                     masked = intrinsics.select(is_visible, score, _number(_LEAST))
-                    self.scores[query + number, place, lane] = masked
+                    self.scores[query + number, block_index, lane] = masked
 
-    def _key(self, place: Var, block: Var, element: Expr, lane: Var) -> Expr:
+    def _key(self, block_index: Var, block: Var, element: Expr, lane: Var) -> Expr:
         if self.waves:
-            return self.rotated[place, element, lane]
+            return self.rotated[block_index, element, lane]
         return self.keys[block, self.head, element, lane].astype("float32")
 
     def _is_visible(self, row: Expr, lane: Var, position: Expr) -> Expr:
@@ -322,17 +322,17 @@ class _Tile:
         lanes, number = self._memory("lanes", BLOCK), self._memory("number", 2)
         with _vector(ib, BLOCK) as lane:
             lanes[lane] = _number(_LEAST)
-        with ib.for_range(0, blocks, name="block") as place, _vector(ib, BLOCK) as lane:
-            lanes[lane] = ops.maximum(lanes[lane], self.scores[query, place, lane])
+        with ib.for_range(0, blocks, name="block") as block_index, _vector(ib, BLOCK) as lane:
+            lanes[lane] = ops.maximum(lanes[lane], self.scores[query, block_index, lane])
         number[0] = self.greatest[query]
         with ib.for_range(0, BLOCK, name="lane") as lane:
             number[0] = ops.maximum(number[0], lanes[lane])
         with _vector(ib, BLOCK) as lane:
             lanes[lane] = _number(0)
-        with ib.for_range(0, blocks, name="block") as place, _vector(ib, BLOCK) as lane:
-            weight = intrinsics.exp(self.scores[query, place, lane] - number[0])
-            self.scores[query, place, lane] = weight
-            lanes[lane] = lanes[lane] + self.scores[query, place, lane]
+        with ib.for_range(0, blocks, name="block") as block_index, _vector(ib, BLOCK) as lane:
+            weight = intrinsics.exp(self.scores[query, block_index, lane] - number[0])
+            self.scores[query, block_index, lane] = weight
+            lanes[lane] = lanes[lane] + self.scores[query, block_index, lane]
         number[1] = intrinsics.exp(self.greatest[query] - number[0])
         self.greatest[query] = number[0]
         self.total[query] = self.total[query] * number[1]
@@ -349,8 +349,8 @@ class _Tile:
             for number in range(many):
                 with _vector(ib, width) as lane:
                     sums[number, lane] = self.sums[query + number, part * width + lane]
-            with ib.for_range(0, blocks, name="block") as place:
-                row = first + place
+            with ib.for_range(0, blocks, name="block") as block_index:
+                row = first + block_index
                 block = ib.let("block", self.rows[row, 0])
                 low = ib.let("low", ops.maximum(self.rows[row, 2], 0))
                 high = ib.let("high", ops.minimum(self.rows[row, 3], BLOCK))
@@ -358,7 +358,7 @@ class _Tile:
                     for number in range(many):
                         with _vector(ib, width) as lane:
                             value = self.values[block, self.head, slot, part * width + lane]
-                            weight = self.scores[query + number, place, slot]
+                            weight = self.scores[query + number, block_index, slot]
                             term = weight * value.astype("float32")
                             sums[number, lane] = sums[number, lane] + term
             for number in range(many):

@@ -89,8 +89,8 @@ def _shrink(imp: OnnxImporter, x: Value, bias: float = 0.0, lambd: float = 0.5) 
     above = imp.emit(R.greater(x, const(lambd, dtype)))
     grown = imp.emit(R.add(x, const(bias, dtype)))
     shrunk = imp.emit(R.subtract(x, const(bias, dtype)))
-    found = imp.emit(R.where(below, grown, const(0, dtype)))
-    return imp.emit(R.where(above, shrunk, found))
+    result = imp.emit(R.where(below, grown, const(0, dtype)))
+    return imp.emit(R.where(above, shrunk, result))
 
 
 @row("Mish")

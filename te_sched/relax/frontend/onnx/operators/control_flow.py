@@ -262,34 +262,35 @@ def _computed_loop(
             np.full([1] * len(shapes[1].dim), True),
         ]
         tensors = iter(state[1:])
-        own = [one.in_step if one.in_step is not None else next(tensors) for one in states]
+        own = [state.in_step if state.in_step is not None else next(tensors) for state in states]
         goes_on, *results = translate_graph(imp, body, [*inputs, *own])
         number = imp.emit(R.add(state[0], const(1, "int64")))
         new: list[GraphExpr] = [number]
         added: list[list[GraphExpr]] = []
-        for one, result in zip(states, results, strict=False):
-            if one.in_step is None:
+        for loop_state, result in zip(states, results, strict=False):
+            if loop_state.in_step is None:
                 new.append(imp.tensor(result))
             else:
-                added.append([imp.tensor(value) for value in one.added(result)])
+                added.append([imp.tensor(value) for value in loop_state.added(result)])
         added += [[imp.tensor(result)] for result in results[len(states) :]]
         infos.append([[tensor_info(value) for value in values] for values in added])
         return LoopStep(whether(number, goes_on), new, added)
 
     zero, infos = const(0, "int64"), list[list[list[TensorStructInfo]]]()
-    start = [zero, *[one.start for one in states if one.in_step is None]]
-    lists = [one.start for one in states if one.in_step is not None]
+    start = [zero, *[state.start for state in states if state.in_step is None]]
+    lists = [state.start for state in states if state.in_step is not None]
     lists += [empty_list(imp.builder) for _ in range(outputs)]
     (_, *finals), ends = loop(imp.builder, whether(zero, condition), step, start, lists)
-    left, whole, known = iter(finals), iter(ends), iter(infos[-1])
+    left, whole, list_infos = iter(finals), iter(ends), iter(infos[-1])
     values: list[Value] = [
         next(left)
-        if one.in_step is None
-        else OnnxList(next(whole), joined_info(imp, [*one.infos, *next(known)]))
-        for one in states
+        if state.in_step is None
+        else OnnxList(next(whole), joined_info(imp, [*state.infos, *next(list_infos)]))
+        for state in states
     ]
     stacks = [
-        stacked(imp.builder, end, info, zero) for end, (info,) in zip(whole, known, strict=True)
+        stacked(imp.builder, end, info, zero)
+        for end, (info,) in zip(whole, list_infos, strict=True)
     ]
     return (*values, *stacks)
 
@@ -348,9 +349,9 @@ def _scan(
     )
     steps = scan.steps
     is_decided = isinstance(steps, int) and (steps > 0 or not outputs)
-    known = steps if is_decided else None
-    assert known is None or isinstance(known, int)
-    return _written(known, False, imp, scan.computed, scan.unrolled)
+    step_count = steps if is_decided else None
+    assert step_count is None or isinstance(step_count, int)
+    return _written(step_count, False, imp, scan.computed, scan.unrolled)
 
 
 @row("Scan")
@@ -412,11 +413,11 @@ class _Scan:
         return self.imp.shape(self.sequences[0])[self.axes[0]]
 
     def _step(
-        self, place: GraphExpr, reversed_place: GraphExpr, states: Sequence[Value]
+        self, position: GraphExpr, reversed_place: GraphExpr, states: Sequence[Value]
     ) -> list[Value]:
         """The results of a step, which is given the elements of two places."""
         elements = [
-            self.imp.emit(R.take(sequence, reversed_place if is_backward else place, axis))
+            self.imp.emit(R.take(sequence, reversed_place if is_backward else position, axis))
             for sequence, is_backward, axis in zip(
                 self.sequences, self.backward, self.axes, strict=True
             )

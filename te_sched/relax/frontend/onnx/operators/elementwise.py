@@ -43,8 +43,8 @@ def _binary(make: str, of_numbers: OfNumbers) -> Callable[..., Value]:
         if not (is_known(a) and is_known(b)):
             return tensor()
         if isinstance(a, OnnxSizes) or isinstance(b, OnnxSizes):
-            found = _of_sizes(imp, of_numbers, a, b, tensor)
-            return tensor() if found is None else found
+            result = _of_sizes(imp, of_numbers, a, b, tensor)
+            return tensor() if result is None else result
         return np.asarray(of_numbers(a, b))
 
     return rule
@@ -66,17 +66,17 @@ def _of_sizes(
     """The results of a function of sizes; None if they are not sizes."""
     analyzer, is_scalar = imp.builder.analyzer, not max(map(_sizes.rank_of, (a, b)))
     if function is _quotient:
-        found = _sizes.zipped(lambda one, two: _sizes.quotient(one, two, analyzer), a, b)
+        results = _sizes.zipped(lambda left, two: _sizes.quotient(left, two, analyzer), a, b)
     elif function in _ON_SIZES:
-        found = _sizes.zipped(_ON_SIZES[function], a, b)
+        results = _sizes.zipped(_ON_SIZES[function], a, b)
     elif function in _CONDITIONS:
-        holds = _sizes.zipped(lambda one, two: _sizes.decided(function(one, two), analyzer), a, b)
+        holds = _sizes.zipped(lambda left, two: _sizes.decided(function(left, two), analyzer), a, b)
         if holds is None or None in holds:
             return None
         return np.array(holds[0] if is_scalar else holds)
     else:
         return None
-    return None if found is None else _sizes.as_sizes(found, is_scalar, imp.dtype(a), make)
+    return None if results is None else _sizes.as_sizes(results, is_scalar, imp.dtype(a), make)
 
 
 def _quotient(a: Numbers, b: Numbers) -> Numbers:
@@ -126,7 +126,7 @@ def _pow(imp: OnnxImporter, a: Value, b: Value) -> Value:
         return np.asarray(np.power(*arrays)).astype(dtype)
     base, power = imp.tensors([a, b])
     if dtypes.is_integral(dtype) and dtypes.is_float(imp.dtype(power)):
-        wide = [imp.emit(R.astype(one, "float64")) for one in (base, power)]
+        wide = [imp.emit(R.astype(operand, "float64")) for operand in (base, power)]
         return imp.emit(R.astype(imp.emit(R.power(*wide)), dtype))
     if imp.dtype(power) != dtype:
         power = imp.emit(R.astype(power, dtype))
@@ -167,7 +167,7 @@ def _unary(make: str, group: ModuleType = R) -> Callable[..., GraphExpr]:
 def _rounded(make: str) -> Rule:
     def rule(imp: OnnxImporter, x: Value) -> Value:
         if isinstance(x, OnnxSizes):
-            values = [_sizes.rounded(make, one) for one in x]
+            values = [_sizes.rounded(make, size) for size in x]
             tensor = partial(_unary(make), imp, x)
             return OnnxSizes(values, x.is_scalar, x.dtype, tensor)
         if isinstance(x, np.ndarray | np.generic):
@@ -252,11 +252,11 @@ def _converted(imp: OnnxImporter, x: Value, dtype: str, saturate: int) -> Value:
     if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
         if not dtypes.is_float(x.dtype):
             is_real = dtypes.is_float(dtype)
-            values = [_sizes.real(one) for one in x] if is_real else x
+            values = [_sizes.real(size) for size in x] if is_real else x
         elif dtypes.is_float(dtype):
             return x
         else:
-            values = [imp.size_of(one) for one in x]
+            values = [imp.size_of(size) for size in x]
         return OnnxSizes(values, x.is_scalar, dtype)
     if isinstance(x, np.ndarray | np.generic):
         return _array_of(np.asarray(x), dtype, saturate)
@@ -327,19 +327,19 @@ def _clip(
     high: Value | None = None,
     **attrs: float,
 ) -> Value:
-    if isinstance(x, OnnxSizes) and all(one is None or is_known(one) for one in (low, high)):
+    if isinstance(x, OnnxSizes) and all(bound is None or is_known(bound) for bound in (low, high)):
         bounds = ((low, "maximum", np.maximum), (high, "minimum", np.minimum))
         for bound, make, of_numbers in bounds:
             x = x if bound is None else _binary(make, of_numbers)(imp, x, bound)
         return x
-    if not all(one is None or imp.has_value(n + 1) for n, one in enumerate((low, high))):
-        found = imp.tensor(x)
-        found = found if low is None else imp.emit(R.maximum(found, imp.tensor(low)))
-        return found if high is None else imp.emit(R.minimum(found, imp.tensor(high)))
+    if not all(bound is None or imp.has_value(n + 1) for n, bound in enumerate((low, high))):
+        result = imp.tensor(x)
+        result = result if low is None else imp.emit(R.maximum(result, imp.tensor(low)))
+        return result if high is None else imp.emit(R.minimum(result, imp.tensor(high)))
     limits: list[Number] = []
-    for place, one, name, default in ((1, low, "min", -math.inf), (2, high, "max", math.inf)):
-        if one is not None:
-            limits.append(imp.numbers(one, place)[0])
+    for position, limit, name, default in ((1, low, "min", -math.inf), (2, high, "max", math.inf)):
+        if limit is not None:
+            limits.append(imp.numbers(limit, position)[0])
         else:
             limits.append(attrs.get(name, default))
     limits[0] = min(limits)  # the upper limit has precedence
@@ -352,7 +352,7 @@ def _where(imp: OnnxImporter, condition: Value, a: Value, b: Value) -> Value:
     if arrays is not None:
         return np.where(*arrays)
     if isinstance(condition, np.ndarray) and is_known(a) and is_known(b):
-        pairs = _sizes.zipped(lambda one, two: (two, one), a, b) or []
+        pairs = _sizes.zipped(lambda left, two: (two, left), a, b) or []
         rows = zip(condition.flat, pairs, strict=False)
         chosen = [pair[int(holds)] for holds, pair in rows]
         if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:

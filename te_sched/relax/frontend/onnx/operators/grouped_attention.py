@@ -140,10 +140,12 @@ def _begins(imp: OnnxImporter, lengths: Value, count: Size, total: Size) -> Grap
     return imp.builder.emit_te(begins, flat, *numbers)
 
 
-def _places(imp: OnnxImporter, begins: GraphVar, given: Value | None, length: Size) -> GraphExpr:
+def _places(
+    imp: OnnxImporter, begins: GraphVar, positions: Value | None, length: Size
+) -> GraphExpr:
     """The positions of new keys, (batch, length)."""
-    if given is not None:
-        return imp.tensor(given)
+    if positions is not None:
+        return imp.tensor(positions)
     steps = imp.emit(R.arange(0, length, 1, "int64"))
     return imp.emit(R.add(imp.emit(R.expand_dims(begins, [1])), steps))
 
@@ -161,13 +163,13 @@ def _cache(
     def cache(rows: te.Tensor, starts: te.Tensor, size: Expr, *older: te.Tensor) -> te.Tensor:
         batch, count, heads, depth = rows.shape
 
-        def element(b: Expr, head: Expr, place: Expr, n: Expr) -> Expr:
-            offset = place - starts(b)
+        def element(b: Expr, head: Expr, position: Expr, n: Expr) -> Expr:
+            offset = position - starts(b)
             is_new = te.all(offset >= 0, offset < count)
             rest: Expr = ops.const(0, rows.dtype)
             for tensor in older:
-                is_past = te.all(offset < 0, place < tensor.shape[2])
-                rest = te.if_then_else(is_past, tensor(b, head, place, n), rest)
+                is_past = te.all(offset < 0, position < tensor.shape[2])
+                rest = te.if_then_else(is_past, tensor(b, head, position, n), rest)
             return te.if_then_else(is_new, rows(b, offset, head, n), rest)
 
         return te.compute((batch, heads, size, depth), element, name="cache")
@@ -226,12 +228,12 @@ def _weights(imp: OnnxImporter, products: GraphVar, begins: GraphVar, options: _
         return te.compute(x.shape, element, name="scaled")
 
     def masked(x: te.Tensor, starts: te.Tensor) -> te.Tensor:
-        def element(b: Expr, head: Expr, place: Expr, key: Expr) -> Expr:
-            last = starts(b) + place
+        def element(b: Expr, head: Expr, position: Expr, key: Expr) -> Expr:
+            last = starts(b) + position
             is_seen = key <= last
             if options.window > 0:
                 is_seen = te.all(is_seen, key > last - options.window)
-            return te.select(is_seen, x(b, head, place, key), te.min_value(dtype))
+            return te.select(is_seen, x(b, head, position, key), te.min_value(dtype))
 
         return te.compute(x.shape, element, name="masked")
 

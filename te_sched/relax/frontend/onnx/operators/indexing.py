@@ -50,8 +50,8 @@ def _slice(
         return _sizes.as_sizes(list(x)[_cut(imp, begin[0], end[0], steps[0])], dtype=x.dtype)
     if isinstance(x, np.ndarray):
         cuts = [slice(None)] * x.ndim
-        for place, *bounds in zip(places, begin, end, steps, strict=True):
-            cuts[place] = _cut(imp, *bounds)
+        for axis, *bounds in zip(places, begin, end, steps, strict=True):
+            cuts[axis] = _cut(imp, *bounds)
         return x[tuple(cuts)]
     return imp.emit(R.strided_slice(x, places, begin, end, steps))
 
@@ -88,15 +88,15 @@ def _computed_slice(
 
 def _cut(imp: OnnxImporter, *bounds: Size) -> slice:
     """A slice of numbers that are known."""
-    return slice(*[imp.fixed_size(one, "slice") for one in bounds])
+    return slice(*[imp.fixed_size(bound, "slice") for bound in bounds])
 
 
 @row("Gather")
 def _gather(imp: OnnxImporter, x: Value, indices: Value, axis: int = 0) -> Value:
     if isinstance(x, OnnxSizes) and is_known(indices):
         if not isinstance(indices, OnnxSizes) and np.ndim(indices) < 2:
-            found = [x[int(one)] for one in np.asarray(indices).ravel()]
-            return _sizes.as_sizes(found, not np.ndim(indices), x.dtype)
+            elements = [x[int(index)] for index in np.asarray(indices).ravel()]
+            return _sizes.as_sizes(elements, not np.ndim(indices), x.dtype)
         x = imp.tensor(x)
     if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray | np.generic):
         return np.take(x, np.asarray(indices), axis)
@@ -137,7 +137,7 @@ def _scatter_elements(
     reduction: str = "none",
 ) -> GraphExpr:
     mode = {"none": "update"}.get(reduction, reduction)
-    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    x, indices, updates = [imp.tensor(value) for value in (x, indices, updates)]
     return imp.emit(R.scatter_elements(x, indices, updates, axis, mode))
 
 
@@ -146,7 +146,7 @@ def _scatter_nd(
     imp: OnnxImporter, x: Value, indices: Value, updates: Value, reduction: str = "none"
 ) -> GraphExpr:
     mode = {"none": "update"}.get(reduction, reduction)
-    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    x, indices, updates = [imp.tensor(value) for value in (x, indices, updates)]
     extents = imp.shape(x)[: imp.fixed_size(imp.shape(indices)[-1], "index with")]
     places = nonnegative_indices(imp.builder, indices, extents)
     return imp.emit(R.scatter_nd(x, places, updates, mode))
@@ -161,7 +161,7 @@ def _one_hot(
     dtype = imp.dtype(values)
     wide = imp.emit(R.astype(imp.tensor(indices), "int64"))
     places = nonnegative_indices(imp.builder, wide, count)
-    values_of = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
+    values_of = [PrimValue(ops.const(value, dtype)) for value in (on, off)]
     y = imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
     return y if imp.dtype(y) == dtype else imp.emit(R.astype(y, dtype))
 
@@ -176,8 +176,8 @@ def _reverse_sequence(
     def reverse_sequence(data: Tensor, ends: Tensor) -> Tensor:
         def element(*index: Expr) -> Expr:
             end = ops.cast("int64", ends(index[batch]))
-            place = te.select(index[time] < end, end - 1 - index[time], index[time])
-            return data(*index[:time], place, *index[time + 1 :])
+            source_time = te.select(index[time] < end, end - 1 - index[time], index[time])
+            return data(*index[:time], source_time, *index[time + 1 :])
 
         return tensor_of(data.shape, element, "T_reverse_sequence", "")
 
@@ -194,17 +194,17 @@ def _tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> GraphExpr:
-    place = axis % imp.rank(cache)
+    dim = axis % imp.rank(cache)
     first = np.zeros(1, "int64") if write_indices is None else write_indices
     is_shared = write_indices is None  # one index for all batches
 
     def tensor_scatter(old: Tensor, new: Tensor, begins: Tensor) -> Tensor:
         def element(*index: Expr) -> Expr:
-            offset = index[place] - ops.cast("int64", begins(0 if is_shared else index[0]))
+            offset = index[dim] - ops.cast("int64", begins(0 if is_shared else index[0]))
             if mode == "circular":
-                offset = te.select(offset < 0, offset + old.shape[place], offset)
-            is_new = te.all(offset >= 0, offset < new.shape[place])
-            written = new(*index[:place], offset, *index[place + 1 :])
+                offset = te.select(offset < 0, offset + old.shape[dim], offset)
+            is_new = te.all(offset >= 0, offset < new.shape[dim])
+            written = new(*index[:dim], offset, *index[dim + 1 :])
             return te.if_then_else(is_new, written, old(*index))
 
         return tensor_of(old.shape, element, "T_tensor_scatter", "")

@@ -43,7 +43,7 @@ def _gemm(
 
 @row("Einsum")
 def _einsum(imp: OnnxImporter, *values: Value, equation: str) -> Value:
-    return imp.emit(R.einsum([imp.tensor(one) for one in values], equation))
+    return imp.emit(R.einsum([imp.tensor(value) for value in values], equation))
 
 
 @row("Det")

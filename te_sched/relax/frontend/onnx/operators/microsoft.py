@@ -32,8 +32,8 @@ def _fused_matmul(
 ) -> GraphVar:
     x = _transposed(imp, imp.tensor(a), transA, transBatchA)
     y = _transposed(imp, imp.tensor(b), transB, transBatchB)
-    found = imp.emit(R.matmul(x, y))
-    return found if alpha == 1 else imp.emit(R.multiply(found, const(alpha, imp.dtype(found))))
+    result = imp.emit(R.matmul(x, y))
+    return result if alpha == 1 else imp.emit(R.multiply(result, const(alpha, imp.dtype(result))))
 
 
 def _transposed(imp: OnnxImporter, x: GraphExpr, swaps: int, has_batch_inside: int) -> GraphExpr:
@@ -79,11 +79,11 @@ def _rms_norm(
 ) -> Result:
     data, rank = imp.tensor(x), imp.rank(x)
     axes = list(range(axis % rank, rank))
-    found = imp.emit(R.nn.rms_norm(data, imp.tensor(scale), axes, epsilon))
+    result = imp.emit(R.nn.rms_norm(data, imp.tensor(scale), axes, epsilon))
     if imp.count == 1:
-        return found
+        return result
     squares = imp.emit(R.mean(imp.emit(R.square(data)), axes, True))
-    return found, imp.emit(R.rsqrt(imp.emit(R.add(squares, const(epsilon, imp.dtype(data))))))
+    return result, imp.emit(R.rsqrt(imp.emit(R.add(squares, const(epsilon, imp.dtype(data))))))
 
 
 def _sum(imp: OnnxImporter, *values: Value | None) -> GraphExpr:
@@ -100,11 +100,11 @@ def _normalized(
     """Normalized rows, their means, and the inverses of their deviations."""
     shift = filled(imp.builder, imp.shape(scale), 0, imp.dtype(x))
     shift = shift if bias is None else imp.tensor(bias)
-    found = imp.emit(R.nn.layer_norm(x, imp.tensor(scale), shift, axes=[-1], epsilon=epsilon))
+    result = imp.emit(R.nn.layer_norm(x, imp.tensor(scale), shift, axes=[-1], epsilon=epsilon))
     if imp.count == 1:
-        return (found,)
+        return (result,)
     spread = imp.emit(R.add(imp.emit(R.variance(x, [-1], True)), const(epsilon, imp.dtype(x))))
-    return found, imp.emit(R.mean(x, [-1], True)), imp.emit(R.rsqrt(spread))
+    return result, imp.emit(R.mean(x, [-1], True)), imp.emit(R.rsqrt(spread))
 
 
 @row("SkipLayerNormalization", domain=_DOMAIN)
@@ -131,12 +131,12 @@ def _skip_rms_norm(
     epsilon: float = 1e-5,
 ) -> Result:
     total = _sum(imp, x, bias, skip)
-    found = imp.emit(R.nn.rms_norm(total, imp.tensor(scale), [-1], epsilon))
+    result = imp.emit(R.nn.rms_norm(total, imp.tensor(scale), [-1], epsilon))
     if imp.count == 1:
-        return found
+        return result
     squares = imp.emit(R.mean(imp.emit(R.square(total)), [-1], True))
     inverse = imp.emit(R.rsqrt(imp.emit(R.add(squares, const(epsilon, imp.dtype(total))))))
-    return found, squares, inverse, total  # of the second, onnxruntime writes nothing
+    return result, squares, inverse, total  # of the second, onnxruntime writes nothing
 
 
 @row("EmbedLayerNormalization", domain=_DOMAIN)
@@ -165,11 +165,11 @@ def _embed(
     total = imp.emit(R.add(total, rows(of_positions, places)))
     if segments is not None and of_segments is not None:
         total = imp.emit(R.add(total, rows(of_segments, imp.tensor(segments))))
-    found, *_ = _normalized(imp, total, scale, shift, epsilon)
+    result, *_ = _normalized(imp, total, scale, shift, epsilon)
     lengths: GraphExpr = filled(imp.builder, [batch], 0, "int32")
     if mask is not None:
         lengths = imp.emit(R.sum(imp.tensor(mask), [1]))
-    return (found, lengths, total)[: imp.count]
+    return (result, lengths, total)[: imp.count]
 
 
 @row("RotaryEmbedding", domain=_DOMAIN)
@@ -197,10 +197,10 @@ def _rotary(
     if imp.rank(positions) == 1:  # the place of the first row
         places = imp.emit(R.add(places, imp.emit(R.arange(0, length, 1, "int64"))))
         places = imp.emit(R.reshape(places, [1, length]))
-    found = rotated(imp, data, places, (imp.tensor(cosines), imp.tensor(sines)), interleaved)
+    result = rotated(imp, data, places, (imp.tensor(cosines), imp.tensor(sines)), interleaved)
     if len(shape) == 3:
-        return imp.emit(R.reshape(found, shape))
-    return imp.emit(R.permute_dims(found, [0, 2, 1, 3]))
+        return imp.emit(R.reshape(result, shape))
+    return imp.emit(R.permute_dims(result, [0, 2, 1, 3]))
 
 
 def rotated(
@@ -225,11 +225,11 @@ def rotated(
     first = imp.emit(R.strided_slice(data, [3], [0], [2 * half]))
     pairs = imp.emit(R.reshape(first, [batch, length, count, *parts]))
     turned = _turned(imp, pairs, turns, 4 if interleaved else 3)
-    found = imp.emit(R.reshape(turned, [batch, length, count, 2 * half]))
+    result = imp.emit(R.reshape(turned, [batch, length, count, 2 * half]))
     if 2 * half < width:
         rest = imp.emit(R.strided_slice(data, [3], [2 * half], [width]))
-        found = imp.emit(R.concat([found, rest], 3))
-    return found
+        result = imp.emit(R.concat([result, rest], 3))
+    return result
 
 
 def _turned(imp: OnnxImporter, pairs: GraphVar, turns: Sequence[GraphVar], axis: int) -> GraphVar:
@@ -302,9 +302,9 @@ def attention(
         below = const(np.finfo("float32").min, "float32")
         scores = imp.emit(R.where(const(stays, "bool"), scores, below))
     weights = imp.emit(R.nn.softmax(scores, -1))
-    found = imp.emit(R.permute_dims(imp.emit(R.matmul(weights, v)), [0, 2, 1, 3]))
-    sizes = imp.shape(found)
-    return imp.emit(R.reshape(found, [*sizes[:2], product_of(sizes[2:])]))
+    result = imp.emit(R.permute_dims(imp.emit(R.matmul(weights, v)), [0, 2, 1, 3]))
+    sizes = imp.shape(result)
+    return imp.emit(R.reshape(result, [*sizes[:2], product_of(sizes[2:])]))
 
 
 def refuse_past(*values: Value | None) -> None:

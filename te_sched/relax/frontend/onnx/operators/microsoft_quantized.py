@@ -67,8 +67,8 @@ def _of_two(make: str) -> Rule:
     ) -> GraphVar:
         left = _real(imp, quantized(imp, a, a_scale, a_zero))
         right = _real(imp, quantized(imp, b, b_scale, b_zero))
-        found = imp.emit(getattr(R, make)(left, right))
-        return _result(imp, found, scale, zero, imp.dtype(a))
+        result = imp.emit(getattr(R, make)(left, right))
+        return _result(imp, result, scale, zero, imp.dtype(a))
 
     return rule
 
@@ -89,8 +89,8 @@ def _by_floats(
     assert x is not None  # which nodes have, as their scales
     assert scale is not None
     assert new_scale is not None
-    found = function(_real(imp, quantized(imp, x, scale, zero)))
-    return _result(imp, found, new_scale, new_zero[0] if new_zero else None, imp.dtype(x))
+    result = function(_real(imp, quantized(imp, x, scale, zero)))
+    return _result(imp, result, new_scale, new_zero[0] if new_zero else None, imp.dtype(x))
 
 
 @row("QLinearSigmoid", domain=_DOMAIN)
@@ -109,9 +109,9 @@ def _softmax(imp: OnnxImporter, *inputs: Value | None, axis: int = -1, opset: in
     assert rule is not None
 
     def softmax(x: GraphVar) -> GraphExpr:
-        found = rule(imp, x, axis=axis)
-        assert isinstance(found, GraphExpr)
-        return found
+        result = rule(imp, x, axis=axis)
+        assert isinstance(result, GraphExpr)
+        return result
 
     return _by_floats(imp, softmax, inputs)
 
@@ -185,8 +185,8 @@ def _gemm(
     sums = product(imp, x, left.zero, y, right.zero)
     if c is not None:
         sums = imp.emit(R.add(sums, imp.tensor(c)))
-    one = np.ones((), "float32") if y_scale is None else number(imp, y_scale)
-    factor = quotient(imp, left.scale, right.scale, one)
+    out_scale = np.ones((), "float32") if y_scale is None else number(imp, y_scale)
+    factor = quotient(imp, left.scale, right.scale, out_scale)
     if alpha != 1.0:
         number_of = np.asarray(alpha, "float32")
         factor = arithmetic.combined(imp.builder, "multiply", factor, number_of)
@@ -205,8 +205,8 @@ def _transposed(imp: OnnxImporter, x: Parameter) -> Parameter:
 def _scaled(imp: OnnxImporter, sums: GraphVar, factor: Parameter, bias: Value | None) -> GraphVar:
     """Sums of 32 bits as real numbers: sums * factor + bias."""
     real = imp.emit(R.astype(sums, "float32"))
-    found = imp.emit(R.multiply(real, arithmetic.as_tensor(factor)))
-    return found if bias is None else imp.emit(R.add(found, imp.tensor(bias)))
+    result = imp.emit(R.multiply(real, arithmetic.as_tensor(factor)))
+    return result if bias is None else imp.emit(R.add(result, imp.tensor(bias)))
 
 
 def _product_to_float(
@@ -307,9 +307,9 @@ def _matmul_of_bits(
         offsets = parameter(imp, zeros)
         inputs.append(arithmetic.with_shape(imp.builder, offsets, [N, -1]))
     rule = partial(_product_of_bits, depth=K, block=block_size, bits=bits, dtype=dtype)
-    tensors = [arithmetic.as_tensor(one) for one in inputs]
-    found = imp.builder.emit_te(rule, x, *tensors, primfunc_name_hint="matmul_of_bits")
-    return found if bias is None else imp.emit(R.add(found, imp.tensor(bias)))
+    tensors = [arithmetic.as_tensor(value) for value in inputs]
+    result = imp.builder.emit_te(rule, x, *tensors, primfunc_name_hint="matmul_of_bits")
+    return result if bias is None else imp.emit(R.add(result, imp.tensor(bias)))
 
 
 def _product_of_bits(

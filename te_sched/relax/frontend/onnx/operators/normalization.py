@@ -59,13 +59,13 @@ def _layer_norm(
     shape = imp.shape(x)
     axes = list(range(axis % len(shape), len(shape)))
     if bias is None:
-        bias = filled(imp.builder, [shape[one] for one in axes], 0, imp.dtype(x))
+        bias = filled(imp.builder, [shape[axis] for axis in axes], 0, imp.dtype(x))
     args = (x, imp.tensor(scale), imp.tensor(bias))
-    found = imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
+    result = imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
     if imp.count == 1:
-        return found
+        return result
     spread = imp.emit(R.add(imp.emit(R.variance(x, axes, True)), const(epsilon, imp.dtype(x))))
-    return (found, imp.emit(R.mean(x, axes, True)), imp.emit(R.rsqrt(spread)))
+    return (result, imp.emit(R.mean(x, axes, True)), imp.emit(R.rsqrt(spread)))
 
 
 @row("RMSNormalization")
@@ -91,7 +91,7 @@ def _group_norm(
     channels, gamma, beta = imp.shape(x)[1], imp.tensor(scale), imp.tensor(bias)
     if imp.shape(scale) != [channels]:  # of groups, before version 21
         times = imp.fixed_size(channels, "divide") // num_groups
-        gamma, beta = [imp.emit(R.repeat(one, times, 0)) for one in (gamma, beta)]
+        gamma, beta = [imp.emit(R.repeat(param, times, 0)) for param in (gamma, beta)]
     call = R.nn.group_norm(
         x, gamma, beta, num_groups=num_groups, channel_axis=1, axes=axes, epsilon=epsilon
     )
@@ -135,9 +135,9 @@ def _local_response_norm(
         channels = data.shape[1]
 
         def element(batch: Expr, channel: Expr, *rest: Expr) -> Expr:
-            place = channel + near.var - (size - 1) // 2
-            value = data(batch, place, *rest)
-            is_inside = te.all(place >= 0, place < channels)
+            near_channel = channel + near.var - (size - 1) // 2
+            value = data(batch, near_channel, *rest)
+            is_inside = te.all(near_channel >= 0, near_channel < channels)
             return te.sum(te.if_then_else(is_inside, value * value, te.const(0, dtype)), axis=near)
 
         return tensor_of(data.shape, element, "T_squares", "")

@@ -48,10 +48,10 @@ def number(imp: OnnxImporter, value: Value | None, dtype: str = "uint8") -> Para
     """A scale or a zero point, as a number if it has one element; 0 if it is absent."""
     if value is None:
         return np.zeros((), stored_dtype(dtype))
-    found = parameter(imp, value)
+    result = parameter(imp, value)
     if all(size == 1 for size in imp.shape(value)) and imp.rank(value):
-        return arithmetic.with_shape(imp.builder, found, [])
-    return found
+        return arithmetic.with_shape(imp.builder, result, [])
+    return result
 
 
 def quantized(imp: OnnxImporter, values: Value, scale: Value, zero: Value | None) -> Quantized:
@@ -103,11 +103,11 @@ def _spread(
             "it does not have this axis",
             f"give an axis from {-rank} to {rank - 1}",
         )
-    found: list[Parameter] = []
+    parameters: list[Parameter] = []
     for value in values:
         sizes = imp.shape(value)
         if block and sizes:
-            found.append(_blocks(imp, x, value, axis % rank, block))
+            parameters.append(_blocks(imp, x, value, axis % rank, block))
         elif len(sizes) > 1:
             raise GraphError(
                 f"a scale or a zero point has {len(sizes)} dimensions",
@@ -115,8 +115,8 @@ def _spread(
                 "give a number, a vector along the axis, or a block_size",
             )
         else:
-            found.append(along(imp, value, axis, rank))
-    return found
+            parameters.append(along(imp, value, axis, rank))
+    return parameters
 
 
 @row("QuantizeLinear", domain="com.microsoft")

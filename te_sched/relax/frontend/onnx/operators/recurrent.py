@@ -130,8 +130,8 @@ def _emit_layer(
     if options.layout:  # batches before steps
         x = imp.emit(R.permute_dims(x, [1, 0, 2]))
     rows = [
-        _emit_direction(imp, x, layer, options, place, cell, is_reversed)
-        for place, (cell, is_reversed) in enumerate(
+        _emit_direction(imp, x, layer, options, direction, cell, is_reversed)
+        for direction, (cell, is_reversed) in enumerate(
             zip(cells, _DIRECTIONS[options.direction], strict=True)
         )
     ]
@@ -150,7 +150,7 @@ def _emit_direction(
     x: GraphExpr,
     layer: _Layer,
     options: _Options,
-    place: int,
+    direction: int,
     cell: Cell,
     is_reversed: bool,
 ) -> list[GraphExpr]:
@@ -160,7 +160,7 @@ def _emit_direction(
         """What a tensor has for the direction."""
         if value is None:
             return None
-        return imp.emit(R.take(imp.tensor(value), const(place, "int64"), axis))
+        return imp.emit(R.take(imp.tensor(value), const(direction, "int64"), axis))
 
     weight, state_weight = part(layer.weights), part(layer.state_weights)
     assert weight is not None
@@ -302,8 +302,8 @@ def _real_weights(imp: OnnxImporter, values: Value, scale: Value, zero: Value) -
     arrays = [part for part in (whole, factor, offset) if isinstance(part, np.ndarray)]
     if len(arrays) == 3:
         integers, factors, offsets = [array.astype("float32") for array in arrays]
-        known = (integers - offsets) * factors
-        return const(np.ascontiguousarray(known.transpose(0, 2, 1)), "float32")
+        weights = (integers - offsets) * factors
+        return const(np.ascontiguousarray(weights.transpose(0, 2, 1)), "float32")
     real = arithmetic.dequantized(imp.builder, arithmetic.as_tensor(whole), factor, offset)
     return imp.emit(R.permute_dims(real, [0, 2, 1]))
 

@@ -46,8 +46,8 @@ def _log_sum_exp(imp: OnnxImporter, x: GraphExpr, axes: Ints | None, keep: bool)
     is_finite = imp.emit(R.isfinite(most))
     most = imp.emit(R.where(is_finite, most, const(0, imp.dtype(x))))
     total = imp.emit(R.sum(imp.emit(R.exp(imp.emit(R.subtract(x, most)))), axes, True))
-    found = imp.emit(R.add(imp.emit(R.log(total)), most))
-    return found if keep or axes == [] else imp.emit(R.squeeze(found, axes))
+    result = imp.emit(R.add(imp.emit(R.log(total)), most))
+    return result if keep or axes == [] else imp.emit(R.squeeze(result, axes))
 
 
 for _name, _make in (
@@ -93,10 +93,10 @@ def _place_of(make: str) -> Callable[..., GraphExpr]:
     ) -> GraphExpr:
         x = imp.tensor(x)
         x = imp.emit(R.flip(x, axis)) if select_last_index else x
-        found = imp.emit(getattr(R, make)(x, axis, bool(keepdims)))
+        result = imp.emit(getattr(R, make)(x, axis, bool(keepdims)))
         if not select_last_index:
-            return found
-        return imp.emit(R.subtract(const(imp.shape(x)[axis] - 1, "int64"), found))
+            return result
+        return imp.emit(R.subtract(const(imp.shape(x)[axis] - 1, "int64"), result))
 
     return rule
 
@@ -109,11 +109,11 @@ def _cumulative(make: Callable[..., GraphCall]) -> Callable[..., GraphExpr]:
     def rule(
         imp: OnnxImporter, x: Value, axis: Value, exclusive: int = 0, reverse: int = 0
     ) -> GraphExpr:
-        (place,) = imp.ints(axis, 1)
+        (dim,) = imp.ints(axis, 1)
         x = imp.tensor(x)
-        x = imp.emit(R.flip(x, place)) if reverse else x
-        totals = imp.emit(make(x, place, None, bool(exclusive)))
-        return imp.emit(R.flip(totals, place)) if reverse else totals
+        x = imp.emit(R.flip(x, dim)) if reverse else x
+        totals = imp.emit(make(x, dim, None, bool(exclusive)))
+        return imp.emit(R.flip(totals, dim)) if reverse else totals
 
     return rule
 

@@ -142,7 +142,7 @@ def _center_crop_pad(
     x = imp.tensor(x)
     rank, sizes = imp.rank(x), imp.ints(shape, 1)
     places = [axis % rank for axis in axes or range(rank)]
-    old = [imp.shape(x)[place] for place in places]
+    old = [imp.shape(x)[dim] for dim in places]
     fixed = [size for size in old if isinstance(size, int)]
     if len(fixed) < len(old):
         raise GraphError(
@@ -151,14 +151,14 @@ def _center_crop_pad(
             "give the shapes of inputs: from_onnx(model, shape_dict={...})",
         )
     rows = list(zip(places, fixed, sizes, strict=True))
-    crops = [(place, (size - new) // 2, new) for place, size, new in rows if size > new]
+    crops = [(dim, (size - new) // 2, new) for dim, size, new in rows if size > new]
     if crops:
         cut, begins, extents = [list(column) for column in zip(*crops, strict=True)]
         ends = [begin + extent for begin, extent in zip(begins, extents, strict=True)]
         x = imp.emit(R.strided_slice(x, cut, begins, ends))
     pads = [0] * (2 * rank)
-    for place, size, new in rows:
+    for pad_axis, size, new in rows:
         if new > size:
-            pads[2 * place] = (new - size) // 2
-            pads[2 * place + 1] = new - size - pads[2 * place]
+            pads[2 * pad_axis] = (new - size) // 2
+            pads[2 * pad_axis + 1] = new - size - pads[2 * pad_axis]
     return imp.emit(R.nn.pad(x, pads)) if any(pads) else x

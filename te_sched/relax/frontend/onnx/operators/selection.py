@@ -48,14 +48,14 @@ def _compress(
 def _unique(imp: OnnxImporter, x: Value, *, axis: int | None = None, sorted: int = 1) -> Result:
     x = imp.tensor(x)
     shape, count = imp.shape(x), Var("unique", "int64")
-    place = None if axis is None else axis % len(shape)
-    results = imp.emit(R.unique(x, bool(sorted), True, True, True, place))
+    dim = None if axis is None else axis % len(shape)
+    results = imp.emit(R.unique(x, bool(sorted), True, True, True, dim))
     values, first, inverse, counts = [imp.emit(TupleGetItem(results, n)) for n in range(4)]
-    if place is None:
+    if dim is None:
         sizes: list[Size] = [count]
         total = imp.shape(imp.emit(R.flatten(x)))
     else:
-        sizes, total = [*shape[:place], count, *shape[place + 1 :]], [shape[place]]
+        sizes, total = [*shape[:dim], count, *shape[dim + 1 :]], [shape[dim]]
     return (
         _matched(imp, values, sizes, imp.dtype(x)),
         _matched(imp, first, [count], "int64"),

@@ -50,7 +50,7 @@ def _constant(imp: OnnxImporter, **attrs: object) -> Value:
 def _constant_of_shape(imp: OnnxImporter, shape: Value, value: Value | None = None) -> Value:
     fill = np.zeros(1, "float32") if value is None else np.asarray(value)
     sizes = imp.sizes(shape, 0)
-    fixed = [one for one in sizes if isinstance(one, int)]
+    fixed = [size for size in sizes if isinstance(size, int)]
     if len(fixed) == len(sizes):
         return np.full(fixed, fill.ravel()[0])
     return imp.emit(R.full(sizes, const(fill.ravel()[0], str(fill.dtype)), str(fill.dtype)))
@@ -66,10 +66,11 @@ def _reshape(imp: OnnxImporter, x: Value, shape: Value, allowzero: int = 0) -> V
         x = imp.tensor(x)
     if not allowzero:
         sizes = [
-            old[n] if not isinstance(one, Expr) and one == 0 else one for n, one in enumerate(sizes)
+            old[n] if not isinstance(size, Expr) and size == 0 else size
+            for n, size in enumerate(sizes)
         ]
     if isinstance(x, np.ndarray):
-        return np.reshape(x, [imp.fixed_size(one, "reshape to") for one in sizes])
+        return np.reshape(x, [imp.fixed_size(size, "reshape to") for size in sizes])
     return reshaped(imp.builder, imp.tensor(x), sizes)
 
 
@@ -117,12 +118,12 @@ def _squeeze(
 @row("Concat")
 def concatenate(imp: OnnxImporter, *values: Value, axis: int) -> Value:
     """Values along an axis: known ones, sizes, or tensors."""
-    known = [one for one in values if is_known(one)]
-    if len(known) == len(values):
-        arrays = [one for one in known if not isinstance(one, OnnxSizes)]
+    constants = [value for value in values if is_known(value)]
+    if len(constants) == len(values):
+        arrays = [value for value in constants if not isinstance(value, OnnxSizes)]
         if len(arrays) < len(values):
-            found = [item for one in known for item in _sizes.elements(one)]
-            return _sizes.as_sizes(found, dtype=imp.dtype(values[0]))
+            elements = [item for value in constants for item in _sizes.elements(value)]
+            return _sizes.as_sizes(elements, dtype=imp.dtype(values[0]))
         return np.concatenate(arrays, axis)
     return imp.emit(R.concat(imp.tensors(values, axis), axis))
 
@@ -150,8 +151,8 @@ def _split(
         return _parts_of_open_sizes(imp, x, sizes, axis)
     else:
         where = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
-    found = imp.emit(R.split(x, where, axis))
-    return tuple([imp.emit(TupleGetItem(found, n)) for n in range(imp.count)])
+    parts = imp.emit(R.split(x, where, axis))
+    return tuple([imp.emit(TupleGetItem(parts, n)) for n in range(imp.count)])
 
 
 def _parts_of_open_sizes(
@@ -159,11 +160,11 @@ def _parts_of_open_sizes(
 ) -> tuple[GraphVar, ...]:
     """Parts of a tensor along an axis; calls check what does not follow from its sizes."""
     parts, begin = [], ops.convert(0)
-    whole, place = imp.shape(x), axis % imp.rank(x)
+    whole, dim = imp.shape(x), axis % imp.rank(x)
     for size in sizes:
         end = imp.builder.analyzer.simplify(begin + size)
-        part = imp.emit(R.strided_slice(x, [place], [begin], [end]))
-        shape = shape_expr([*whole[:place], size, *whole[place + 1 :]])
+        part = imp.emit(R.strided_slice(x, [dim], [begin], [end]))
+        shape = shape_expr([*whole[:dim], size, *whole[dim + 1 :]])
         parts.append(imp.builder.match_cast(part, TensorStructInfo(shape, imp.dtype(x))))
         begin = end
     return tuple(parts)
@@ -173,9 +174,9 @@ def _parts_of_open_sizes(
 def _expand(imp: OnnxImporter, x: Value, shape: Value) -> GraphExpr:
     sizes, old = imp.sizes(shape, 1), imp.shape(x)
     count = max(len(sizes), len(old))
-    wide: list[list[Size]] = [[*[1] * (count - len(one)), *one] for one in (sizes, old)]
-    found = [_expanded(imp, *pair) for pair in zip(*wide, strict=True)]
-    return imp.emit(R.broadcast_to(imp.tensor(x), found))
+    wide: list[list[Size]] = [[*[1] * (count - len(dims)), *dims] for dims in (sizes, old)]
+    target_shape = [_expanded(imp, *pair) for pair in zip(*wide, strict=True)]
+    return imp.emit(R.broadcast_to(imp.tensor(x), target_shape))
 
 
 def _expanded(imp: OnnxImporter, wanted: Size, size: Size) -> Size:
@@ -199,7 +200,7 @@ def _tile(imp: OnnxImporter, x: Value, repeats: Value) -> GraphExpr:
     if not are_open(*counts):
         return imp.emit(R.tile(x, counts))
     sizes = imp.shape(x)
-    inner = [part for one in sizes for part in (1, one)]
+    inner = [part for size in sizes for part in (1, size)]
     outer = [part for pair in zip(counts, sizes, strict=True) for part in pair]
     whole = imp.emit(R.broadcast_to(imp.emit(R.reshape(x, inner)), outer))
     pairs = zip(counts, sizes, strict=True)
@@ -224,8 +225,8 @@ def _pad(
     places = list(range(rank)) if axes is None else imp.ints(axes, 3)
     half = len(widths) // 2
     flat: list[Size] = [0] * (2 * rank)
-    for n, place in enumerate(places):
-        flat[2 * (place % rank)], flat[2 * (place % rank) + 1] = widths[n], widths[half + n]
+    for n, axis in enumerate(places):
+        flat[2 * (axis % rank)], flat[2 * (axis % rank) + 1] = widths[n], widths[half + n]
     if are_open(*flat):
         return padded(imp.builder, x, flat[::2], flat[1::2], fill, mode)
     kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
@@ -248,7 +249,7 @@ def _eye_like(imp: OnnxImporter, x: Value, dtype: int | None = None, k: int = 0)
 @row("Range")
 def _range(imp: OnnxImporter, start: Value, limit: Value, delta: Value) -> Value:
     begin, end, step = [
-        imp.numbers(one, place)[0] for place, one in enumerate((start, limit, delta))
+        imp.numbers(bound, position)[0] for position, bound in enumerate((start, limit, delta))
     ]
     dtype = imp.dtype(start)
     if not (isinstance(begin, Expr) or isinstance(end, Expr) or isinstance(step, Expr)):

@@ -44,7 +44,7 @@ _window("BlackmanWindow", 0.42, -0.5, 0.08)
 @row("MelWeightMatrix")
 def _mel_weights(imp: OnnxImporter, *numbers: Value, output_datatype: int = _FLOAT) -> Value:
     filters, length, rate, lowest, highest = [
-        imp.floats(value, place)[0] for place, value in enumerate(numbers)
+        imp.floats(value, position)[0] for position, value in enumerate(numbers)
     ]
     count, ends = int(filters), np.array([lowest, highest])
     low, high = 2595 * np.log10(1 + ends / 700)
@@ -156,8 +156,8 @@ def _dft(
     inverse: int = 0,
     onesided: int = 0,
 ) -> GraphExpr:
-    place = -2 if axis is None else imp.ints(axis, 2)[0]
-    return _transformed(imp, x, dft_length, place, bool(inverse), bool(onesided))
+    dim = -2 if axis is None else imp.ints(axis, 2)[0]
+    return _transformed(imp, x, dft_length, dim, bool(inverse), bool(onesided))
 
 
 @row("STFT")

@@ -204,23 +204,23 @@ def _places(
         places, sizes = find(data, best), [ops.cast("int64", n) for n in data.shape]
 
         def element(*index: Expr) -> Expr:
-            place: Expr = places(*index)
+            position: Expr = places(*index)
             if by_columns:
-                place = _by_columns(place, sizes[2:])
+                position = _by_columns(position, sizes[2:])
             first = index[0] * sizes[1] + index[1]
-            return ops.cast("int64", first) * product_of(sizes[2:]) + place
+            return ops.cast("int64", first) * product_of(sizes[2:]) + position
 
         return tensor_of(best.shape, element, "T_places", "")
 
     return imp.builder.emit_te(places_in_batches, x, maxima, primfunc_name_hint="max_places")
 
 
-def _by_columns(place: Expr, sizes: Sequence[Expr]) -> Expr:
+def _by_columns(position: Expr, sizes: Sequence[Expr]) -> Expr:
     """The number of an element of an image, counted with the first dimension as the fastest."""
     total: Expr = ops.const(0, "int64")
     for axis, size in reversed(list(enumerate(sizes))):
-        total = total + ops.floormod(place, size) * product_of(sizes[:axis])
-        place = ops.floordiv(place, size)
+        total = total + ops.floormod(position, size) * product_of(sizes[:axis])
+        position = ops.floordiv(position, size)
     return total
 
 
