@@ -44,13 +44,14 @@ from te_sched.dlight.structure import (
     share_among_processors,
 )
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Buffer, IntImm, Var
+from te_sched.ir.expr import Buffer, IntImm, IterVar, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.tensorir.facts.axes import (
     REDUCTION,
     SPATIAL,
     assumed_size,
     extent_of,
+    largest_divisor,
     multiple_of,
     size_of,
 )
@@ -65,6 +66,7 @@ PARTITIONED = "pragma_loop_partition_hint"  # a loop becomes several, by the con
 _WORTH = 1 << 18  # multiplications for which threads pay
 _LOW = 4  # rows of a tile below which it can pay to pad them
 _FEW_ROWS = 16  # up to which columns side by side are read in place
+_SOME_ROWS = 4  # from which on columns that vectors do not divide are packed
 
 
 def schedule_contraction(
@@ -92,7 +94,7 @@ def schedule_contraction(
         return False
     vectors, axes = vectors_of(target), node.iter_vars
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
-    is_worth = _is_worth(found, axes, constants)
+    is_worth = _is_worth(found, axes, constants, vectors.lanes)
     dot = None
     if uses_dot_products:
         dot = dot_product_of(node, found, target, is_worth and _is_einsum(found))
@@ -103,6 +105,9 @@ def schedule_contraction(
     tile = _tile_for(found, axes, line, vectors, is_worth, dot is not None, choice)
     if tile is None:
         return False
+    is_in_place = found.is_plain and found.is_contiguous and not is_worth
+    if is_in_place and _is_ragged(axes[found.column], vectors.lanes):
+        return False  # LLVM makes whole vectors of a loop over all columns
     columns, width = tile.columns, extent_of(axes[found.column])
     padded = _pad(sch, block, found, _multiples(found, axes, tile, dot))
     if padded is None:
@@ -163,7 +168,7 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
         columns,
         rows,
         vectors,
-        pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants),
+        pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants, vectors.lanes),
         pads_rows=is_window and is_low,
         is_plain=found.is_plain,
         transposed_depth=depth,
@@ -208,10 +213,18 @@ def _transposed_depth(found: Contraction, axes: Any) -> int | None:
     return assumed_size([axis for axis in axes if axis.kind == REDUCTION])
 
 
-def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer]) -> bool:
+def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer], lanes: int) -> bool:
     """Whether it pays to pack the wide operand, and so to pad its columns."""
-    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
-    return is_constant or _uses(found, axes) > _FEW_ROWS
+    if found.is_plain and found.operands[found.wide].buffer in constants:
+        return True
+    least = _SOME_ROWS if _is_ragged(axes[found.column], lanes) else _FEW_ROWS + 1
+    return _uses(found, axes) >= least
+
+
+def _is_ragged(axis: IterVar, lanes: int) -> bool:
+    """Whether columns have no divisor that fills most of a vector."""
+    width = extent_of(axis)
+    return width is not None and width > lanes and 2 * largest_divisor(width, 4 * lanes) <= lanes
 
 
 def _is_einsum(found: Contraction) -> bool:

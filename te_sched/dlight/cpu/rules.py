@@ -540,12 +540,10 @@ def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
 
 
 def _reads_across(node: Any) -> bool:
-    """Whether neighboring results read neighboring elements."""
+    """Whether neighboring results read neighboring elements, or the same ones of some inputs."""
     last = [one for one in node.iter_vars if one.kind == SPATIAL][-1].var
-    inputs = loads_of(node)
-    return bool(inputs) and all(
-        one.indices and last in variables_of(one.indices[-1]) for one in inputs
-    )
+    inputs = [load for load in loads_of(node) if last in variables_of(*load.indices)]
+    return bool(inputs) and all(last in variables_of(load.indices[-1]) for load in inputs)
 
 
 def _is_open_window(node: Any) -> bool:

@@ -249,3 +249,18 @@ def test_padded_columns_with_a_function_of_sums_are_tiled():
     declared = [x, w, topi.multiply(sums, topi.sigmoid(sums))]
     sch = scheduled(declared, Target("llvm -mcpu=skylake-avx512"), [1], 1e-3)
     assert "dlight.scheduled" in str(sch.mod)
+
+
+@pytest.mark.parametrize("columns", [501, 503])
+@pytest.mark.parametrize(("rows", "is_tiled"), [(1, False), (3, False), (4, True), (16, True)])
+def test_few_rows_of_columns_that_vectors_do_not_divide(rows, is_tiled, columns):
+    """Vectors had three lanes, or none at all: no larger number divides the columns."""
+    a, b, k = tensor(2, rows, 24), tensor(2, 24, columns, name="B"), te.reduce_axis((0, 24), "k")
+    product = te.compute(
+        (2, rows, columns), lambda n, i, j: te.sum(a[n, i, k] * b[n, k, j], k), "product"
+    )
+    sch = scheduled([a, b, product])
+    assert ("dlight.scheduled" in str(sch.mod)) == is_tiled
+    if not is_tiled:
+        *_, step, column = sch.get_loops("product")
+        assert [int(sch.get(loop).extent) for loop in (step, column)] == [24, columns]
