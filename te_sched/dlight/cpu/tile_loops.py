@@ -131,7 +131,8 @@ def _blocks_of_rows(
 
     There are as many blocks as are `needed` for all processors, if there are rows, and with the
     panels an even number for each. Rows that are known at the call only are one block, if the
-    panels are enough for all processors.
+    panels are enough for all processors, and an even number for each or too large to be read for
+    each tile.
     """
     other = contraction.operands[1 - contraction.wide]
     reduced = [axis for axis in node.iter_vars if axis.kind == REDUCTION]
@@ -159,9 +160,11 @@ def _blocks_of_rows(
         if row_outer is None:
             return after, []
         if loop_extent(sch, row_outer.key) is None:
-            is_shared = panels >= 2 * usable_processors() or None in [
-                loop_extent(sch, loop.key) for loop in after
-            ]
+            size = _bytes_of(contraction.operands[contraction.wide])
+            is_shared = panels >= 2 * usable_processors() and (
+                _are_even(panels) or size is None or size > _SECOND_LEVEL // 2
+            )
+            is_shared |= None in [loop_extent(sch, loop.key) for loop in after]
             return (after, [row_outer]) if is_shared else ([*after, row_outer], [])
         outer, within = in_blocks(row_outer, rows)
         return [*after, outer], [within]

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from te_sched import dlight, te
 from te_sched.dlight.cpu import tile_loops
 from te_sched.target import Target
 from tests.dlight.functions import convolution, product, scheduled
@@ -45,3 +46,20 @@ def test_processors_share_parts_evenly(lines, processors, monkeypatch):
 def test_products_of_few_rows_are_shared_by_panels(monkeypatch):
     parts, _ = loops_of_sums(product(8, 1024, 64), 4, monkeypatch)
     assert parts % 4 == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "depth", "are_rows"), [(320, 64, True), (256, 64, False), (320, 1024, False)]
+)
+def test_rows_of_open_number_are_shared_where_panels_are_not_even(
+    columns, depth, are_rows, monkeypatch
+):
+    """Five panels of 64 columns are three for one of two processors; large ones stay in a cache."""
+    monkeypatch.setattr(tile_loops, "usable_processors", lambda: 2)
+    declared = product(te.var("n", "int64"), columns, depth)
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    func = func.with_attr("layout_free_buffers", [1])
+    text = str(dlight.cpu.Default().apply(func, WIDE, False).mod)
+    sums = next(line for line in text.splitlines() if '"dlight.scheduled": 1, "pragma' in line)
+    extent = sums.partition("T.parallel(")[2].partition(", annotations")[0]
+    assert ("//" in extent) == are_rows
