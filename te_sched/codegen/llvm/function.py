@@ -12,7 +12,7 @@ from te_sched.codegen.llvm.types import Value, intrinsic_suffix, llvm_type
 from te_sched.codegen.signature import Signature
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.stmt import Allocate, PrimFunc
 from te_sched.lowering.unbound_variables import unbound_error
 
 # Bytes on the stack that all allocations of a function, and a single one, may take.
@@ -83,6 +83,7 @@ class FunctionText:
         # Exact values of variables whose value above assumes no overflow.
         self.plain: dict[Var, Value] = {}
         self.live: list[str] = []  # heap blocks to free when the function ends early
+        self.reused: set[Allocate] = set()  # whose blocks were taken before the loop around them
         self.captured: list[tuple[int, Value]] = []  # offset in the struct, value in the parent
         self.captured_bytes = 0
         self.steps_left = ""  # the stack slot that says how many steps there are until a poll

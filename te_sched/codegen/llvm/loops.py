@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from te_sched.arith.detect import detect_linear_equation
 from te_sched.codegen.llvm import quirks
+from te_sched.codegen.llvm.allocations import give_back, take_for_iterations
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.polling import count_steps, part_end, part_of, poll
 from te_sched.codegen.llvm.types import Value, llvm_type
@@ -28,6 +29,12 @@ _LANEWISE = (
 
 def serial_loop(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -> None:
     """for loop_var in start .. end - 1: body, in parts between which it polls if it is long."""
+    taken = take_for_iterations(out, node)
+    _run_in_parts(out, node, start, end, body)
+    give_back(out, taken)
+
+
+def _run_in_parts(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -> None:
     part = part_of(out, node, end.hi - start.lo)
     if part is None:
         _run(out, node, start, end, body)

@@ -5,13 +5,13 @@ Must not know how functions begin and end (`entry`, `parallel`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from te_sched import files
 from te_sched.codegen.calls import writer_of
 from te_sched.codegen.llvm import memory
+from te_sched.codegen.llvm.allocations import allocate
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import (
     bind,
@@ -20,14 +20,13 @@ from te_sched.codegen.llvm.expressions import (
     evaluate_place,
 )
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.heap import ALIGNMENT
 from te_sched.codegen.llvm.loops import serial_loop
 from te_sched.codegen.llvm.outline import has_many_loops, run_in_parts
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.polling import count_steps
 from te_sched.codegen.llvm.split_lanes import split_lanes
 from te_sched.codegen.llvm.streaming import run_streaming
-from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type, slot_type
+from te_sched.codegen.llvm.types import Value, integer, integer_range, llvm_type
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -222,53 +221,7 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
 
 
 def _allocate(out: FunctionText, node: S.Allocate) -> None:
-    data = node.buffer_var
-    out.scopes.add(data)
-    out.scopes.alignments[data] = ALIGNMENT
-    item = dtypes.storage_bytes(node.dtype)
-    count = math.prod(
-        extent.value if isinstance(extent, E.IntImm) else -1 for extent in node.extents
-    )
-    constant = all(isinstance(extent, E.IntImm) for extent in node.extents)
-    if constant and out.take_stack(max(count, 1) * item):
-        room = f"[{max(count, 1)} x {slot_type(node.dtype)}]"
-        out.environment[data] = Value(out.allocate_static(room, ALIGNMENT), "handle")
-        out.stacked.add(data)
-        execute(out, node.body)
-        return
-    pointer = _heap_block(out, node, item)
-    out.environment[data] = Value(pointer, "handle")
-    execute(out, node.body)
-    out.live.pop()
-    out.release(pointer)
-
-
-def _heap_block(out: FunctionText, node: S.Allocate, item: int) -> str:
-    """Memory from the heap; the function fails when there is none."""
-    size = str(item)
-    multiply = out.module.declare("llvm.umul.with.overflow.i64", "{i64, i1}", ("i64", "i64"))
-    larger = out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
-    overflow = "false"
-    for extent in node.extents:
-        wide = cast(out, evaluate_condition(out, extent), "int64")
-        positive = out.emit(f"call i64 {larger}(i64 {wide.text}, i64 0)")
-        pair = out.emit(f"call {{i64, i1}} {multiply}(i64 {size}, i64 {positive})")
-        size = out.emit(f"extractvalue {{i64, i1}} {pair}, 0")
-        overflow = out.emit(f"or i1 {overflow}, {out.emit(f'extractvalue {{i64, i1}} {pair}, 1')}")
-    kept = out.emit(f"select i1 {overflow}, i64 -1, i64 {size}")
-    take, pool = (out.load_slot(kind="heap", name=name) for name in ("workspace", "pool"))
-    result = f"noalias align {ALIGNMENT} ptr"
-    pointer = out.emit(f"call {result} {take}(i64 {kept}, ptr {pool}) nounwind")
-    failed = out.emit(f"icmp eq ptr {pointer}, null")
-    name = node.buffer_var.name
-    out.fail_if(
-        failed,
-        f"there is not enough memory for the intermediate buffer {name}",
-        "",
-        "use smaller arrays, or compute it inside of its consumer (compute_at)",
-    )
-    out.live.append(pointer)
-    return pointer
+    allocate(out, node, execute)
 
 
 _WRITERS: dict[type, Callable[[FunctionText, Any], None]] = {
