@@ -43,6 +43,8 @@ from te_sched.ir.visitor import (
     replace,
     statements,
     substitute,
+    variables_of,
+    walk,
 )
 from te_sched.lowering.statements import binds_threads, rebuilt
 
@@ -354,26 +356,36 @@ class _Vectorizer(Mapper):
         scalars = _LEADING_SCALARS.get(node.op, 0)
         if node.op == "tir.if_then_else" and dtypes.lanes(args[0].dtype) == 1:
             scalars = 1
-        elif self._is_masked_load(node, args):
-            return replace(args[1], predicate=self._mask(args[0]))
+        elif (load := self._masked_load(node, args)) is not None:
+            return load
         elif node.op not in VECTOR_CALLS and node.op != "tir.reinterpret":
             is_choice = node.op == "tir.if_then_else"
             raise _HasNoVectorForm(*(("choice", node.args[0]) if is_choice else ("call", node)))
         args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
         return E.Call(dtypes.with_lanes(node.dtype, count), node.op, args)
 
-    def _is_masked_load(self, node: E.Call, args: tuple[Expr, ...]) -> bool:
-        """Whether a choice is between an element and zero, so that it is a load with a predicate
-        in programs to run.
+    def _masked_load(self, node: E.Call, args: tuple[Expr, ...]) -> Expr | None:
+        """A choice between an element and zero as a load with a predicate, in programs to run; the
+        conditions that all lanes share choose between it and zeros. None for other choices.
         """
-        return (
-            node.op == "tir.if_then_else"
-            and self.analyzer.settings.to_run
-            and self._mask(args[0]) is not None
-            and type(args[1]) is E.BufferLoad
-            and _is_maskable(args[1], dtypes.lanes(args[0].dtype))
-            and _is_zero(node.args[2])
-        )
+        if node.op != "tir.if_then_else" or not self.analyzer.settings.to_run:
+            return None
+        if type(args[1]) is not E.BufferLoad or not _is_zero(node.args[2]):
+            return None
+        count = dtypes.lanes(args[0].dtype)
+        conditions = [self.visit(part) for part in conjuncts(node.args[0])]
+        is_plain = len(conditions) == 1 or count.bit_count() == 1  # LLVM takes other masks apart
+        if not is_plain or not _is_maskable(args[1], count):
+            return None
+        masks = [self._bound_mask(part) for part in conditions if dtypes.lanes(part.dtype) > 1]
+        if None in masks:
+            return None
+        load = replace(args[1], predicate=reduce(E.And, masks))  # type: ignore[arg-type]
+        uniform = [part for part in conditions if dtypes.lanes(part.dtype) == 1]
+        if not uniform:
+            return load
+        values = reduce(ops.logical_and, uniform), load, _broadcast(args[2], count)
+        return E.Call(load.dtype, node.op, values)
 
     # Statements.
 
@@ -433,7 +445,8 @@ class _Vectorizer(Mapper):
 
     def _masked(self, node: S.IfThenElse) -> Any:
         """A condition on the lanes as a predicate; the others, and its own of the first lane, stay:
-        if that does not hold, it holds for no lane.
+        if that does not hold, it holds for no lane. Values in registers are stored without a branch
+        for each row of a tile, in which their sums would be computed one after the other.
         """
         conditions = [self.visit(part) for part in conjuncts(node.condition)]
         of_lanes = [part for part in conditions if dtypes.lanes(part.dtype) > 1]
@@ -443,26 +456,34 @@ class _Vectorizer(Mapper):
         uniform = [part for part in conditions if part is not of_lanes[0]]
         condition = reduce(ops.logical_and, [*uniform, E.LT(*mask.args)])
         body = self.visit(node.then_case)
+        is_branch = not _is_of_registers(body, condition)
+        if not is_branch and uniform:
+            count = dtypes.lanes(mask.dtype)
+            shared = _broadcast(reduce(ops.logical_and, uniform), count)
+            mask = E.And(mask, shared)  # type: ignore[assignment]
         try:
             body = _Masked(mask).visit(body)
         except _HasNoVectorForm:
             raise _HasNoVectorForm("condition", node.condition) from None
-        return replace(node, condition=condition, then_case=body)
+        return replace(node, condition=condition, then_case=body) if is_branch else body
 
     def _mask(self, condition: Expr) -> E.Call | None:
         """The predicate of the lanes for which a condition holds; None for other conditions than
         that lanes are below a limit.
         """
-        if not self.has_masks or type(condition) is not E.LT:
+        is_below = type(condition) is E.LT and self.has_masks
+        return _lanes_below(condition.a, condition.b) if is_below else None  # type: ignore[attr-defined]
+
+    def _bound_mask(self, condition: Any) -> Expr | None:
+        """The same of an upper or a lower limit of lanes, which may be included."""
+        kind = type(condition)
+        if not self.has_masks or kind not in (E.LT, E.LE, E.GT, E.GE):
             return None
-        place, limit = condition.a, condition.b
-        limit = limit.value if type(limit) is Broadcast else limit
-        if type(place) is not Ramp or not ops.is_const(place.stride, 1):
-            return None
-        if dtypes.lanes(limit.dtype) != 1:
-            return None
-        dtype = dtypes.with_lanes("bool", place.lanes)
-        return E.Call(dtype, "tir.get_active_lane_mask", (place.base, limit))
+        low, high = (condition.a, condition.b)[:: 1 if kind in (E.LT, E.LE) else -1]
+        if type(low) is Ramp:
+            return _lanes_below(low, high, kind in (E.LE, E.GE))
+        above = _lanes_below(high, low, kind in (E.LT, E.GT))
+        return None if above is None else E.Not(above)
 
     def outer(self, node: Stmt) -> Any:
         """Lanes must take the same branches; bounds of loops and values of attributes must be
@@ -555,6 +576,30 @@ def _is_wider(dtype: str, ramp: str) -> bool:
     """Whether signed integers have more bits than the elements of a ramp."""
     wide, narrow = dtypes.parse(dtype), dtypes.parse(ramp)
     return wide.code == narrow.code == "int" and wide.bits > narrow.bits
+
+
+def _is_of_registers(body: Stmt, condition: Expr) -> bool:
+    """Whether vectors are stored that are computed of local memory, and what else is read for all
+    lanes is there if a condition does not hold, of which it is not an element.
+    """
+    loads = [part for part in walk(body) if isinstance(part, E.BufferLoad)]
+    if type(body) is not S.BufferStore or not any(load.buffer.scope() == "local" for load in loads):
+        return False
+    scalars = [load.indices for load in loads if dtypes.lanes(load.dtype) == 1]
+    used = variables_of(*[index for indices in scalars for index in indices])
+    return not used & variables_of(condition)
+
+
+def _lanes_below(lanes: Expr, limit: Expr, or_equal: bool = False) -> E.Call | None:
+    """The predicate of neighbors below a limit of all lanes; None for other operands."""
+    limit = limit.value if type(limit) is Broadcast else limit
+    if type(lanes) is not Ramp or not ops.is_const(lanes.stride, 1):
+        return None
+    if dtypes.lanes(limit.dtype) != 1:
+        return None
+    base = lanes.base - 1 if or_equal else lanes.base
+    dtype = dtypes.with_lanes("bool", lanes.lanes)
+    return E.Call(dtype, "tir.get_active_lane_mask", (base, limit))
 
 
 def _is_zero(value: Expr) -> bool:

@@ -93,6 +93,25 @@ def test_elements_or_zero_are_loads_with_predicates_in_programs_to_run() -> None
     assert "for i_s in range(4):" in to_run(store(A, other, i))
 
 
+def test_elements_between_limits_are_loads_with_predicates_in_programs_to_run() -> None:
+    inside = ops.logical_and(ops.logical_and(n < 9, i >= 1), i + 3 <= n)
+    choice = intrinsics.if_then_else(inside, read(A, i), 0)
+    below, above = (f'T.get_active_lane_mask("uint1x4", {lanes})' for lanes in ("0, 1", "2, n"))
+    load = f"A.vload([T.Ramp(0, 1, 4)], predicate=not {below} and {above})"
+    line = f"A[0:4] = T.if_then_else(n < 9, {load}, T.Broadcast(0, 4))"
+    assert to_run(store(A, choice, i)) == line
+
+
+def test_sums_in_registers_are_stored_without_branches_in_programs_to_run() -> None:
+    sums = decl_buffer((4,), dtype="int32", name="sums", scope="local")
+    condition = ops.logical_and(n < 9, i < n)
+    found = to_run(IfThenElse(condition, store(A, read(sums, i) + read(A, 3), i)))
+    assert "if " not in found
+    assert found.count("and T.Broadcast(n < 9, 4)") == 2
+    branch = to_run(IfThenElse(condition, store(A, read(sums, i) + read(A, n), i)))
+    assert "if n < 9 and 0 < n:" in branch
+
+
 @pytest.mark.parametrize(
     ("index", "value"),
     [(i * 2, n), (i, ops.floordiv(read(A, i), read(A, i + 8))), (i, read(A, i * 2))],

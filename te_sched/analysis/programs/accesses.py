@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.arith.aliasing import Apart, Touch
+from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import evaluate
 from te_sched.arith.executions import Execution, sample_sizes
 from te_sched.arith.forms import Forms, Parts
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, BufferLoad, Call, Expr, IntImm, Ramp, Var, node
+from te_sched.ir.expr import Add, Broadcast, BufferLoad, Call, Expr, IntImm, Not, Ramp, Var, node
 from te_sched.ir.kernel import launched
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.scopes import Loop, Memory, Scope, scope_of, scoped
@@ -263,10 +264,10 @@ class _AccessCollector:
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
         indices = (*one.indices[:place], part, *one.indices[place + 1 :])
-        scope, mask = scope.within(loop), one.predicate
-        if isinstance(mask, Call) and mask.op == "tir.get_active_lane_mask":
-            start, limit = mask.args
-            scope = scope.under(ops.less(start + lane.astype(start.dtype), limit))
+        scope = scope.within(loop)
+        for mask in () if one.predicate is None else conjuncts(one.predicate):
+            condition = _condition_of_lane(mask, lane)
+            scope = scope if condition is None else scope.under(condition)
         self.touch(one._replace(indices=indices, predicate=None), scope, store)
 
     def add(
@@ -296,3 +297,16 @@ class _AccessCollector:
                 self.is_by_user or scope.extern is not None,
             )
         )
+
+
+def _condition_of_lane(mask: Expr, lane: Var) -> Expr | None:
+    """What holds for a lane with a bit of a mask; None if that is not known."""
+    if isinstance(mask, Broadcast):
+        return mask.value
+    if isinstance(mask, Not):
+        condition = _condition_of_lane(mask.a, lane)
+        return None if condition is None else ops.logical_not(condition)
+    if isinstance(mask, Call) and mask.op == "tir.get_active_lane_mask":
+        start, limit = mask.args
+        return ops.less(start + lane.astype(start.dtype), limit)
+    return None

@@ -18,6 +18,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.choices import choice_of, with_choice
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import replace, walk
 
@@ -216,8 +217,11 @@ def _shuffle(out: FunctionText, node: E.Shuffle) -> Value:
 def _load(out: FunctionText, node: E.BufferLoad) -> Value:
     (index,) = node.indices
     if node.predicate is not None:
-        mask = evaluate(out, node.predicate)
-        return memory.load_masked(out, node.buffer, evaluate_place(out, index), mask)
+        mask, place = evaluate(out, node.predicate), evaluate_place(out, index)
+        is_stored = out.stored_lanes is not None and structural_equal(
+            out.stored_lanes, node.predicate
+        )
+        return memory.load_masked(out, node.buffer, place, mask, is_stored)
     if isinstance(index, E.Broadcast):  # one element in every lane
         one = memory.load(out, node.buffer, evaluate_place(out, index.value))
         return (

@@ -96,6 +96,7 @@ class FunctionText:
         self.streamed: frozenset[Var] = parent.streamed if parent is not None else frozenset()
         self.stacked: set[Var] = set()  # buffers on the stack
         self.updated: Var | None = None  # the buffer of a store whose value is written
+        self.stored_lanes: Expr | None = None  # its predicate, if no lane depends on another one
         self.line: int = parent.line if parent is not None else 0
         self.location = ""
         self._subprogram = 0

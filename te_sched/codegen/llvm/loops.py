@@ -153,8 +153,7 @@ def _has_masked_form(loop: S.For) -> bool:
             if _is_lane_of((node.value,), lanes):
                 lanes.add(node.var)
         elif isinstance(node, E.Call):
-            name = node.op.removeprefix("tir.")
-            if name not in _LANEWISE and not is_known(name, node.dtype):
+            if not is_lanewise(node):
                 return False
         elif isinstance(node, S.Stmt) and not isinstance(node, _PLAIN):
             return False
@@ -164,6 +163,12 @@ def _has_masked_form(loop: S.For) -> bool:
         return False
     pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]
     return all(structural_equal(load.indices[0], store.indices[0]) for load, store in pairs)
+
+
+def is_lanewise(call: E.Call) -> bool:
+    """Whether each lane of a call depends on the same lane of its arguments alone."""
+    name = call.op.removeprefix("tir.")
+    return name in _LANEWISE or is_known(name, call.dtype)
 
 
 def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:

@@ -61,8 +61,12 @@ class LaneAddresses(NamedTuple):
     stride: int | None
 
 
-def load_masked(out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: Value) -> Value:
-    """The elements of a buffer at a contiguous place, and zeros for lanes without a bit of a mask.
+def load_masked(
+    out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: Value, is_stored: bool
+) -> Value:
+    """The elements of a buffer at a contiguous place, and zeros for lanes without a bit of a mask,
+    or anything if only the others are stored.
+
     Elements that exist are loaded all: memory on the stack can stay in registers then.
     """
     size = buffer.shape[0]
@@ -71,10 +75,18 @@ def load_masked(out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: V
         and place.base.lo >= 0
         and place.base.hi + place.lanes <= size.value
     ):
-        return load(out, buffer, place)
+        value = load(out, buffer, place)
+        return value if is_stored else _zero_without(out, value, mask)
     start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
     dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
     return _load_some(out, buffer, start, dtype, mask.text, "zeroinitializer")
+
+
+def _zero_without(out: FunctionText, value: Value, mask: Value) -> Value:
+    """A vector with zeros for lanes without a bit of a mask."""
+    kind, bits = llvm_type(value.dtype), llvm_type(mask.dtype)
+    text = f"select {bits} {mask.text}, {kind} {value.text}, {kind} zeroinitializer"
+    return unknown(out.emit(text), value.dtype)
 
 
 def store_masked(

@@ -20,7 +20,7 @@ from te_sched.codegen.llvm.expressions import (
     evaluate_place,
 )
 from te_sched.codegen.llvm.function import FunctionText
-from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.loops import is_lanewise, serial_loop
 from te_sched.codegen.llvm.outline import has_many_loops, run_in_parts
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.polling import count_steps
@@ -31,6 +31,7 @@ from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.visitor import walk
 from te_sched.wording import wording
 
 
@@ -200,9 +201,9 @@ def _store(out: FunctionText, node: S.BufferStore) -> None:
 def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
     buffer = node.buffer
     (index,) = node.indices
-    out.updated = buffer.data
+    out.updated, out.stored_lanes = buffer.data, _stored_lanes(node)
     value = evaluate(out, node.value)
-    out.updated = None
+    out.updated = out.stored_lanes = None
     lanes = dtypes.lanes(index.dtype)
     if lanes > 1 and dtypes.lanes(value.dtype) == 1:
         value = memory.broadcast(out, value, lanes)
@@ -218,6 +219,17 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
         memory.store(out, buffer, place, value)
     else:
         memory.store_masked(out, buffer, place, value, evaluate(out, node.predicate))
+
+
+def _stored_lanes(node: S.BufferStore) -> E.Expr | None:
+    """The predicate of a store whose lanes do not depend on each other."""
+    if node.predicate is None:
+        return None
+    is_mixed = any(
+        isinstance(part, E.Shuffle) or (isinstance(part, E.Call) and not is_lanewise(part))
+        for part in walk(node.value)
+    )
+    return None if is_mixed else node.predicate
 
 
 def _allocate(out: FunctionText, node: S.Allocate) -> None:

@@ -163,3 +163,12 @@ def test_lanes_of_a_predicate_are_iterations_of_a_loop() -> None:
     )
     (store,) = accesses(body).accesses
     assert text(store).startswith("w C[4 + lane] in lane if 4 + lane < n")
+
+
+def test_lanes_of_several_predicates_have_all_their_conditions() -> None:
+    body = (
+        "n = T.int32()\nC.vstore([T.Ramp(4, 1, 8)], T.Broadcast(T.float32(1), 8), "
+        "predicate=T.And(T.Not(T.get_active_lane_mask('uint1x8', 4, 6)), T.Broadcast(n < 3, 8)))"
+    )
+    (store,) = accesses(body).accesses
+    assert text(store).endswith("if not 4 + lane < 6 if n < 3")

@@ -250,3 +250,19 @@ def test_constants_of_indices_are_added_once() -> None:
         index = arithmetic.binary(out, "add", index, integer(constant, "int64"))
     assert (index.base and index.base.text, index.offset) == ("%i", 3)
     assert arithmetic.binary(out, "mul", index, integer(2, "int64")).base is None
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_lanes_without_a_bit_are_zeros_though_their_elements_exist(lanes: int) -> None:
+    """They need not be where only the other lanes are stored."""
+    A, C = buffer("A", [lanes], "float32"), buffer("C", [lanes], "float32")
+    n = E.Var("n", "int32")
+    mask = E.Call(f"boolx{lanes}", "tir.get_active_lane_mask", (E.IntImm(0), n))
+    place = (ramp(0, 1, lanes),)
+    value = E.BufferLoad(A, place, mask)
+    a = np.arange(1, lanes + 1, dtype="float32")
+    for predicate, rest in ((None, 0), (mask, -1)):
+        func = function([A, C, n], S.BufferStore(C, value, place, predicate))
+        c = np.full(lanes, -1, "float32")
+        build(func)(a, c, 3)
+        np.testing.assert_array_equal(c, [1, 2, 3, *[rest] * (lanes - 3)])
