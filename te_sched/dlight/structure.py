@@ -35,6 +35,7 @@ SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has schedul
 _NEAR = 4  # elements, up to which the lanes of vectors may be apart
 _ROWS = 8  # enough for a tile
 _SHALLOW = 32  # products that are added for a result
+_SHALLOW_OPEN = 256  # if calls give the number of neighbors, of which a tile is not always full
 _FIT = 0.9  # the least part of columns in whole vectors for which they run along rows of results
 _COLUMNS = 16  # of a vector, so that as few as possible of its lanes are unused
 
@@ -208,7 +209,7 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     used = [variables_of(*one.indices) for one in found]
     reduced = {one.var for one in node.iter_vars if one.kind != SPATIAL}
     candidates = []
-    is_shallow = size_of([one for one in node.iter_vars if one.kind != SPATIAL]) <= _SHALLOW
+    depth = size_of([one for one in node.iter_vars if one.kind != SPATIAL])
     last = max(spatial.values(), default=None)
     for wide, other in ((0, 1), (1, 0)):
         load = found[wide]
@@ -230,6 +231,8 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             extent = extent_of(node.iter_vars[place])
             is_free = is_contiguous or load.buffer in constants
             fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
+            is_open = extent is None and is_plain
+            is_shallow = depth <= (_SHALLOW_OPEN if is_open else _SHALLOW)
             is_along_rows = is_shallow and step == 1 and place == last
             is_along_rows &= extent is None or fit > _FIT
             # Windows are not padded here, so that vectors must divide their columns.
@@ -240,7 +243,8 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             candidates.append((*rank, place, wide))
     if not candidates:
         return None
-    *_, is_plain, _, _, _, column, wide = max(candidates)
+    is_along_rows, _, is_plain, _, _, _, column, wide = max(candidates)
+    is_shallow = is_along_rows or depth <= _SHALLOW
     is_contiguous = _is_contiguous(step_along(found[wide], node.iter_vars[column].var), is_plain)
     rows = [
         place

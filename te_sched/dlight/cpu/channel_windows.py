@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 from te_sched.dlight.cpu.epilogues import epilogue_of
 from te_sched.dlight.cpu.vectors import VectorRegisters
-from te_sched.dlight.structure import SCHEDULED, contraction_of, node_of
+from te_sched.dlight.structure import (
+    SCHEDULED,
+    contraction_of,
+    node_of,
+    share_among_processors,
+)
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import BufferLoad, IntImm
 from te_sched.ir.visitor import variables_of
@@ -22,8 +27,10 @@ from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import (
     REDUCTION,
     SPATIAL,
+    assumed_size,
     extent_of,
     largest_divisor,
+    multiple_of,
     size_of,
 )
 from te_sched.tensorir.facts.computations import is_copy, is_injective
@@ -37,6 +44,7 @@ _MOST_UNROLLED = 512  # sums of a tile
 _IN_FLIGHT = 4  # sums that hide the latency of additions, beside those of the next tile
 _HIDDEN_LOADS = 0.45  # loads for each multiplication that cost no time
 _WORTH = 1 << 16  # multiplications for which threads pay
+_LIKELY = (7, 14, 28, 56, 112)  # rows and columns that calls may give
 _WIDEST = 16  # registers of a row that is copied at once
 _CACHE = 1 << 15  # bytes of the copies of channels
 
@@ -54,13 +62,15 @@ class ChannelWindows(NamedTuple):
 
 
 def channel_windows_of(node: Block) -> ChannelWindows | None:
-    """How a block reduces windows of single channels of given sizes; None for other blocks."""
+    """How a block reduces windows of single channels; None for other blocks."""
     contraction = contraction_of(node)
-    if contraction is None or contraction.is_plain or None in map(extent_of, node.iter_vars):
+    if contraction is None or contraction.is_plain:
         return None
     spatial = [position for position, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     reduced = [axis for axis in node.iter_vars if axis.kind == REDUCTION]
-    if spatial[-1] != contraction.column or not 1 < size_of(reduced) <= _MOST_STEPS:
+    if spatial[-1] != contraction.column or None in map(extent_of, reduced):
+        return None
+    if not 1 < size_of(reduced) <= _MOST_STEPS:
         return None
     image, filters = (
         contraction.operands[contraction.wide],
@@ -83,27 +93,30 @@ def channel_windows_of(node: Block) -> ChannelWindows | None:
 
 
 def tile_of_windows(
-    rows: int,
-    columns: int,
+    rows: int | None,
+    columns: int | None,
     window: tuple[int, int],
     vectors: VectorRegisters,
     is_padded: bool = False,
 ) -> tuple[int, int] | None:
     """The rows and columns of a tile, of whole vectors; if windows are padded already, divisors of
-    theirs, or None without any. The size of a window is its rows and the steps of each.
+    theirs, or None without any. The size of a window is its rows and the steps of each. Numbers
+    that calls give are None: tiles are for small and large ones.
 
     >>> tile_of_windows(40, 40, (3, 3), VectorRegisters(16, 32))
     (8, 16)
+    >>> tile_of_windows(None, None, (3, 3), VectorRegisters(16, 32))
+    (7, 16)
     """
     steps = math.prod(window)
     most = min(vectors.registers // 2, _MOST_UNROLLED // steps)
     best: tuple[float, int, int] | None = None
     for count in (1, 2, 4):
         width = count * vectors.lanes
-        if count > 1 and width >= columns + vectors.lanes:
+        if count > 1 and width >= (columns or vectors.lanes) + vectors.lanes:
             break
-        for height in range(1, min(rows, max(1, most // count)) + 1):
-            waste = _padded(rows, height) * _padded(columns, width) / (rows * columns)
+        for height in range(1, min(rows or most, max(1, most // count)) + 1):
+            waste = _waste(rows, height) * _waste(columns, width)
             if is_padded and waste > 1:
                 continue
             loads = (height - 1 + window[0]) / (height * window[0])
@@ -116,8 +129,10 @@ def tile_of_windows(
     return None if best is None else best[1:]
 
 
-def _padded(extent: int, multiple: int) -> int:
-    return -(-extent // multiple) * multiple
+def _waste(extent: int | None, multiple: int) -> float:
+    """How many times more there are if they are padded to a multiple."""
+    extents = _LIKELY if extent is None else (extent,)
+    return sum(-(-number // multiple) * multiple / number for number in extents) / len(extents)
 
 
 def multiples_of_windows(node: Block, vectors: VectorRegisters) -> dict[int, int]:
@@ -129,9 +144,11 @@ def multiples_of_windows(node: Block, vectors: VectorRegisters) -> dict[int, int
 def _tile_of(
     node: Block, windows: ChannelWindows, vectors: VectorRegisters, is_padded: bool
 ) -> dict[int, int]:
-    rows = 1 if windows.row is None else size_of([node.iter_vars[windows.row]])
-    columns = size_of([node.iter_vars[windows.column]])
-    if windows.rows * windows.steps <= _FEW_STEPS and columns < _LEAST_FILLED * vectors.lanes:
+    count = multiple_of if is_padded else extent_of
+    rows = 1 if windows.row is None else count(node.iter_vars[windows.row])
+    columns = count(node.iter_vars[windows.column])
+    least = _LEAST_FILLED * vectors.lanes
+    if windows.rows * windows.steps <= _FEW_STEPS and columns is not None and columns < least:
         return {}  # copies of wider rows would take longer
     tile = tile_of_windows(rows, columns, (windows.rows, windows.steps), vectors, is_padded)
     if tile is None:
@@ -159,9 +176,11 @@ def schedule_channel_windows(sch: Schedule, block: BlockRV, vectors: VectorRegis
     if windows.row is not None:
         rows, row = sch.split(loops.pop(windows.row), [None, sizes[windows.row]])
         inner = [row, lane]
-    tiles = [vector] if rows is None else [rows, vector]
+    # Of open sizes, what is computed for each loop over tiles takes longer: columns are fewer.
+    is_open = extent_of(node.iter_vars[windows.column]) is None
+    tiles = [loop for loop in ((vector, rows) if is_open else (rows, vector)) if loop is not None]
     sch.reorder(*loops.values(), *tiles, *inner)
-    sch.compute_at(block, vector)
+    sch.compute_at(block, tiles[-1])
     reduction_loops = loops_of_kind(sch, sch.block_key(block, "dlight"), REDUCTION)
     block_loops = sch.get_loops(block)[len(loops) + len(tiles) :]
     reduced = [loop for loop in block_loops if loop.key in reduction_loops]
@@ -196,14 +215,15 @@ def _shared(
     """The loop over some channels, or over parts of them, that processors share.
 
     What is copied in an iteration fits in the cache. Several small channels are copied before they
-    are read: loads of what was just stored, in other vectors, would wait.
+    are read: loads of what was just stored, in other vectors, would wait. Those of open sizes are
+    copied one by one.
     """
-    is_parallel = size_of(node.iter_vars) >= _WORTH
+    is_parallel = assumed_size(node.iter_vars) >= _WORTH
     wanted = 2 * usable_processors() if is_parallel else 1
     count = math.prod([_extent(sch, loop) for loop in channels])
     size = _bytes_of_channel(node, windows)
-    together = min(_CACHE // size, count // wanted)
-    if rows is not None and together < 1:
+    together = 1 if size is None else min(_CACHE // size, count // wanted)
+    if rows is not None and together < 1 and size is not None:
         parts = max(-(-wanted // count), -(-size // _CACHE))
         fit = max(1, _extent(sch, rows) // parts)
         part, _ = sch.split(rows, [None, largest_divisor(_extent(sch, rows), fit)])
@@ -212,24 +232,32 @@ def _shared(
     if together > 1:
         shared, _ = sch.split(shared, [None, largest_divisor(count, together)])
     if is_parallel:
-        sch.parallel(shared)
+        share_among_processors(sch, shared, node.iter_vars, _WORTH // 2)
     return shared
 
 
-def _bytes_of_channel(node: Block, windows: ChannelWindows) -> int:
-    """The bytes that the windows of a channel read."""
+def _bytes_of_channel(node: Block, windows: ChannelWindows) -> int | None:
+    """The bytes that the windows of a channel read; None if calls give its size."""
     within = {axis.var for axis in node.iter_vars if axis.kind == REDUCTION}
     load = windows.image
     shape = zip(load.indices, load.buffer.shape, strict=True)
     sizes = [size for index, size in shape if within & variables_of(index)]
-    return 4 * math.prod([size.value for size in sizes if isinstance(size, IntImm)])
+    extents = [size.value for size in sizes if isinstance(size, IntImm)]
+    return 4 * math.prod(extents) if len(extents) == len(sizes) else None
 
 
 def _copy_in(sch: Schedule, pad: BlockRV, shared: LoopRV, lanes: int) -> None:
     """Copy what windows read in a loop over them, in vectors."""
     sch.compute_at(pad, shared)
-    *_, columns = sch.get_loops(pad)
-    extent = _extent(sch, columns)
+    *_, rows, columns = sch.get_loops(pad)
+    extent = loop_extent(sch, columns.key)
+    if extent is None:
+        if multiple_of(node_of(sch, pad).iter_vars[-1]) % lanes == 0:  # the rest is not read
+            vector, lane = sch.split(columns, [None, lanes], disable_predication=True)
+            sch.vectorize(lane)
+            if rows.key != shared.key:
+                sch.reorder(vector, rows)
+        return
     width = largest_divisor(extent, _WIDEST * lanes)
     if width == extent:
         sch.vectorize(columns)

@@ -194,9 +194,10 @@ def _in_vectors(size: Expr, load: BufferLoad, block: Block, sizes: Mapping[int, 
     """The size of rows that windows read, enlarged to vectors as rows of results have them."""
     used = variables_of(load.indices[-1])
     lanes = [number for place, number in sizes.items() if block.iter_vars[place].var in used]
-    if not isinstance(size, IntImm) or not lanes:
+    if not lanes:
         return size
-    return IntImm(-(-size.value // lanes[0]) * lanes[0], size.dtype)
+    number = IntImm(lanes[0], size.dtype)
+    return Analyzer().simplify(ops.floordiv(size + (lanes[0] - 1), number) * number)
 
 
 def _writer_of(func: PrimFunc, nests: list[LoopsOfBlock], buffer: Buffer) -> LoopsOfBlock | None:

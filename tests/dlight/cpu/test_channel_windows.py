@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from te_sched import te, topi
+from te_sched import dlight, te, topi
 from te_sched.dlight.cpu.channel_windows import channel_windows_of, tile_of_windows
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import node_of
@@ -125,3 +125,33 @@ def test_narrow_images_and_groups_are_left():
     x, w = tensor(1, 8, 20, 20), tensor(8, 4, 3, 3, name="w")
     groups = topi.nn.group_conv2d_nchw(x, w, 1, 1, 1, 2)
     assert windows_of([x, w, groups]) is None
+
+
+@pytest.mark.parametrize("vectors", [VectorRegisters(16, 32), VectorRegisters(8, 16)])
+def test_tiles_of_open_sizes_have_one_vector_of_columns(vectors):
+    height, width = tile_of_windows(None, None, (3, 3), vectors)
+    assert width == vectors.lanes
+    assert 1 < height <= vectors.registers // 2
+    assert tile_of_windows(height, width, (3, 3), vectors, is_padded=True)
+
+
+def test_rows_of_open_sizes_are_copied_in_whole_vectors():
+    """In the loop over channels, of which processors run some if a call has enough work."""
+    text = str(scheduled_open((8, 3), 1).mod)
+    start, copy = text.index("dlight.scheduled"), text.index('T.block("pad_temp")')
+    assert start < copy
+    assert "pragma_parallel_work" in text
+    before = text[start:copy]
+    assert "in T.vectorized(T.int64(16))" in before
+    assert "T.where" not in text[copy : text.index("T.reads", copy)]
+
+
+def scheduled_open(channels_and_kernel, padding):
+    """The schedule of a depthwise convolution of images of any height and width."""
+    channels, kernel = channels_and_kernel
+    height, width = te.var("h", "int64"), te.var("w", "int64")
+    func = te.create_prim_func(
+        filtered((1, channels, height, width), (kernel, kernel), 1, padding),
+        index_dtype_override="int64",
+    )
+    return dlight.cpu.Default().apply(func, WIDE, False)

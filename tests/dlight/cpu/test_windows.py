@@ -99,6 +99,9 @@ def test_convolutions_of_groups_and_of_single_channels() -> None:
     check(func, [(1, 16, 5, 5), (2, 16, 9, 18)], padding=1, groups=4)
     func = convolution(2, (16, 16), 1, 1, groups=16)
     check(func, [(1, 16, 5, 5), (2, 16, 9, 18), (1, 16, 1, 1)], padding=1, groups=16)
+    func = convolution(2, (16, 16), 2, 2, 3, groups=16, dilation=2, has_rest=False)
+    options = {"stride": 2, "padding": 2, "dilation": 2, "groups": 16}
+    check(func, [(1, 16, 1, 40), (2, 16, 17, 3), (1, 16, 33, 31)], **options)
 
 
 def rows(block: Block) -> Mapping[int, int]:
@@ -214,8 +217,8 @@ def test_columns_are_padded_where_their_divisors_do_not_fill_vectors() -> None:
 
 
 def test_rows_beyond_the_last_one_read_it_again() -> None:
-    func = convolution(2, (40, 32), kernel=1, index_dtype="int64")
-    check(func, [(1, 40, 3, size) for size in (1, 2, 3, 4, 5, 30)])
+    func = convolution(2, (320, 32), kernel=1, index_dtype="int64")
+    check(func, [(1, 320, 3, size) for size in (1, 2, 3, 4, 5, 30)])
     assert "x_rows[v_nn, v_rc, T.min(v_yy, h * w_1 - T.int64(1))]" in str(scheduled(func).mod)
 
 
