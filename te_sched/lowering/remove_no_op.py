@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.build import negate
@@ -21,7 +22,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.calls import effect_of
-from te_sched.ir.expr import BufferLoad, Expr, IntImm, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Range, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import (
@@ -36,8 +37,8 @@ from te_sched.ir.stmt import (
     SeqStmt,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, replace, walk
-from te_sched.lowering.statements import NOTHING, is_nothing, keeps_memory, mentions, sequence
+from te_sched.ir.visitor import StatementMapper, children, replace
+from te_sched.lowering.statements import NOTHING, describing, is_nothing, keeps_memory, sequence
 
 
 def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -61,6 +62,7 @@ class NoOpRemover(StatementMapper):
         self.settings = settings
         self.removed = frozenset(removed)
         self.around_it: list[tuple[Var, Range | Expr] | Expr] = []
+        self.used: dict[Stmt, set[Var]] = {}  # by statements with a value that is bound
 
     def inside(self, fact: tuple[Var, Range | Expr] | Expr, node: Stmt) -> Stmt:
         """The mapped statement, where a variable has a value or a range, or a condition holds."""
@@ -78,9 +80,31 @@ class NoOpRemover(StatementMapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.inside((node.var, node.value), node.body)
         is_needed = is_nothing(body) or effect_of(node.value) > Effect.READ_STATE
-        if not is_needed and not _uses(body, node.var):
-            return body
-        return self.around(node, body, node.value)
+        if is_needed:
+            return self.around(node, body, node.value)
+        used = self.variables_in(body)
+        new = self.around(node, body, node.value) if node.var in used else body
+        self.used[new] = used if new is body else used | self.variables_in(node.value)
+        return new
+
+    def variables_in(self, root: Stmt | Expr) -> set[Var]:
+        """The variables that a statement uses, also as the pointers or in the layouts of buffers:
+        statements that bind values, and were looked at before, are not walked again.
+        """
+        used: set[Var] = set()
+        buffers: set[Buffer] = set()
+        stack: list[Any] = [root]
+        while stack:
+            node = stack.pop()
+            if node in self.used:
+                used |= self.used.pop(node)
+                continue
+            if type(node) is Var:
+                used.add(node)
+            elif (buffer := getattr(node, "buffer", None)) is not None:
+                buffers.add(buffer)
+            stack += children(node)
+        return used.union(*map(describing, buffers))
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key == "pragma_debug_skip_region":
@@ -165,17 +189,6 @@ class NoOpRemover(StatementMapper):
                     condition = analyzer.rewrite_simplify(fact)
                     conditions.enter_context(analyzer.constraint(condition))
             yield analyzer
-
-
-def _uses(body: Stmt, var: Var) -> bool:
-    """Whether a statement uses a variable, also as the pointer or in the layout of a buffer."""
-    buffers = set()
-    for part in walk(body):
-        if part is var:
-            return True
-        if (buffer := getattr(part, "buffer", None)) is not None:
-            buffers.add(buffer)
-    return any(mentions(buffer, var) for buffer in buffers)
 
 
 def _evaluations(*values: Expr) -> Stmt:

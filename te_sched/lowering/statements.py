@@ -153,5 +153,10 @@ class _FreshCopy(Substitute):
 
 def mentions(node: Any, var: Var) -> bool:
     """Whether a buffer, axis or reducer is described by a variable."""
-    is_used = any(getattr(node, name) is var for name in _USES[type(node)])
-    return is_used or var in variables_of(node)
+    return var in describing(node)
+
+
+def describing(node: Any) -> set[Var]:
+    """The variables that describe a buffer, axis or reducer."""
+    uses = [getattr(node, name) for name in _USES[type(node)]]
+    return variables_of(node).union(use for use in uses if type(use) is Var)
