@@ -114,6 +114,7 @@ class _Accesses:
         self.views: dict[Buffer, BufferRegion] = {}
         self.view(views)
         self.domains: dict[Var, IntervalSet] = {}
+        self.sets: dict[Expr, IntervalSet] = {}  # of indices, in the loops and conditions around
         self.joint: list[Expr] = []
         self.is_joint = True  # whether all other conditions are described by `domains` and `joint`
         self.lets: dict[Var, Expr] = {}
@@ -171,6 +172,14 @@ class _Accesses:
 
     def relaxed(self, e: Expr) -> IntervalSet:
         """The values of an index in all iterations of the inner loops."""
+        if type(e) is IntImm:
+            return single_point(e)
+        interval = self.sets.get(e)
+        if interval is None:
+            interval = self.sets[e] = self._relaxed(e)
+        return interval
+
+    def _relaxed(self, e: Expr) -> IntervalSet:
         e = substitute(e, self.lets)
         if self._reads_inside(e):
             return EVERYTHING
@@ -256,8 +265,9 @@ class _Accesses:
         """Collect the accesses of a body in which a variable has these values."""
         outside = dict(self.domains)
         self.domains[var] = from_range(values)
+        sets, self.sets = self.sets, {}
         self.statement(body)
-        self.domains = outside
+        self.domains, self.sets = outside, sets
 
     def lets_of(self, e: Expr) -> Expr:
         """An expression with variables of lets replaced by their values."""
@@ -312,7 +322,7 @@ class _Accesses:
 
     def where(self, condition: Expr, holds: bool, action: Any) -> None:
         """Collect accesses under a condition on the inner loops, or under its negation."""
-        outside = dict(self.domains), self.joint, self.is_joint
+        outside = dict(self.domains), self.joint, self.is_joint, self.sets
         for conjunct in _conjuncts(self.lets_of(condition), holds):
             comparison = _unlikely(conjunct)
             is_about_values = self.is_exact and variables_of(comparison)
@@ -320,8 +330,9 @@ class _Accesses:
                 is_bound = comparison is conjunct and type(comparison) in _BOUNDS
                 self.is_joint = self.is_joint and is_bound
                 self.joint = [*self.joint, comparison] if is_bound else self.joint
+        self.sets = {}
         action()
-        self.domains, self.joint, self.is_joint = outside
+        self.domains, self.joint, self.is_joint, self.sets = outside
 
     def _limit(self, comparison: Expr) -> bool:
         """Narrow the domain of the only loop in a comparison, if constants bound it, or if its
@@ -464,6 +475,9 @@ def _simplified(index_range: Range, analyzer: Analyzer) -> Range:
 
 def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     """The union of sets of indices, which may have different types."""
+    numbers = [end for end in (*a, *b) if isinstance(end, IntImm)]
+    if len(numbers) == 4 and len({end.dtype for end in numbers}) == 1:
+        return IntervalSet(*[choose(numbers, key=lambda end: end.value) for choose in (min, max)])
     pairs = [
         (x, y) if x is None or y is None or x.dtype == y.dtype else ops.match_types(x, y)
         for x, y in zip(a, b, strict=True)

@@ -9,7 +9,8 @@ import te_sched
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
-from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.stmt import BufferStore, Evaluate, IfThenElse, LetStmt, Stmt
 from te_sched.lowering.remove_no_op import remove_no_op
 from te_sched.script import tir as T
 from tests.lowering.build import (
@@ -123,3 +124,21 @@ def test_pointers_of_buffers_stay() -> None:
     a = np.zeros((4, 8), "float32")
     te_sched.build(rows)(a)
     assert a[:, :2].tolist() == [[1, 2]] * 4
+
+
+def test_values_of_values_that_nothing_uses_are_removed() -> None:
+    """Also between those that are used, by a value or by the layout of a buffer."""
+    first, second, third, last = (Var(name, "int32") for name in "abcd")
+    buffer = decl_buffer((8,), "int32", "B", elem_offset=third)
+    writing: Stmt = BufferStore(buffer, IntImm(1), (IntImm(0),))
+    values = {first: Var("n", "int32"), second: first + 1, third: first + 2, last: second + third}
+    body = writing
+    for variable in reversed(values):
+        body = LetStmt(variable, values[variable], body)
+    body = remove_no_op(function(body)).body
+    kept = []
+    while isinstance(body, LetStmt):
+        kept.append(body.var)
+        body = body.body
+    assert kept == [first, third]
+    assert body is writing
