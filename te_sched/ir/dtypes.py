@@ -64,6 +64,17 @@ class ScalableLanes(int):
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _undefined
 
 
+# The largest finite numbers, as TVM has them.
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.4028234663852886e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+    "e4m3_float8": 448.0,
+    "e5m2_float8": 57344.0,
+}
+
+
 class DType(NamedTuple):
     """A parsed data type. `code` is one of float, bfloat, e4m3_float, e5m2_float, int, uint, bool,
     handle, void.

@@ -16,15 +16,6 @@ from te_sched.ir.expr import Broadcast, Call, Cast, Expr, ExprLike, FloatImm, In
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.wording import wording
 
-_LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": 3.4028234663852886e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-    "e4m3_float8": 448.0,
-    "e5m2_float8": 57344.0,
-}
-
 
 def _float_function(name: str) -> Callable[[ExprLike], Expr]:
     """A function of a float; calls with constants are not folded."""
@@ -255,7 +246,7 @@ def _limit(dtype: str, side: int) -> Expr:
             f"use one of {dtypes.LEGAL}",
         )
     if dtypes.is_float(dtype):
-        return FloatImm(_LARGEST[dtype] if side else -_LARGEST[dtype], dtype)
+        return FloatImm(dtypes.LARGEST[dtype] if side else -dtypes.LARGEST[dtype], dtype)
     return ops.const(ops.int_limits(dtype)[side], dtype)
 
 

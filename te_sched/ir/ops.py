@@ -59,12 +59,6 @@ FALSE = IntImm(0, "bool")
 _CONSTANTS = (IntImm, FloatImm)
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
-_FLOAT_MAX = {
-    "float16": 65504.0,
-    "float32": 3.4028234663852886e38,
-    "e4m3_float8": 448.0,
-    "e5m2_float8": 57344.0,
-}
 
 # Converters of objects of other libraries (sympy): each returns an expression or None.
 FOREIGN_CONVERSIONS: list[Callable[[Any], Expr | None]] = []
@@ -121,15 +115,15 @@ def _default_dtype(value: Any) -> str:
         return "int32" if -_INT32_MAX - 1 <= value <= _INT32_MAX else "int64"
     if hasattr(value, "item") and hasattr(value, "dtype"):
         return str(value.dtype)
-    is_large = isinstance(value, float) and _FLOAT_MAX["float32"] < abs(value) < math.inf
+    is_large = isinstance(value, float) and dtypes.LARGEST["float32"] < abs(value) < math.inf
     return "float64" if is_large else "float32"
 
 
 def _float_const(value: float, dtype: str) -> Expr:
-    if abs(value) > _FLOAT_MAX.get(dtype, math.inf) and not math.isinf(value):
+    if abs(value) > dtypes.LARGEST.get(dtype, math.inf) and not math.isinf(value):
         raise DeclarationError(
             f"the constant {value!r} is out of the range of {dtype}",
-            f"its largest value is {_FLOAT_MAX[dtype]!r}",
+            f"its largest value is {dtypes.LARGEST[dtype]!r}",
             "use a wider type, or float('inf')",
         )
     return FloatImm(value, dtype)

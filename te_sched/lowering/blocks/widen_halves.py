@@ -2,7 +2,7 @@
 
 A sum of many float16 or bfloat16 numbers loses most of them if each step is rounded, and processors
 calculate with float32 faster. What is between the arguments and the results of a function is not
-rounded; casts that the program states are kept. Must not know graphs or targets.
+rounded; casts of data that the program states are kept. Must not know graphs or targets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from te_sched.ir.expr import BinaryOp, Buffer, BufferLoad, Call, Cast, Expr, Flo
 from te_sched.ir.intrinsic_table import FOREIGN
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace, walk
+from te_sched.ir.visitor import ReferenceMapper, reads_data, replace, walk
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import unobserved
 
@@ -94,7 +94,8 @@ class _Widener(Retyper, ReferenceMapper):
 
     def visit_Cast(self, node: Cast) -> Expr:
         value = self.visit(node.value)
-        if is_half(node) and not is_half(node.value):  # the program rounds here
+        is_size = node.value.dtype.startswith(("int", "uint")) and not reads_data(node.value)
+        if is_half(node) and not is_half(node.value) and not is_size:  # the program rounds here
             value = ops.cast(node.dtype, value)
         return ops.cast(WIDE if is_half(node) else node.dtype, value)
 

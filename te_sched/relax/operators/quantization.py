@@ -96,12 +96,11 @@ def _infer(
 
 
 _Parameter = te.Tensor | Expr
-_LARGEST_FLOAT16 = 65504.0
-_LIMITS = {"e4m3_float8": (-448.0, 448.0), "e5m2_float8": (-57344.0, 57344.0)}
 
 
 def _limits(dtype: str) -> tuple[Any, Any]:
-    return _LIMITS[dtype] if dtype in _LIMITS else ops.int_limits(dtype)
+    largest = dtypes.LARGEST.get(dtype)
+    return ops.int_limits(dtype) if largest is None else (-largest, largest)
 
 
 def _at(value: _Parameter, i: Sequence[Expr], axis: int) -> Expr:
@@ -117,7 +116,7 @@ def _quantize(
     low, high = _limits(dtype)
     kind = data.dtype
     # The limits are numbers of the type in which they are compared.
-    clipped_as = "float32" if kind == "float16" and high > _LARGEST_FLOAT16 else kind
+    clipped_as = "float32" if kind == "float16" and high > dtypes.LARGEST["float16"] else kind
 
     def element(*i: Expr) -> Expr:
         scaled = ops.div(data(*i), _at(scale, i, axis))
@@ -141,7 +140,9 @@ def _dequantize(
         factor = ops.cast("float32", _at(scale, i, axis))
         result = ops.multiply(ops.cast("float32", moved), factor)
         if dtype == "float16":
-            limit, least = [ops.const(sign * _LARGEST_FLOAT16, "float32") for sign in (1, -1)]
+            limit, least = [
+                ops.const(sign * dtypes.LARGEST["float16"], "float32") for sign in (1, -1)
+            ]
             result = ops.maximum(ops.minimum(result, limit), least)
         return ops.cast(dtype, result)
 

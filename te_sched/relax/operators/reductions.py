@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from te_sched import te
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr
+from te_sched.ir.expr import Expr, IntImm
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
@@ -127,8 +128,12 @@ def _count(data: te.Tensor, axis: Axes) -> Expr | int:
 
 
 def _mean(data: te.Tensor, axis: Axes, keepdims: bool) -> te.Tensor:
-    count = ops.cast(data.dtype, ops.convert(_count(data, axis)))
-    result: te.Tensor = topi.divide(_or_all("sum")(data, axis, keepdims), count)
+    count, total = ops.convert(_count(data, axis)), _or_all("sum")(data, axis, keepdims)
+    if isinstance(count, IntImm) and count.value > dtypes.LARGEST.get(data.dtype, math.inf):
+        scale = 2.0 ** (count.value.bit_length() - 15)  # neither divisor is out of range
+        total = topi.divide(total, ops.const(scale, data.dtype))
+        count = ops.convert(count.value / scale)
+    result: te.Tensor = topi.divide(total, ops.cast(data.dtype, count))
     return result
 
 

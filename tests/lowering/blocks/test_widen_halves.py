@@ -97,6 +97,28 @@ def test_functions_that_cannot_or_need_not_change_stay(func):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
+def test_numbers_of_elements_are_not_rounded(dtype):
+    n = te.var("n")
+    a = te.placeholder((n,), dtype, "A")
+    func = te.create_prim_func([a, te.compute((n,), lambda i: a[i] / n.astype(dtype))])
+    assert 'Cast("float32", n)' in str(widen_halves(func))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("count", [257, 65504, 70001])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_means_of_many_numbers(dtype, count, is_open):
+    sizes = [tir.Var("n", "int64")] if is_open else [count]
+    x = relax.Var("x", relax.TensorStructInfo(sizes, dtype))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.mean(x)))
+    machine = relax.VirtualMachine(relax.build(builder.get()), te_sched.cpu())
+    result = machine["main"](nd.array(np.full(count, 3.0), dtype=dtype))
+    assert nd.array(result, dtype="float32").numpy() == 3
+
+
+@pytest.mark.parametrize("dtype", HALVES)
 def test_graphs_sum_in_float32(dtype):
     x = relax.Var("x", relax.TensorStructInfo((1, 3000), dtype))
     builder = relax.BlockBuilder()
