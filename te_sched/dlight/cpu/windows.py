@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
-from te_sched.dlight.structure import is_along
+from te_sched.dlight.structure import contraction_of, is_along
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
@@ -40,6 +40,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import ReferenceMapper, replace, substitute, variables_of
 from te_sched.tensorir.copies import copy_nest
 from te_sched.tensorir.facts.axes import SPATIAL, extent_of, multiple_of
@@ -126,7 +127,13 @@ def _windows_of(
     extents = padded | _with_loops(nest, padded)
     buffers, clamped, written = dict[Buffer, Buffer](), set[Buffer](), None
     conditions: list[Expr] = []
+    contraction = contraction_of(block)
     for load in loads:
+        is_broadcast = (
+            contraction is not None
+            and contraction.is_plain
+            and same(load, contraction.operands[1 - contraction.wide])
+        )
         own = padded.keys() & variables_of(*load.indices)
         is_plain = all(isinstance(index, Var | IntImm) for index in load.indices)
         writer = None if is_plain or not own else _writer_of(func, nests, load.buffer)
@@ -141,7 +148,7 @@ def _windows_of(
             written = stored(writer.block)
             assert written is not None  # of an injective block
             conditions = _conditions(written, writer, changes)
-        elif not is_plain and any(is_along(load, var) for var in own):
+        elif not is_plain and not is_broadcast and any(is_along(load, var) for var in own):
             return None  # vectors would be read one by one
         elif own:
             clamped.add(load.buffer)

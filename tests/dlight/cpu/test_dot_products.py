@@ -146,6 +146,25 @@ def test_few_rows_of_a_matrix_that_varies_are_not_packed() -> None:
         assert ("vpdpbusd" in sch.mod.script()) == is_packed
 
 
+def test_rows_of_a_prime_number_without_borders_have_tiles_of_several() -> None:
+    """What is read as one element for a vector of channels is clamped at the end of a row."""
+    tensors = operands(((1, 8, 6, 21), (32, 8, 3, 3)), ("uint8", "int8"))
+
+    def without_border(tensors: list[te.Tensor]) -> te.Tensor:
+        return topi.nn.conv(*tensors, 1, 0, 1, 1, "NCHW", out_dtype="int32")
+
+    sch = scheduled(without_border, tensors, "llvm", [1])
+    assert "conv2d_nchw_pad" in sch.mod.script()
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 256, (1, 8, 6, 21), "uint8")
+    b = rng.integers(-128, 128, (32, 8, 3, 3), "int8")
+    parts = np.lib.stride_tricks.sliding_window_view(a.astype("int32"), (3, 3), (2, 3))
+    expected = np.einsum("nchwyx,fcyx->nfhw", parts, b.astype("int32"))
+    result = np.zeros(expected.shape, "int32")
+    te_sched.build(sch.mod, target="llvm -opt-level=0")(a, b, result)
+    np.testing.assert_array_equal(result, expected)
+
+
 def test_groups_that_instructions_do_not_divide_have_a_plain_schedule() -> None:
     tensors = operands(((1, 18, 6, 9), (96, 6, 3, 3)), ("uint8", "int8"))
     assert "vpdpbusd" not in scheduled(in_groups, tensors, TARGETS["vnni"], [1]).mod.script()
