@@ -47,14 +47,14 @@ def blocks_of(sch: Schedule) -> list[BlockRV]:
 
 def loop_of(sch: Schedule, loop: LoopRV) -> For:
     """The loop itself."""
-    found: Any = sch.get(loop)
-    return found  # type: ignore[no-any-return]
+    node: Any = sch.get(loop)
+    return node  # type: ignore[no-any-return]
 
 
 def node_of(sch: Schedule, block: BlockRV) -> Block:
     """The block itself."""
-    found: Any = sch.get(block)
-    return found  # type: ignore[no-any-return]
+    node: Any = sch.get(block)
+    return node  # type: ignore[no-any-return]
 
 
 def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
@@ -65,12 +65,14 @@ def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
     for block in blocks:
         if not node_of(sch, block).writes:
             return False
-        loops = [loop_of(sch, one) for one in sch.get_loops(block)]
+        loops = [loop_of(sch, loop) for loop in sch.get_loops(block)]
         values = sch.realize(sch.block_key(block, "dlight")).iter_values
-        used = [one.loop_var for one in loops]
-        if any(one.kind != "serial" or one.annotations for one in loops):
+        used = [loop.loop_var for loop in loops]
+        if any(loop.kind != "serial" or loop.annotations for loop in loops):
             return False
-        if [one for one in values if isinstance(one, Var)] != used or sch.get_child_blocks(block):
+        if [value for value in values if isinstance(value, Var)] != used or sch.get_child_blocks(
+            block
+        ):
             return False
         if node_of(sch, block).annotations.keys() & _MARKS:
             return False
@@ -114,15 +116,15 @@ def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
             node = node_of(sch, block)
             if not is_injective(node) or not sch.get_consumers(block):
                 continue
-            readers = [node_of(sch, one) for one in sch.get_consumers(block)]
+            readers = [node_of(sch, consumer) for consumer in sch.get_consumers(block)]
             is_inner = is_transposition(node) or (
                 is_copy(node) and node.reads[0].buffer in constants
             )
             is_inner |= is_affine_copy(node) and not any(map(factors_of, readers))
             if is_inner or (
-                all(is_injective(one) for one in readers) and not _is_repeated(node, readers)
+                all(is_injective(reader) for reader in readers) and not _is_repeated(node, readers)
             ):
-                is_changed |= attempt(lambda one=block: sch.compute_inline(one))
+                is_changed |= attempt(lambda target=block: sch.compute_inline(target))
 
 
 _MOST_NODES = 2048  # of all copies of an expression
@@ -199,67 +201,69 @@ class Contraction:
 
 def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contraction | None:
     """How a block is a sum of products; None for other blocks. `constants` can be packed freely."""
-    found = factors_of(node)
-    if found is None:
+    factors = factors_of(node)
+    if factors is None:
         return None
-    spatial = {one.var: place for place, one in enumerate(node.iter_vars) if one.kind == SPATIAL}
+    spatial = {
+        axis.var: number for number, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL
+    }
     written = stored(node)
     if written is None or [*map(id, written.indices)] != [*map(id, spatial)]:
         return None  # the loops of its results are not those of its iterators
-    used = [variables_of(*one.indices) for one in found]
-    reduced = {one.var for one in node.iter_vars if one.kind != SPATIAL}
+    used = [variables_of(*factor.indices) for factor in factors]
+    reduced = {axis.var for axis in node.iter_vars if axis.kind != SPATIAL}
     candidates = []
-    depth = size_of([one for one in node.iter_vars if one.kind != SPATIAL])
+    depth = size_of([axis for axis in node.iter_vars if axis.kind != SPATIAL])
     last = max(spatial.values(), default=None)
     for wide, other in ((0, 1), (1, 0)):
-        load = found[wide]
-        reuse = assumed_size([one for one in node.iter_vars if one.var not in used[wide]])
-        for var, place in spatial.items():
+        load = factors[wide]
+        reuse = assumed_size([axis for axis in node.iter_vars if axis.var not in used[wide]])
+        for var, axis_number in spatial.items():
             if (
                 var not in used[wide]
                 or var in used[other]
-                or extent_of(node.iter_vars[place]) in (0, 1)
+                or extent_of(node.iter_vars[axis_number]) in (0, 1)
             ):
                 continue
             step = step_along(load, var)
-            beside = variables_of(*[one for one in load.indices if var in variables_of(one)])
+            beside = variables_of(*[index for index in load.indices if var in variables_of(index)])
             is_plain = not beside & reduced
             is_contiguous = _is_contiguous(step, is_plain)
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue
-            extent = extent_of(node.iter_vars[place])
+            extent = extent_of(node.iter_vars[axis_number])
             is_free = is_contiguous or load.buffer in constants
             fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
             is_open = extent is None and is_plain
             is_shallow = depth <= (_SHALLOW_OPEN if is_open else _SHALLOW)
-            is_along_rows = is_shallow and step == 1 and place == last
+            is_along_rows = is_shallow and step == 1 and axis_number == last
             is_along_rows &= extent is None or fit > _FIT
             # Windows are not padded here, so that vectors must divide their columns.
             is_along_rows &= (
                 is_plain or extent is None or largest_divisor(extent, _COLUMNS) >= _ROWS
             )
             rank = is_along_rows, extent is not None, is_plain, is_free, fit, not is_contiguous
-            candidates.append((*rank, place, wide))
+            candidates.append((*rank, axis_number, wide))
     if not candidates:
         return None
     is_along_rows, _, is_plain, _, _, _, column, wide = max(candidates)
     is_shallow = is_along_rows or depth <= _SHALLOW
-    is_contiguous = _is_contiguous(step_along(found[wide], node.iter_vars[column].var), is_plain)
+    is_contiguous = _is_contiguous(step_along(factors[wide], node.iter_vars[column].var), is_plain)
     rows = [
-        place
-        for var, place in spatial.items()
-        if var not in used[wide] and (extent_of(node.iter_vars[place]) or 2) > 1
+        number
+        for var, number in spatial.items()
+        if var not in used[wide] and (extent_of(node.iter_vars[number]) or 2) > 1
     ]
     if not is_plain:  # of a convolution of single channels: rows of the same image
         rows = [
-            place
-            for var, place in spatial.items()
-            if var in used[wide] and place < column and var not in used[1 - wide]
+            number
+            for var, number in spatial.items()
+            if var in used[wide] and number < column and var not in used[1 - wide]
         ]
-    ranks = {place: _rank(node.iter_vars[place], place == last) for place in rows}
-    row = max(rows, key=lambda place: (ranks[place], place)) if rows else None
-    return Contraction(wide, column, row, is_plain, is_contiguous, is_shallow, found)
+    ranks = {number: _rank(node.iter_vars[number], number == last) for number in rows}
+    row = max(rows, key=lambda number: (ranks[number], number)) if rows else None
+    return Contraction(wide, column, row, is_plain, is_contiguous, is_shallow, factors)
 
 
 def _is_contiguous(step: int | None, is_plain: bool) -> bool:

@@ -122,10 +122,10 @@ class StepTimer:
         """Start the time of passes."""
         self._since = time.perf_counter()
 
-    def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
+    def after(self, pass_func: Callable[..., Any], func: PrimFunc) -> None:
         """Stop the time of a pass."""
         now = time.perf_counter()
-        self._of_passes.append((f"  {one.__name__}", now - self._since, ""))
+        self._of_passes.append((f"  {pass_func.__name__}", now - self._since, ""))
         self._since = now
 
     @property

@@ -76,9 +76,9 @@ def find_built(work: Work) -> None:
     from te_sched.runtime.build import find_built as find  # loads LLVM
     from te_sched.runtime.compiled_programs import name_program
 
-    given: tuple[object, ...] = (work.inputs, work.args, work.name, work.binds, work.verify)
-    given = (*given, work.sanitize, work.callers)
-    parts = (given, work.outside.lowering, work.outside.check_accesses)
+    request: tuple[object, ...] = (work.inputs, work.args, work.name, work.binds, work.verify)
+    request = (*request, work.sanitize, work.callers)
+    parts = (request, work.outside.lowering, work.outside.check_accesses)
     work.known_as = name_program(parts, work.target, HISTORY)
     if work.known_as is not None:
         work.module = find(work.known_as, work.target)
@@ -184,15 +184,17 @@ def guard_indices(work: Work) -> None:
     insert = work.outside.check_accesses and not work.sanitize
     named = _named(work)
     guarded = {name: guard_accesses(f, named, insert) for name, f in work.functions.items()}
-    checked = {name: _with_size(one.func, one.sizes) for name, one in guarded.items()}
+    checked = {name: _with_size(guard.func, guard.sizes) for name, guard in guarded.items()}
     if not work.is_for_gpu:
         work.functions = checked
     else:  # a GPU runs kernels without checks
-        bare = {name: _with_size(work.functions[name], one.sizes) for name, one in guarded.items()}
+        bare = {
+            name: _with_size(work.functions[name], guard.sizes) for name, guard in guarded.items()
+        }
         work.functions = bare
         if insert:
-            work.checked = checked if any(one.checked for one in guarded.values()) else {}
-    Findings(found for one in guarded.values() for found in one.findings).raise_refuted()
+            work.checked = checked if any(guard.checked for guard in guarded.values()) else {}
+    Findings(finding for guard in guarded.values() for finding in guard.findings).raise_refuted()
 
 
 def watch_accesses(work: Work) -> None:
@@ -216,9 +218,9 @@ def _with_sizes(functions: _Functions, sizes: list[Size]) -> _Functions:
 
 def _with_size(func: PrimFunc, sizes: Iterable[Size]) -> PrimFunc:
     """The function with additional conditions on its calls."""
-    known = func.attrs.get(ATTRIBUTE, ())
-    more = [*known, *sizes]
-    return func.with_attr(ATTRIBUTE, more) if len(more) > len(known) else func
+    old_sizes = func.attrs.get(ATTRIBUTE, ())
+    more = [*old_sizes, *sizes]
+    return func.with_attr(ATTRIBUTE, more) if len(more) > len(old_sizes) else func
 
 
 # -- Functions, lowered ----------------------------------------------------------------------------
@@ -316,14 +318,14 @@ def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule,
 
 
 def _for_target(work: Work, functions: _Functions) -> _Functions:
-    keys, made = (work.target.kind, *work.target.keys), {}
+    keys, lowered_functions = (work.target.kind, *work.target.keys), {}
     for name, func in functions.items():
         check_data_types(func)
         if work.timer is not None:
             work.timer.begin(func, name)
         func = replace_intrinsics(func, keys)
-        made[name] = apply_passes(TARGET_PASSES, func, work.switches, work.timer)
-    return made
+        lowered_functions[name] = apply_passes(TARGET_PASSES, func, work.switches, work.timer)
+    return lowered_functions
 
 
 PREPARING = (

@@ -49,7 +49,9 @@ from te_sched.ir.visitor import (
 from te_sched.lowering.statements import binds_threads, rebuilt
 
 # Calls whose arguments may be vectors.
-VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
+VECTOR_CALLS = frozenset(
+    f"tir.{intrinsic.name}" for intrinsic in INTRINSICS.values() if intrinsic.takes_vectors
+)
 # Their first arguments name the called function.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 

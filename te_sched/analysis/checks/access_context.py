@@ -131,10 +131,10 @@ class AccessContext:
         if not exact:
             yield
             return
-        known = reduce(ops.logical_and, exact)
-        simple = self.analyzer.simplify(known)
-        with self.analyzer.constraint(known):
-            if simple is known or type(simple) is IntImm:
+        conjunction = reduce(ops.logical_and, exact)
+        simple = self.analyzer.simplify(conjunction)
+        with self.analyzer.constraint(conjunction):
+            if simple is conjunction or type(simple) is IntImm:
                 yield
             else:
                 with self.analyzer.constraint(simple):
@@ -239,11 +239,11 @@ class AccessContext:
         strides = self.views[occurrence.data].strides if occurrence.data in self.views else ()
         flat: Expr = _ZERO
         for number, (low, extent) in enumerate(memory.region):
-            place = ops.sub((*outer, last.base)[number], low)
+            offset = ops.sub((*outer, last.base)[number], low)
             if strides:
-                flat = ops.add(flat, ops.mul(place, strides[number]))
+                flat = ops.add(flat, ops.mul(offset, strides[number]))
             else:
-                flat = ops.add(ops.mul(flat, extent), place)
+                flat = ops.add(ops.mul(flat, extent), offset)
         return Ramp(flat, last.stride, last.lanes)
 
     def declared(self, occurrence: Occurrence) -> Iterator[Need]:

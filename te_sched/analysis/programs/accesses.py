@@ -98,10 +98,10 @@ class ProgramAccesses:
 
 def by_memory(accesses: Iterable[Access]) -> dict[Var, list[Access]]:
     """The accesses to each memory."""
-    found: dict[Var, list[Access]] = {}
+    groups: dict[Var, list[Access]] = {}
     for access in accesses:
-        found.setdefault(access.data, []).append(access)
-    return found
+        groups.setdefault(access.data, []).append(access)
+    return groups
 
 
 def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
@@ -170,10 +170,10 @@ class _ThreadRenamer(Substitute):
         self.known: dict[Expr, Expr] = {}
 
     def visit_Expr(self, node: Expr) -> Expr:
-        found = self.known.get(node)
-        if found is None:
-            found = self.known[node] = self.generic(node)
-        return found
+        result = self.known.get(node)
+        if result is None:
+            result = self.known[node] = self.generic(node)
+        return result
 
 
 class _AccessCollector:
@@ -190,52 +190,60 @@ class _AccessCollector:
         """Collect the accesses of a statement itself: a store reads first, then writes."""
         if scope.loops:
             self.program.loops[scope.loops[-1]] = None
-        found = occurrences_of(node)
+        occurrences = occurrences_of(node)
         if type(node) is not BufferStore:
-            for one in found:
-                self.touched(one, scope)
+            for occurrence in occurrences:
+                self.touched(occurrence, scope)
             return
-        for one in found[:-1]:
-            self.touched(one, scope.numbered(0), node)
-        self.touched(found[-1], scope.numbered(1), node)
+        for occurrence in occurrences[:-1]:
+            self.touched(occurrence, scope.numbered(0), node)
+        self.touched(occurrences[-1], scope.numbered(1), node)
 
-    def touched(self, one: Occurrence, scope: Scope, store: BufferStore | None = None) -> None:
+    def touched(
+        self, occurrence: Occurrence, scope: Scope, store: BufferStore | None = None
+    ) -> None:
         """Collect one access of a statement."""
-        if one.is_atomic:
+        if occurrence.is_atomic:
             return  # never races
-        for guard in one.guards:
+        for guard in occurrence.guards:
             if isinstance(guard, tuple):
                 self.program.values[guard[0]] = guard[1]
             else:
                 scope = scope.under(guard)
-        if one.buffer is not None:
-            self.touch(one, scope, store)
+        if occurrence.buffer is not None:
+            self.touch(occurrence, scope, store)
         else:
-            self.given(one, scope)
+            self.given(occurrence, scope)
 
-    def given(self, one: Occurrence, scope: Scope) -> None:
+    def given(self, occurrence: Occurrence, scope: Scope) -> None:
         """An external function with a pointer argument accesses its declared region."""
-        data, view, memory = one.data, self.views.get(one.data), self.program.memory.get(one.data)
+        data, view, memory = (
+            occurrence.data,
+            self.views.get(occurrence.data),
+            self.program.memory.get(occurrence.data),
+        )
         index: tuple[Expr, ...] | None = None
-        sizes: tuple[Expr, ...] = () if one.extent is None else (one.extent,)
+        sizes: tuple[Expr, ...] = () if occurrence.extent is None else (occurrence.extent,)
         if view is not None:
             data, index, sizes = view.data, view.begins, view.extents
-        elif one.extent is not None and memory is not None and len(memory.region) == 1:
-            index = one.indices
+        elif occurrence.extent is not None and memory is not None and len(memory.region) == 1:
+            index = occurrence.indices
         # a region declared for reading and writing may be either
-        is_sure = scope.is_sure and index is not None and not (one.reads and one.writes)
-        self.add(scope, data, one.writes, index, sizes, None, is_sure, True)
+        is_sure = (
+            scope.is_sure and index is not None and not (occurrence.reads and occurrence.writes)
+        )
+        self.add(scope, data, occurrence.writes, index, sizes, None, is_sure, True)
 
-    def touch(self, one: Occurrence, scope: Scope, store: BufferStore | None) -> None:
+    def touch(self, occurrence: Occurrence, scope: Scope, store: BufferStore | None) -> None:
         """Collect an access of one element or of the lanes of a vector."""
-        data, sizes = one.data, [_ONE] * len(one.indices)
-        index: list[Expr] | None = list(one.indices)
-        for place, part in enumerate(one.indices):
+        data, sizes = occurrence.data, [_ONE] * len(occurrence.indices)
+        index: list[Expr] | None = list(occurrence.indices)
+        for dim, part in enumerate(occurrence.indices):
             if type(part) is Ramp:
-                if not ops.is_const(part.stride, 1) or one.predicate is not None:
-                    return self.lanes(one, scope, place, part, store)
+                if not ops.is_const(part.stride, 1) or occurrence.predicate is not None:
+                    return self.lanes(occurrence, scope, dim, part, store)
                 assert index is not None
-                index[place], sizes[place] = part.base, IntImm(part.lanes)
+                index[dim], sizes[dim] = part.base, IntImm(part.lanes)
             elif dtypes.lanes(part.dtype) > 1:
                 index = None
                 break
@@ -252,23 +260,25 @@ class _AccessCollector:
             is_flat = len(memory.region) > 1 and len(index) == 1 and memory.is_argument
             index = index if is_flat else None
         if index is None:
-            self.add(scope, data, one.writes, None, (), store)
+            self.add(scope, data, occurrence.writes, None, (), store)
         else:
-            self.add(scope, data, one.writes, tuple(index), tuple(sizes), store, scope.is_sure)
+            self.add(
+                scope, data, occurrence.writes, tuple(index), tuple(sizes), store, scope.is_sure
+            )
 
     def lanes(
-        self, one: Occurrence, scope: Scope, place: int, ramp: Ramp, store: BufferStore | None
+        self, occurrence: Occurrence, scope: Scope, dim: int, ramp: Ramp, store: BufferStore | None
     ) -> None:
         """Collect the lanes of a strided vector, or of some lanes, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
         part = Add(ramp.base, ops.mul(lane, ramp.stride))
-        indices = (*one.indices[:place], part, *one.indices[place + 1 :])
+        indices = (*occurrence.indices[:dim], part, *occurrence.indices[dim + 1 :])
         scope = scope.within(loop)
-        for mask in () if one.predicate is None else conjuncts(one.predicate):
+        for mask in () if occurrence.predicate is None else conjuncts(occurrence.predicate):
             condition = _condition_of_lane(mask, lane)
             scope = scope if condition is None else scope.under(condition)
-        self.touch(one._replace(indices=indices, predicate=None), scope, store)
+        self.touch(occurrence._replace(indices=indices, predicate=None), scope, store)
 
     def add(
         self,

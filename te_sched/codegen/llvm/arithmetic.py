@@ -140,8 +140,8 @@ def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value,
         bad = both if bad is None else out.emit(f"or {bools} {bad}, {both}")
     if bad is None:
         return a, b, None
-    one = constant_like(1, b.dtype)
-    text = out.emit(f"select {bools} {bad}, {kind} {one.text}, {kind} {b.text}")
+    unit = constant_like(1, b.dtype)
+    text = out.emit(f"select {bools} {bad}, {kind} {unit.text}, {kind} {b.text}")
     least = max(b.lo, 1) if b.lo >= 0 else b.lo
     return a, Value(text, b.dtype, least, max(b.hi, 1), b.data), zero
 

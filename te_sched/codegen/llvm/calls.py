@@ -130,8 +130,10 @@ def call_function(out: FunctionText, node: E.Call) -> Value:
     Pointers stand for buffers. An error of the function is one of the caller.
     """
     name = _name(node)
-    callee = next((one for one in out.module.signatures if one.name == name), None)
-    if callee is None or any(one.passed for one in callee.symbols):
+    callee = next(
+        (signature for signature in out.module.signatures if signature.name == name), None
+    )
+    if callee is None or any(symbol.passed for symbol in callee.symbols):
         raise BuildError(
             f"cannot call function {name!r} of the module",
             "it is not there, or it has sizes that depend on its arguments",
@@ -171,8 +173,8 @@ def call_packed(out: FunctionText, node: E.Call) -> Value:
         kinds.append(_pack(out, argument, words))
     packet = out.allocate_static(f"[{max(1, len(words))} x i64]", 8)
     for number, word in enumerate(words):
-        place = out.emit(f"getelementptr inbounds i64, ptr {packet}, i64 {number}")
-        out.do(f"store i64 {word}, ptr {place}, align 8")
+        pointer = out.emit(f"getelementptr inbounds i64, ptr {packet}, i64 {number}")
+        out.do(f"store i64 {word}, ptr {pointer}, align 8")
     what = {"kind": "packed", "name": name, "args": kinds, "result": node.dtype}
     return _call_back(out, [Value(packet, "handle")], what)
 
@@ -196,10 +198,10 @@ def _pack(out: FunctionText, argument: E.Expr, words: list[str]) -> dict[str, An
 
 def _pack_array(out: FunctionText, node: E.Call, words: list[str]) -> dict[str, Any]:
     data, shape, strides, _ndim, sample, offset = node.args
-    place = address(
+    pointer = address(
         out, evaluate(out, data), sample.dtype, evaluate_index(out, offset), inside=False
     )
-    words.append(out.emit(f"ptrtoint ptr {place} to i64"))
+    words.append(out.emit(f"ptrtoint ptr {pointer} to i64"))
     extents = shape.args if isinstance(shape, E.Call) else ()
     steps = strides.args if isinstance(strides, E.Call) else ()
     for value in (*extents, *steps):

@@ -53,9 +53,11 @@ def _mark_written(func: PrimFunc, signature: Signature) -> None:
             if isinstance(mode, E.IntImm) and mode.value & 2 and isinstance(data, E.Var):
                 written.add(data)
         elif isinstance(node, E.Call) and node.op.startswith("tir.atomic_"):
-            place = next((one for one in walk(node.args[0]) if isinstance(one, E.BufferLoad)), None)
-            if place is not None:
-                written.add(place.buffer.data)
+            load = next(
+                (expr for expr in walk(node.args[0]) if isinstance(expr, E.BufferLoad)), None
+            )
+            if load is not None:
+                written.add(load.buffer.data)
     for param, parameter in zip(func.params, signature.parameters, strict=True):
         buffer = func.buffer_map.get(param)
         parameter.written = buffer is not None and buffer.data in written

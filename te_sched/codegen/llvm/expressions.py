@@ -223,11 +223,11 @@ def _load(out: FunctionText, node: E.BufferLoad) -> Value:
         )
         return memory.load_masked(out, node.buffer, place, mask, is_stored)
     if isinstance(index, E.Broadcast):  # one element in every lane
-        one = memory.load(out, node.buffer, evaluate_place(out, index.value))
+        scalar = memory.load(out, node.buffer, evaluate_place(out, index.value))
         return (
-            memory.broadcast(out, one, index.lanes)
-            if dtypes.lanes(one.dtype) == 1
-            else memory.concatenate(out, [one] * index.lanes)
+            memory.broadcast(out, scalar, index.lanes)
+            if dtypes.lanes(scalar.dtype) == 1
+            else memory.concatenate(out, [scalar] * index.lanes)
         )
     return memory.load(out, node.buffer, evaluate_place(out, index))
 

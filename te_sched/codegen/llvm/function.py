@@ -50,8 +50,8 @@ class AliasScopes:
 
     def suffix(self, data: Var) -> str:
         """What an access through `data` says after its operands."""
-        found = self._scopes.get(data)
-        return f", !alias.scope !{found[1]}, !noalias !{found[2]}" if found is not None else ""
+        entry = self._scopes.get(data)
+        return f", !alias.scope !{entry[1]}, !noalias !{entry[2]}" if entry is not None else ""
 
     def close(self) -> None:
         """Write the lists of the others, now that all scopes are known."""
@@ -138,8 +138,8 @@ class FunctionText:
         kind = llvm_type(dtype)
         full = f"llvm.{name}.{intrinsic_suffix(dtype)}"
         function = self.module.declare(full, kind, (kind,) * len(operands))
-        given = ", ".join(f"{kind} {operand}" for operand in operands)
-        return self.emit(f"call {flags}{kind} {function}({given})")
+        arguments = ", ".join(f"{kind} {operand}" for operand in operands)
+        return self.emit(f"call {flags}{kind} {function}({arguments})")
 
     def label(self, hint: str) -> str:
         """A new name of a block (without the %)."""
@@ -182,16 +182,16 @@ class FunctionText:
 
     def _find(self, var: Var) -> tuple[Value, Value | None]:
         """The value that indices use, and the exact one where it differs."""
-        found = self.environment.get(var)
-        if found is not None:
-            return found, self.plain.get(var)
+        value = self.environment.get(var)
+        if value is not None:
+            return value, self.plain.get(var)
         if self.parent is None:
             raise unbound_error(self.func, self.signature.name, [var])
         assuming, exact = self.parent._find(var)
-        found = self.environment[var] = self.import_value(assuming)
+        value = self.environment[var] = self.import_value(assuming)
         if exact is not None:
             self.plain[var] = self.import_value(exact)
-        return found, self.plain.get(var)
+        return value, self.plain.get(var)
 
     def import_value(self, value: Value) -> Value:
         """A value of the enclosing function, captured for use here."""

@@ -47,23 +47,23 @@ class LaneBuilder:
         types = tuple(self.type(operand.kind) for operand in operands)
         full = f"llvm.{name}.{suffix}"
         self.declarations[full] = (self.type(kind), types)
-        given = ", ".join(
+        arguments = ", ".join(
             f"{text} {operand.text}" for text, operand in zip(types, operands, strict=True)
         )
-        return self.emit(kind, f"call {self.type(kind)} @{full}({given})")
+        return self.emit(kind, f"call {self.type(kind)} @{full}({arguments})")
 
     def look_up(self, table: str, kind: str, index: Number) -> Number:
         """The elements of a constant array at some indices, all of which exist."""
-        place = self.emit(
+        address = self.emit(
             "ptr", f"getelementptr inbounds {kind}, ptr {table}, {self.type('i64')} {index.text}"
         )
         if self.count == 1:
-            return self.emit(kind, f"load {kind}, ptr {place.text}, align 8")
+            return self.emit(kind, f"load {kind}, ptr {address.text}, align 8")
         vector, pointers, mask = self.type(kind), self.type("ptr"), self.type("i1")
         name = f"llvm.masked.gather.v{self.count}{_SUFFIXES[kind]}.v{self.count}p0"
         self.declarations[name] = (vector, (pointers, "i32", mask, vector))
-        given = f"{pointers} {place.text}, i32 8, {mask} splat (i1 true), {vector} poison"
-        return self.emit(kind, f"call {vector} @{name}({given})")
+        arguments = f"{pointers} {address.text}, i32 8, {mask} splat (i1 true), {vector} poison"
+        return self.emit(kind, f"call {vector} @{name}({arguments})")
 
 
 def _operator(floats: str, integers: str) -> Callable[[Number, Number | float], Number]:

@@ -69,7 +69,7 @@ def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -
     out.branch(head)
     out.open(head)
     counter, following = f"%{head}.i", f"%{head}.next"
-    place = len(out.lines)
+    line_number = len(out.lines)
     out.do("")  # the phi, when the end of the loop is known
     test = out.emit(f"icmp slt {kind} {counter}, {end.text}")
     out.branch_if(test, inside, after)
@@ -80,7 +80,7 @@ def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -
     body(out, node.body)
     count_steps(out, node)
     out.do(f"{following} = add nsw {kind} {counter}, 1")
-    out.lines[place] = (
+    out.lines[line_number] = (
         f"  {counter} = phi {kind} [ {start.text}, %{before} ], [ {following}, %{out.block} ]"
     )
     out.do(f"br label %{head}{_loop_metadata(out, node)}")
@@ -117,10 +117,10 @@ def _may_alias(out: FunctionText, loop: S.For) -> bool:
     """Whether a parameter that is not promised to be apart from others is one of several buffers of
     the loop. LLVM would have to compare addresses before so short a loop; it prints a remark.
     """
-    accesses = (one for one in walk(loop.body) if isinstance(one, S.BufferStore | E.BufferLoad))
-    touched = {one.buffer.data for one in accesses}
-    params = {one.data for one in out.func.buffer_map.values()}
-    return len(touched) > 1 and any(not out.scopes.holds(one) for one in touched & params)
+    accesses = (node for node in walk(loop.body) if isinstance(node, S.BufferStore | E.BufferLoad))
+    touched = {access.buffer.data for access in accesses}
+    params = {buffer.data for buffer in out.func.buffer_map.values()}
+    return len(touched) > 1 and any(not out.scopes.holds(data) for data in touched & params)
 
 
 def _scalarized_lanes(node: S.For) -> int:
@@ -158,7 +158,7 @@ def _has_masked_form(loop: S.For) -> bool:
         elif isinstance(node, S.Stmt) and not isinstance(node, _PLAIN):
             return False
     touched = [load.indices for load in loads] + [store.indices for store in stores.values()]
-    indices = [substitute(index, values) for place in touched for index in place]
+    indices = [substitute(index, values) for access in touched for index in access]
     if any(_is_scattered(index, loop.loop_var) for index in indices):
         return False
     pairs = [(load, stores[load.buffer.data]) for load in loads if load.buffer.data in stores]
@@ -176,8 +176,8 @@ def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:
     if len(indices) != 1:
         return False
     parts = list(walk(indices[0]))
-    known = any(isinstance(part, E.Var) and part in lanes for part in parts)
-    return known and not any(isinstance(part, E.BufferLoad) for part in parts)
+    has_lane = any(isinstance(part, E.Var) and part in lanes for part in parts)
+    return has_lane and not any(isinstance(part, E.BufferLoad) for part in parts)
 
 
 def _is_scattered(index: E.Expr, lane: E.Var) -> bool:

@@ -315,7 +315,7 @@ def _invalid(what: str, why: str) -> BuildError:
 def missing_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text calls and does not define, intrinsics aside."""
     with _parsed(text, llvm.create_context(), _IMPORTED) as module:
-        names = {one.name for one in module.functions if one.is_declaration}
+        names = {function.name for function in module.functions if function.is_declaration}
     named = Counter(_NAMED.findall(text))  # once is the declaration
     return {name for name in names if not name.startswith("llvm.") and named[name] > 1}
 
@@ -323,7 +323,7 @@ def missing_symbols(text: str) -> set[str]:
 def defined_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text defines, in its assembly too."""
     with _parsed(text, llvm.create_context(), _IMPORTED) as module:
-        functions = {one.name for one in module.functions if not one.is_declaration}
+        functions = {function.name for function in module.functions if not function.is_declaration}
     return functions.union(_GLOBAL_IN_ASSEMBLY.findall(text))
 
 
@@ -354,7 +354,9 @@ def without_superseded(linked: tuple[str, ...]) -> list[str]:
 
 def _give_way(module: Any, part: Any) -> None:
     """Let functions of `part` take the place of those of the same name in `module`."""
-    defined = {one.name: one for one in module.functions if not one.is_declaration}
+    defined = {
+        function.name: function for function in module.functions if not function.is_declaration
+    }
     for function in part.functions:
         if not function.is_declaration and function.name in defined:
             defined[function.name].linkage = "weak_any"

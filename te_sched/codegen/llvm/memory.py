@@ -40,8 +40,8 @@ def address(
         return pointer.text
     element = f"getelementptr {'inbounds ' if inside else ''}{slot_type(dtype)}, ptr"
     base = index if index.base is None else index.base
-    place = out.emit(f"{element} {pointer.text}, i64 {_as_i64(out, base)}")
-    return place if base is index else out.emit(f"{element} {place}, i64 {index.offset}")
+    start = out.emit(f"{element} {pointer.text}, i64 {_as_i64(out, base)}")
+    return start if base is index else out.emit(f"{element} {start}, i64 {index.offset}")
 
 
 def _as_i64(out: FunctionText, index: Value) -> str:
@@ -62,7 +62,7 @@ class LaneAddresses(NamedTuple):
 
 
 def load_masked(
-    out: FunctionText, buffer: Buffer, place: LaneAddresses, mask: Value, is_stored: bool
+    out: FunctionText, buffer: Buffer, addresses: LaneAddresses, mask: Value, is_stored: bool
 ) -> Value:
     """The elements of a buffer at a contiguous place, and zeros for lanes without a bit of a mask,
     or anything if only the others are stored.
@@ -72,13 +72,13 @@ def load_masked(
     size = buffer.shape[0]
     if (
         isinstance(size, IntImm)
-        and place.base.lo >= 0
-        and place.base.hi + place.lanes <= size.value
+        and addresses.base.lo >= 0
+        and addresses.base.hi + addresses.lanes <= size.value
     ):
-        value = load(out, buffer, place)
+        value = load(out, buffer, addresses)
         return value if is_stored else _zero_without(out, value, mask)
-    start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
-    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
+    start = address(out, out.lookup(buffer.data), buffer.dtype, addresses.base, inside=False)
+    dtype = dtypes.with_lanes(buffer.dtype, addresses.lanes)
     return _load_some(out, buffer, start, dtype, mask.text, "zeroinitializer")
 
 
@@ -90,13 +90,13 @@ def _zero_without(out: FunctionText, value: Value, mask: Value) -> Value:
 
 
 def store_masked(
-    out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value, mask: Value
+    out: FunctionText, buffer: Buffer, addresses: LaneAddresses, value: Value, mask: Value
 ) -> None:
     """Store the lanes with a bit of a mask at a contiguous place."""
     kind, bits = llvm_type(value.dtype), llvm_type(mask.dtype)
     name = f"llvm.masked.store.{intrinsic_suffix(value.dtype)}.p0"
     function = out.module.declare(name, "void", (kind, "ptr", "i32", bits))
-    start = address(out, out.lookup(buffer.data), buffer.dtype, place.base, inside=False)
+    start = address(out, out.lookup(buffer.data), buffer.dtype, addresses.base, inside=False)
     out.do(
         f"call void {function}({kind} {value.text}, ptr {start}, "
         f"i32 {dtypes.storage_bytes(buffer.dtype)}, {bits} {mask.text})"
@@ -116,40 +116,41 @@ def lanes_below(out: FunctionText, base: Value, limit: Value, dtype: str) -> Val
     return unknown(out.emit(f"icmp sgt {llvm_type(numbers)} {count.text}, <{steps}>"), dtype)
 
 
-def load(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
+def load(out: FunctionText, buffer: Buffer, addresses: LaneAddresses) -> Value:
     """The elements of a buffer at some place: contiguous, strided or gathered."""
     inner = dtypes.lanes(buffer.dtype)
-    if place.lanes == 1 or place.stride == 1:
-        dtype = dtypes.with_lanes(buffer.dtype, place.lanes * inner)
-        align = _alignment(out, buffer, place.base)
-        return _load_at(out, buffer, _first(out, buffer, place), dtype, align)
+    if addresses.lanes == 1 or addresses.stride == 1:
+        dtype = dtypes.with_lanes(buffer.dtype, addresses.lanes * inner)
+        align = _alignment(out, buffer, addresses.base)
+        return _load_at(out, buffer, _first(out, buffer, addresses), dtype, align)
     if inner == 1 and not dtypes.is_bool(buffer.dtype):
-        stride = place.stride
+        stride = addresses.stride
         if stride == -1 or (stride is not None and 1 < stride <= _MOST_SHUFFLED):
-            return _load_strided(out, buffer, place, stride)
+            return _load_strided(out, buffer, addresses, stride)
         if stride is None and dtypes.bits(buffer.dtype) >= _LEAST_GATHERED:
-            return _gather(out, buffer, place)
+            return _gather(out, buffer, addresses)
     if buffer.dtype == "float16":
-        return _collect_bits(out, buffer, place)
+        return _collect_bits(out, buffer, addresses)
     return concatenate(
-        out, [_load_at(out, buffer, one, buffer.dtype) for one in _each(out, buffer, place)]
+        out,
+        [_load_at(out, buffer, pointer, buffer.dtype) for pointer in _each(out, buffer, addresses)],
     )
 
 
-def store(out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value) -> None:
+def store(out: FunctionText, buffer: Buffer, addresses: LaneAddresses, value: Value) -> None:
     """Store at some place; lanes that meet are stored in their order."""
     inner = dtypes.lanes(buffer.dtype)
-    if place.lanes == 1 or place.stride == 1:
-        align = _alignment(out, buffer, place.base)
-        _store_at(out, buffer, _first(out, buffer, place), value, align)
+    if addresses.lanes == 1 or addresses.stride == 1:
+        align = _alignment(out, buffer, addresses.base)
+        _store_at(out, buffer, _first(out, buffer, addresses), value, align)
         return
-    if place.stride == -1 and inner == 1:
-        last = _shifted(out, buffer, _first(out, buffer, place), 1 - place.lanes)
+    if addresses.stride == -1 and inner == 1:
+        last = _shifted(out, buffer, _first(out, buffer, addresses), 1 - addresses.lanes)
         _store_at(out, buffer, last, _reversed(out, value))
         return
-    for k, one in enumerate(_each(out, buffer, place)):
+    for k, pointer in enumerate(_each(out, buffer, addresses)):
         parts = [lane(out, value, k * inner + number) for number in range(inner)]
-        _store_at(out, buffer, one, parts[0] if inner == 1 else concatenate(out, parts))
+        _store_at(out, buffer, pointer, parts[0] if inner == 1 else concatenate(out, parts))
 
 
 def store_result(out: FunctionText, value: Value) -> None:
@@ -157,9 +158,9 @@ def store_result(out: FunctionText, value: Value) -> None:
     _store_at(out, None, "%returned", value)
 
 
-def _first(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> str:
+def _first(out: FunctionText, buffer: Buffer, addresses: LaneAddresses) -> str:
     """The address of the first lane of a place with a stride."""
-    return address(out, out.lookup(buffer.data), buffer.dtype, place.base)
+    return address(out, out.lookup(buffer.data), buffer.dtype, addresses.base)
 
 
 def _shifted(out: FunctionText, buffer: Buffer, start: str, elements: int) -> str:
@@ -169,35 +170,39 @@ def _shifted(out: FunctionText, buffer: Buffer, start: str, elements: int) -> st
     return out.emit(f"getelementptr inbounds {kind}, ptr {start}, i64 {elements}")
 
 
-def _each(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Iterator[str]:
+def _each(out: FunctionText, buffer: Buffer, addresses: LaneAddresses) -> Iterator[str]:
     """The address of each lane."""
-    if place.stride is not None:
-        start = _first(out, buffer, place)
-        yield from (_shifted(out, buffer, start, k * place.stride) for k in range(place.lanes))
+    if addresses.stride is not None:
+        start = _first(out, buffer, addresses)
+        yield from (
+            _shifted(out, buffer, start, k * addresses.stride) for k in range(addresses.lanes)
+        )
         return
     pointer = out.lookup(buffer.data)
-    for k in range(place.lanes):
-        yield address(out, pointer, buffer.dtype, lane(out, place.base, k))
+    for k in range(addresses.lanes):
+        yield address(out, pointer, buffer.dtype, lane(out, addresses.base, k))
 
 
-def _collect_bits(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
+def _collect_bits(out: FunctionText, buffer: Buffer, addresses: LaneAddresses) -> Value:
     """Lanes one by one, as integers: LLVM transposes tiles of these, and puts halves of floats into
     vectors through a register each.
     """
     bits = concatenate(
-        out, [_load_at(out, buffer, at, "int16") for at in _each(out, buffer, place)]
+        out, [_load_at(out, buffer, at, "int16") for at in _each(out, buffer, addresses)]
     )
-    dtype = dtypes.with_lanes(buffer.dtype, place.lanes)
+    dtype = dtypes.with_lanes(buffer.dtype, addresses.lanes)
     text = out.emit(f"bitcast {llvm_type(bits.dtype)} {bits.text} to {llvm_type(dtype)}")
     return unknown(text, dtype)
 
 
-def _load_strided(out: FunctionText, buffer: Buffer, place: LaneAddresses, stride: int) -> Value:
+def _load_strided(
+    out: FunctionText, buffer: Buffer, addresses: LaneAddresses, stride: int
+) -> Value:
     """Strided accesses: loads of contiguous vectors and shuffles of their lanes.
 
     The last of these vectors ends with the last lane, so that nothing is read beyond it.
     """
-    lanes, first = place.lanes, _first(out, buffer, place)
+    lanes, first = addresses.lanes, _first(out, buffer, addresses)
     dtype = dtypes.with_lanes(buffer.dtype, lanes)
     if stride < 0:
         lowest = _shifted(out, buffer, first, 1 - lanes)
@@ -227,9 +232,9 @@ def permute(out: FunctionText, a: Value, b: Value, picks: list[int]) -> Value:
     return unknown(text, dtype)
 
 
-def _gather(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Value:
+def _gather(out: FunctionText, buffer: Buffer, addresses: LaneAddresses) -> Value:
     """Lanes from anywhere; LLVM loads them one by one where the processor cannot."""
-    lanes, pointer, index = place.lanes, out.lookup(buffer.data), place.base
+    lanes, pointer, index = addresses.lanes, out.lookup(buffer.data), addresses.base
     dtype = dtypes.with_lanes(buffer.dtype, lanes)
     kind, vector = slot_type(buffer.dtype), llvm_type(dtype)
     pointers, mask = f"<{lanes} x ptr>", f"<{lanes} x i1>"
@@ -261,8 +266,10 @@ def broadcast(out: FunctionText, value: Value, lanes: int) -> Value:
     kind, scalar = llvm_type(dtype), llvm_type(value.dtype)
     if not value.text.startswith("%"):
         return Value(f"splat ({scalar} {value.text})", dtype, value.lo, value.hi, value.data)
-    one = out.emit(f"insertelement {kind} poison, {scalar} {value.text}, i64 0")
-    text = out.emit(f"shufflevector {kind} {one}, {kind} poison, <{lanes} x i32> zeroinitializer")
+    vector = out.emit(f"insertelement {kind} poison, {scalar} {value.text}, i64 0")
+    text = out.emit(
+        f"shufflevector {kind} {vector}, {kind} poison, <{lanes} x i32> zeroinitializer"
+    )
     return Value(text, dtype, value.lo, value.hi, value.data)
 
 
@@ -290,25 +297,25 @@ def shuffle(out: FunctionText, vectors: list[Value], indices: list[int]) -> Valu
 
 def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:
     """The known alignment of the address of an element, in bytes."""
-    known = out.scopes.alignments.get(buffer.data, 0)
-    return min(known, power_of_two_in(index.multiple * dtypes.storage_bytes(buffer.dtype)))
+    alignment = out.scopes.alignments.get(buffer.data, 0)
+    return min(alignment, power_of_two_in(index.multiple * dtypes.storage_bytes(buffer.dtype)))
 
 
-def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str, align: int = 0) -> Value:
+def _load_at(out: FunctionText, buffer: Buffer, pointer: str, dtype: str, align: int = 0) -> Value:
     align = max(align, dtypes.storage_bytes(dtypes.element(dtype)))
     if _is_uneven(out, buffer, dtype):
         wide, mask = _widened(dtype)
-        value = _load_some(out, buffer, place, wide, mask, "poison")
+        value = _load_some(out, buffer, pointer, wide, mask, "poison")
         return permute(out, value, value, list(range(dtypes.lanes(dtype))))
     scope = out.scopes.suffix(buffer.data)
-    text = out.emit(f"load {memory_type(dtype)}, ptr {place}, align {align}{scope}")
+    text = out.emit(f"load {memory_type(dtype)}, ptr {pointer}, align {align}{scope}")
     if dtypes.is_bool(dtype):
         text = out.emit(f"icmp ne {memory_type(dtype)} {text}, zeroinitializer")
     return unknown(text, dtype)
 
 
 def _store_at(
-    out: FunctionText, buffer: Buffer | None, place: str, value: Value, align: int = 0
+    out: FunctionText, buffer: Buffer | None, pointer: str, value: Value, align: int = 0
 ) -> None:
     text, kind = value.text, memory_type(value.dtype)
     if dtypes.is_bool(value.dtype):
@@ -317,7 +324,7 @@ def _store_at(
     suffix = out.scopes.suffix(buffer.data) if buffer is not None else ""
     if buffer is not None and buffer.data in out.streamed and _fills_registers(value.dtype, align):
         suffix += f", !nontemporal !{out.module.shared_metadata('!{i32 1}')}"
-    out.do(f"store {kind} {text}, ptr {place}, align {align}{suffix}")
+    out.do(f"store {kind} {text}, ptr {pointer}, align {align}{suffix}")
 
 
 def _is_uneven(out: FunctionText, buffer: Buffer, dtype: str) -> bool:
@@ -345,7 +352,7 @@ def _widened(dtype: str) -> tuple[str, str]:
 
 
 def _load_some(
-    out: FunctionText, buffer: Buffer, place: str, dtype: str, mask: str, rest: str
+    out: FunctionText, buffer: Buffer, pointer: str, dtype: str, mask: str, rest: str
 ) -> Value:
     """The lanes of a vector that have a bit of a mask, and those of `rest`."""
     kind, bits = llvm_type(dtype), mask_type(dtype)
@@ -353,7 +360,9 @@ def _load_some(
     name = f"llvm.masked.load.{intrinsic_suffix(dtype)}.p0"
     function = out.module.declare(name, kind, ("ptr", "i32", bits, kind))
     scope = out.scopes.suffix(buffer.data)
-    text = f"call {kind} {function}(ptr {place}, i32 {align}, {bits} {mask}, {kind} {rest}){scope}"
+    text = (
+        f"call {kind} {function}(ptr {pointer}, i32 {align}, {bits} {mask}, {kind} {rest}){scope}"
+    )
     return unknown(out.emit(text), dtype)
 
 

@@ -33,8 +33,8 @@ def fill_captures(out: FunctionText, inner: FunctionText) -> str:
     """Store what an inner function uses into a struct on the stack: first its error code, 0."""
     data = out.allocate_static(f"[{8 + inner.captured_bytes} x i8]", 8)
     for offset, value in inner.captured:
-        place = out.emit(f"getelementptr inbounds i8, ptr {data}, i64 {8 + offset}")
-        out.do(f"store {llvm_type(value.dtype)} {value.text}, ptr {place}, align 8")
+        pointer = out.emit(f"getelementptr inbounds i8, ptr {data}, i64 {8 + offset}")
+        out.do(f"store {llvm_type(value.dtype)} {value.text}, ptr {pointer}, align 8")
     out.do(f"store i64 0, ptr {data}, align 8")
     return data
 
@@ -83,16 +83,16 @@ def run_in_parts(out: FunctionText, statements: Sequence[S.Stmt], execute: Execu
 def _parts(statements: Sequence[S.Stmt]) -> Iterator[list[S.Stmt]]:
     part: list[S.Stmt] = []
     loops = 0
-    for one in statements:
-        own = _loops_in([one], _LOOPS_OF_PART)
-        is_alone = own >= _LOOPS_OF_PART or not _can_be_inside(one)
+    for statement in statements:
+        own = _loops_in([statement], _LOOPS_OF_PART)
+        is_alone = own >= _LOOPS_OF_PART or not _can_be_inside(statement)
         if part and (is_alone or loops + own > _LOOPS_OF_PART):
             yield part
             part, loops = [], 0
         if is_alone:
-            yield [one]
+            yield [statement]
         else:
-            part.append(one)
+            part.append(statement)
             loops += own
     if part:
         yield part
@@ -103,26 +103,26 @@ def _loops_in(statements: Sequence[S.Stmt], limit: int) -> int:
     count = 0
     stack = list(statements)
     while stack and count < limit:
-        one = stack.pop()
-        count += type(one) is S.For or type(one) is S.While
-        stack += parts_of(one)
+        node = stack.pop()
+        count += type(node) is S.For or type(node) is S.While
+        stack += parts_of(node)
     return count
 
 
 def _can_be_inside(statement: S.Stmt) -> bool:
     """Whether a statement may be in another function: it neither starts threads nor returns."""
     return not any(
-        (type(one) is S.For and one.kind == "parallel")
-        or (type(one) is E.Call and one.op == "tir.ret")
-        for one in walk(statement)
+        (type(node) is S.For and node.kind == "parallel")
+        or (type(node) is E.Call and node.op == "tir.ret")
+        for node in walk(statement)
     )
 
 
 def _run_part(out: FunctionText, part: Sequence[S.Stmt], execute: Execute) -> None:
     name = f"{out.signature.symbol}.part.{out.module.fresh()}"
     inner = inner_function(out, name)
-    for one in part:
-        execute(inner, one)
+    for statement in part:
+        execute(inner, statement)
     order_streams(inner)
     data = fill_captures(out, inner)
     finish_function(inner, name, "ptr %error", "nounwind noinline")

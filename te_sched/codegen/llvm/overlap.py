@@ -48,7 +48,7 @@ def check_overlap(out: FunctionText, func: PrimFunc, signature: Signature) -> No
 
 def _check_pair(out: FunctionText, other: _Place, written: _Place, may_be_same: bool) -> None:
     tests = [(written.low, other.high, "ult"), (other.low, written.high, "ult")]
-    tests += [(place.low, place.high, "ne") for place in (other, written) if place.may_be_empty]
+    tests += [(span.low, span.high, "ne") for span in (other, written) if span.may_be_empty]
     if may_be_same:
         tests.append((written.low, other.low, "ne"))
     shared = ""
@@ -67,7 +67,7 @@ def _alternate(out: FunctionText, other: _Place, written: _Place) -> str:
     """
     if other.step is None or other.row is None or written.step is None or written.row is None:
         return ""
-    low, start = (out.emit(f"ptrtoint ptr {place.low} to i64") for place in (other, written))
+    low, start = (out.emit(f"ptrtoint ptr {span.low} to i64") for span in (other, written))
     apart = out.emit(f"sub i64 {start}, {low}")
     step = out.emit(f"call i64 @llvm.smax.i64(i64 {other.step.text}, i64 1)")
     out.module.declare("llvm.smax.i64", "i64", ("i64", "i64"))
@@ -104,14 +104,14 @@ def _elements(
     out: FunctionText, shape: tuple[E.Expr, ...], strides: tuple[E.Expr, ...] | None
 ) -> Value:
     """How many elements lie between the first and the one after the last."""
-    one = integer(1, "int64")
-    total = one
+    unit = integer(1, "int64")
+    total = unit
     if not strides:
         for extent in shape:
             total = _arithmetic(out, "mul", total, _wide(out, extent))
         return total
     for extent, stride in zip(shape, strides, strict=True):
-        steps = _arithmetic(out, "sub", _wide(out, extent), one)
+        steps = _arithmetic(out, "sub", _wide(out, extent), unit)
         reach = _arithmetic(out, "mul", steps, _wide(out, stride))
         total = _arithmetic(out, "add", total, reach)
     return total

@@ -139,11 +139,11 @@ def _grain(out: FunctionText, body: S.Stmt) -> str:
     return out.intrinsic("smax", "int64", least, str(grain.value))
 
 
-def _elements_stored(body: S.Stmt, known: Set[E.Var]) -> E.Expr:
-    """How many elements a statement stores, as far as the `known` variables tell it."""
+def _elements_stored(body: S.Stmt, bound_vars: Set[E.Var]) -> E.Expr:
+    """How many elements a statement stores, as far as the `bound_vars` variables tell it."""
     if isinstance(body, S.For):
-        inside = _elements_stored(body.body, known)
-        is_known = {*variables_of(body.extent)} <= known
+        inside = _elements_stored(body.body, bound_vars)
+        is_known = {*variables_of(body.extent)} <= bound_vars
         is_known &= not any(isinstance(part, E.BufferLoad | E.Call) for part in walk(body.extent))
         return inside * ops.cast("int64", body.extent) if is_known else inside
     if isinstance(body, S.BufferStore):
@@ -151,7 +151,7 @@ def _elements_stored(body: S.Stmt, known: Set[E.Var]) -> E.Expr:
     count = ops.const(0, "int64")
     for part in parts_of(body):
         if isinstance(part, S.Stmt):
-            count = count + _elements_stored(part, known)
+            count = count + _elements_stored(part, bound_vars)
     return count
 
 

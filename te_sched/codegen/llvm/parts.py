@@ -92,14 +92,14 @@ class _Module:
         """The text of the part that has some functions; the first one has the tables."""
         reached = self.reached_from(roots)
         own = [
-            one
-            for name, one in self.functions.items()
-            if name in roots or (one.is_internal and name in reached)
+            function
+            for name, function in self.functions.items()
+            if name in roots or (function.is_internal and name in reached)
         ]
         others = [
-            one.declaration()
-            for name, one in self.functions.items()
-            if not one.is_internal and name not in roots and (is_first or name in reached)
+            function.declaration()
+            for name, function in self.functions.items()
+            if not function.is_internal and name not in roots and (is_first or name in reached)
         ]
         lines = [
             *self.header,
@@ -107,14 +107,14 @@ class _Module:
             *(self.tables if is_first else ()),
             *(line for name, line in self.named.items() if name in reached),
             *others,
-            *(one.text for one in own),
+            *(function.text for function in own),
             *self._nodes_of(own),
         ]
         return "\n".join(lines) + "\n"
 
     def _nodes_of(self, functions: Iterable[_Function]) -> list[str]:
         """The metadata of functions."""
-        stack = [number for one in functions for number in {*_NODE.findall(one.text)}]
+        stack = [number for function in functions for number in {*_NODE.findall(function.text)}]
         reached = set()
         while stack:
             number = stack.pop()

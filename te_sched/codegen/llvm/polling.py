@@ -120,9 +120,9 @@ def _cost(counted: Counted, node: S.Stmt) -> Cost:
 def _count(counted: Counted, node: S.Stmt) -> Cost:
     if isinstance(node, S.While):
         return Cost(_MANY, _ONE, True)
-    parts = [_cost(counted, one) for one in parts_of(node)]
+    parts = [_cost(counted, part) for part in parts_of(node)]
     if not parts:
-        calls = sum(isinstance(one, E.Call) for one in walk(node))
+        calls = sum(isinstance(expr, E.Call) for expr in walk(node))
         return Cost(E.IntImm(1 + _CALL * calls, "int64"))
     steps = functools.reduce(ops.add, [part.steps for part in parts])
     beside = None
@@ -160,7 +160,7 @@ def _without(steps: E.Expr, var: E.Var, value: E.Expr) -> E.Expr:
 def _is_simple(e: E.Expr) -> bool:
     """Whether an expression can be computed anywhere."""
     return all(
-        isinstance(one, _SIMPLE)
-        or (isinstance(one, _QUOTIENTS) and isinstance(one.b, E.IntImm) and one.b.value > 0)
-        for one in walk(e)
+        isinstance(expr, _SIMPLE)
+        or (isinstance(expr, _QUOTIENTS) and isinstance(expr.b, E.IntImm) and expr.b.value > 0)
+        for expr in walk(e)
     )

@@ -97,12 +97,12 @@ def check_target(target: Target, triple: str, cpu: str, features: str) -> None:
 def _check_names(target: Target, triple: str, features: list[str]) -> None:
     """Refuse a processor or a feature that LLVM does not know."""
     cpu = target.mcpu
-    processors, known = processors_and_features(triple)
+    processors, feature_names = processors_and_features(triple)
     if processors and cpu not in (None, "native", "generic", *processors):
         raise _unknown(target, f"processor -mcpu={cpu}", str(cpu), processors)
     for name in features:
-        if known and name not in known:
-            raise _unknown(target, f"feature {name}", name, known)
+        if feature_names and name not in feature_names:
+            raise _unknown(target, f"feature {name}", name, feature_names)
 
 
 def needs_trial(name: str, result: str, operands: tuple[str, ...]) -> bool:
@@ -166,8 +166,8 @@ def _failure(triple: str, cpu: str, features: str, name: str, call: tuple[Any, .
     return compile_apart(triple, cpu, features, 0, text)[0]
 
 
-def _unknown(target: Target, what: str, name: str, known: frozenset[str]) -> BuildError:
-    close = difflib.get_close_matches(name, sorted(known), 5, 0.5)
+def _unknown(target: Target, what: str, name: str, names: frozenset[str]) -> BuildError:
+    close = difflib.get_close_matches(name, sorted(names), 5, 0.5)
     return BuildError(
         f"unknown {what} in target {target.text!r}",
         "LLVM does not know it for this kind of machine",

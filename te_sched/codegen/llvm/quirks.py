@@ -150,7 +150,7 @@ def tunings(text: str, level: int) -> Iterator[Any]:
 
     With the last ones it does nothing.
     """
-    loops = max([one.count("!llvm.loop !") for one in text.split("\ndefine ")])
+    loops = max([definition.count("!llvm.loop !") for definition in text.split("\ndefine ")])
     if loops < MANY_LOOPS.limit or not MANY_LOOPS.is_here:
         left_out = passes_left_out(text, level)
         yield _tuning(level, left_out)
@@ -203,7 +203,7 @@ def passes_left_out(text: str, level: int) -> frozenset[str]:
 def _has_many_lanes(block: str) -> bool:
     lanes = [int(lanes) for lanes in _LANE_SET.findall(block)]
     limit = LANES_ONE_BY_ONE.limit
-    return len(lanes) >= limit or sum(one * one for one in lanes) >= 512 * limit
+    return len(lanes) >= limit or sum(width * width for width in lanes) >= 512 * limit
 
 
 def _tuning(level: int, left_out: Set[str]) -> Any:

@@ -214,11 +214,11 @@ def _store_whole(out: FunctionText, node: S.BufferStore) -> None:
             f"the value is {node.value}",
             "give calls and casts of vectors the dtype of a vector, as float32x8",
         )
-    place = evaluate_place(out, index)
+    addresses = evaluate_place(out, index)
     if node.predicate is None:
-        memory.store(out, buffer, place, value)
+        memory.store(out, buffer, addresses, value)
     else:
-        memory.store_masked(out, buffer, place, value, evaluate(out, node.predicate))
+        memory.store_masked(out, buffer, addresses, value, evaluate(out, node.predicate))
 
 
 def _stored_lanes(node: S.BufferStore) -> E.Expr | None:

@@ -24,8 +24,8 @@ def run_streaming(
 ) -> None:
     """Run a statement, with stores past the caches where memory is aligned."""
     written = _only_written(body)
-    known = out.scopes.alignments
-    unsure = [data for data in written if data not in known]
+    alignments = out.scopes.alignments
+    unsure = [data for data in written if data not in alignments]
     if not written:
         execute(out, body)
         return
@@ -35,10 +35,10 @@ def run_streaming(
     fast, plain, done = out.label("streaming"), out.label("unaligned"), out.label("streamed")
     out.branch_if(_are_aligned(out, unsure), fast, plain)
     out.open(fast)
-    known.update(dict.fromkeys(unsure, STREAM_ALIGNMENT))
+    alignments.update(dict.fromkeys(unsure, STREAM_ALIGNMENT))
     _stream(out, body, written, execute)
     for data in unsure:
-        del known[data]
+        del alignments[data]
     out.branch(done)
     out.open(plain)
     execute(out, body)

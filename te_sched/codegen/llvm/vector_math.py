@@ -470,8 +470,8 @@ def _helper(
     body = LaneBuilder(lanes, scales_powers)
     kind = "float" if element == "float32" else "double"
     names = ["x", "y"] if name == "pow" else ["x"]
-    result = function(*(Number(body, f"%{one}", kind) for one in names))
-    parameters = ", ".join(f"{body.type(kind)} %{one}" for one in names)
+    result = function(*(Number(body, f"%{name}", kind) for name in names))
+    parameters = ", ".join(f"{body.type(kind)} %{name}" for name in names)
     lines = [
         f"define internal {body.type(kind)} @{symbol}({parameters}) alwaysinline nounwind {{",
         "entry:",
@@ -500,8 +500,8 @@ def _table_text() -> str:
 
 def _lanes(out: FunctionText, value: Value, start: int, count: int) -> Value:
     """Some of the lanes, from `start` on; those beyond the last one are undefined."""
-    known = dtypes.lanes(value.dtype)
-    picks = [k if k < known else -1 for k in range(start, start + count)]
+    lane_count = dtypes.lanes(value.dtype)
+    picks = [k if k < lane_count else -1 for k in range(start, start + count)]
     return permute(out, value, Value("poison", value.dtype), picks)
 
 

@@ -89,42 +89,44 @@ def schedule_contraction(
     if uses_dot_products:
         narrow_copies(sch, block, target)
     node = node_of(sch, block)
-    found = contraction_of(node, constants)
-    if found is None:
+    contraction = contraction_of(node, constants)
+    if contraction is None:
         return False
     vectors, axes = vectors_of(target), node.iter_vars
-    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
-    is_worth = _is_worth(found, axes, constants, vectors.lanes)
+    is_constant = (
+        contraction.is_plain and contraction.operands[contraction.wide].buffer in constants
+    )
+    is_worth = _is_worth(contraction, axes, constants, vectors.lanes)
     dot = None
     if uses_dot_products:
-        dot = dot_product_of(node, found, target, is_worth and _is_einsum(found))
+        dot = dot_product_of(node, contraction, target, is_worth and _is_einsum(contraction))
         if dot is None or not is_worth:
             return False
         vectors = vectors._replace(lanes=dot.lanes)
-    line = _line(node, found)
-    tile = _tile_for(found, axes, line, vectors, is_worth, dot is not None, choice)
+    line = _line(node, contraction)
+    tile = _tile_for(contraction, axes, line, vectors, is_worth, dot is not None, choice)
     if tile is None:
         return False
-    is_in_place = found.is_plain and found.is_contiguous and not is_worth
-    if is_in_place and _is_ragged(axes[found.column], vectors.lanes):
+    is_in_place = contraction.is_plain and contraction.is_contiguous and not is_worth
+    if is_in_place and _is_ragged(axes[contraction.column], vectors.lanes):
         return False  # LLVM makes whole vectors of a loop over all columns
-    columns, width = tile.columns, extent_of(axes[found.column])
-    padded = _pad(sch, block, found, _multiples(found, axes, tile, dot))
+    columns, width = tile.columns, extent_of(axes[contraction.column])
+    padded = _pad(sch, block, contraction, _multiples(contraction, axes, tile, dot))
     if padded is None:
         return False
-    found, padding = padded
+    contraction, padding = padded
     node = node_of(sch, block)
     packed = None
-    is_packed = not found.is_contiguous or dot is not None or is_constant
-    is_packed |= padding is not None and not found.is_shallow
-    if is_packed or _is_packed_anyway(found, axes, columns):
-        packed = _pack(sch, block, found, columns, dot)
-        if packed is None and not found.is_contiguous:
+    is_packed = not contraction.is_contiguous or dot is not None or is_constant
+    is_packed |= padding is not None and not contraction.is_shallow
+    if is_packed or _is_packed_anyway(contraction, axes, columns):
+        packed = _pack(sch, block, contraction, columns, dot)
+        if packed is None and not contraction.is_contiguous:
             return False
     if padding is not None:
         sch.compute_inline(padding)
     if dot is not None:
-        pack_groups(sch, block, found, dot)
+        pack_groups(sch, block, contraction, dot)
     last = epilogue_of(sch, block)
     is_part = width is not None and width < columns  # of which a reader asks for the part only
     if last is None or (dot is not None and is_part):
@@ -132,17 +134,19 @@ def schedule_contraction(
     else:
         sch.set_scope(block, 0, "local")
     elements = None
-    if has_calls_across(node_of(sch, block), found.column, node_of(sch, last)):
+    if has_calls_across(node_of(sch, block), contraction.column, node_of(sch, last)):
         elements, last = last, sch.cache_write(last, 0, "local")
-    sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
-    window = _window_of(found, axes)
+    sizes = {line: tile.lines, contraction.row: tile.rows, contraction.column: columns}
+    window = _window_of(contraction, axes)
     rolled = None if holds_window(tile, window, vectors) else _innermost_sum(axes)
-    _tile(sch, block, elements, last, found, sizes, vectors.lanes, dot, rolled)
+    _tile(sch, block, elements, last, contraction, sizes, vectors.lanes, dot, rolled)
     if packed is not None:
         if is_constant and None not in map(extent_of, node_of(sch, packed).iter_vars):
             sch.annotate(packed, PACKED, True)  # known in advance
-        group = None if dot is None else (_packed_place(node, found, dot.depth), dot.group)
-        _schedule_packing(sch, packed, columns, _packed_place(node, found, found.column), group)
+        group = None if dot is None else (_packed_place(node, contraction, dot.depth), dot.group)
+        _schedule_packing(
+            sch, packed, columns, _packed_place(node, contraction, contraction.column), group
+        )
     return True
 
 
@@ -151,47 +155,50 @@ def open_tile_of(node: Block, target: Target, constants: Collection[Buffer] = ()
     number, or it pays to pad them: `pad_einsum` cannot pad those. Of a product they are its rows,
     which need no copy.
     """
-    found = contraction_of(node, constants)
-    if found is None:
+    contraction = contraction_of(node, constants)
+    if contraction is None:
         return {}
-    axes, is_einsum = node.iter_vars, _is_einsum(found)
-    if is_einsum and (found.row is None or dot_product_of(node, found, target, True) is not None):
+    axes, is_einsum = node.iter_vars, _is_einsum(contraction)
+    if is_einsum and (
+        contraction.row is None or dot_product_of(node, contraction, target, True) is not None
+    ):
         return {}
-    rows = 1 if found.row is None else extent_of(axes[found.row])
-    columns = extent_of(axes[found.column])
-    vectors, is_window = vectors_of(target), found.is_plain and not is_einsum
-    depth, window = _transposed_depth(found, axes), _window_of(found, axes)
-    given = tile_of(columns, rows, vectors, transposed_depth=depth, window=window)
-    is_narrow = is_window and (given is None or given.columns % vectors.lanes > 0)
-    is_low = is_narrow or (given is not None and given.rows < _LOW)
+    rows = 1 if contraction.row is None else extent_of(axes[contraction.row])
+    columns = extent_of(axes[contraction.column])
+    vectors, is_window = vectors_of(target), contraction.is_plain and not is_einsum
+    depth, window = _transposed_depth(contraction, axes), _window_of(contraction, axes)
+    plain_tile = tile_of(columns, rows, vectors, transposed_depth=depth, window=window)
+    is_narrow = is_window and (plain_tile is None or plain_tile.columns % vectors.lanes > 0)
+    is_low = is_narrow or (plain_tile is not None and plain_tile.rows < _LOW)
     tile = tile_of(
         columns,
         rows,
         vectors,
-        pads_columns=(is_einsum or is_narrow) and _is_worth(found, axes, constants, vectors.lanes),
+        pads_columns=(is_einsum or is_narrow)
+        and _is_worth(contraction, axes, constants, vectors.lanes),
         pads_rows=is_window and is_low,
-        is_plain=found.is_plain,
+        is_plain=contraction.is_plain,
         transposed_depth=depth,
         window=window,
     )
     if tile is None or (is_einsum and (columns is None or columns % tile.columns)):
         return {}
-    sizes = {found.column: tile.columns}
-    if found.row is not None:
-        sizes[found.row] = tile.rows
+    sizes = {contraction.column: tile.columns}
+    if contraction.row is not None:
+        sizes[contraction.row] = tile.rows
     open_axes = {at for at in sizes if extent_of(axes[at]) is None}
     if is_window:
         open_axes |= {at for at, size in sizes.items() if multiple_of(axes[at]) % size}
     return {at: size for at, size in sizes.items() if size > 1 and at in open_axes}
 
 
-def _window_of(found: Contraction, axes: Any) -> InnermostWindow:
+def _window_of(contraction: Contraction, axes: Any) -> InnermostWindow:
     """The window of the innermost sum, if neighboring rows share its elements."""
-    place = _innermost_sum(axes)
-    if not found.is_plain or found.row is None or place is None:
+    innermost = _innermost_sum(axes)
+    if not contraction.is_plain or contraction.row is None or innermost is None:
         return InnermostWindow()
-    size, pair = extent_of(axes[place]), [axes[found.row].var, axes[place].var]
-    for index in found.operands[1 - found.wide].indices:
+    size, pair = extent_of(axes[innermost]), [axes[contraction.row].var, axes[innermost].var]
+    for index in contraction.operands[1 - contraction.wide].indices:
         if variables_of(index).issuperset(pair):
             step, dilation, _ = detect_linear_equation(index, pair) or (None, None, None)
             if isinstance(step, IntImm) and isinstance(dilation, IntImm) and size is not None:
@@ -205,20 +212,22 @@ def _innermost_sum(axes: Any) -> int | None:
     return sums[-1] if sums else None
 
 
-def _transposed_depth(found: Contraction, axes: Any) -> int | None:
+def _transposed_depth(contraction: Contraction, axes: Any) -> int | None:
     """The products that are added for a result, if columns of results are not side by side."""
     last = max(at for at, axis in enumerate(axes) if axis.kind == SPATIAL)
-    if found.column == last:
+    if contraction.column == last:
         return None
     return assumed_size([axis for axis in axes if axis.kind == REDUCTION])
 
 
-def _is_worth(found: Contraction, axes: Any, constants: Collection[Buffer], lanes: int) -> bool:
+def _is_worth(
+    contraction: Contraction, axes: Any, constants: Collection[Buffer], lanes: int
+) -> bool:
     """Whether it pays to pack the wide operand, and so to pad its columns."""
-    if found.is_plain and found.operands[found.wide].buffer in constants:
+    if contraction.is_plain and contraction.operands[contraction.wide].buffer in constants:
         return True
-    least = _SOME_ROWS if _is_ragged(axes[found.column], lanes) else _FEW_ROWS + 1
-    return _uses(found, axes) >= least
+    least = _SOME_ROWS if _is_ragged(axes[contraction.column], lanes) else _FEW_ROWS + 1
+    return _uses(contraction, axes) >= least
 
 
 def _is_ragged(axis: IterVar, lanes: int) -> bool:
@@ -227,14 +236,14 @@ def _is_ragged(axis: IterVar, lanes: int) -> bool:
     return width is not None and width > lanes and 2 * largest_divisor(width, 4 * lanes) <= lanes
 
 
-def _is_einsum(found: Contraction) -> bool:
+def _is_einsum(contraction: Contraction) -> bool:
     """Whether all indices are iterators or numbers, so that rows and columns can be padded."""
-    indices = [one for load in found.operands for one in load.indices]
-    return all(isinstance(one, Var | IntImm) for one in indices)
+    indices = [index for load in contraction.operands for index in load.indices]
+    return all(isinstance(index, Var | IntImm) for index in indices)
 
 
 def _tile_for(
-    found: Contraction,
+    contraction: Contraction,
     axes: Any,
     line: int | None,
     vectors: VectorRegisters,
@@ -243,15 +252,15 @@ def _tile_for(
     choice: TileChoice,
 ) -> RegisterTile | None:
     """The tile of a contraction, by what of it can be padded; of columns if that `is_worth` it."""
-    is_einsum = _is_einsum(found)
-    columns = extent_of(axes[found.column])
-    rows = 1 if found.row is None else extent_of(axes[found.row])
+    is_einsum = _is_einsum(contraction)
+    columns = extent_of(axes[contraction.column])
+    rows = 1 if contraction.row is None else extent_of(axes[contraction.row])
     if not is_einsum:  # they cannot be padded here
-        columns = columns or multiple_of(axes[found.column])
+        columns = columns or multiple_of(axes[contraction.column])
         if columns == 1:
             return None
         if rows is None:  # they were padded for a tile of one line
-            rows, line = multiple_of(axes[found.row]), None
+            rows, line = multiple_of(axes[contraction.row]), None
     return tile_of(
         columns,
         rows,
@@ -260,22 +269,22 @@ def _tile_for(
         pads_columns=is_einsum and is_worth,
         pads_rows=is_einsum,
         is_of_dots=is_of_dots,
-        is_plain=found.is_plain,
-        transposed_depth=_transposed_depth(found, axes),
-        window=_window_of(found, axes),
+        is_plain=contraction.is_plain,
+        transposed_depth=_transposed_depth(contraction, axes),
+        window=_window_of(contraction, axes),
         choice=choice,
     )
 
 
 def _multiples(
-    found: Contraction, axes: Any, tile: RegisterTile, dot: DotProduct | None
+    contraction: Contraction, axes: Any, tile: RegisterTile, dot: DotProduct | None
 ) -> dict[int, int]:
     """The columns and rows of a tile, and the groups of dot products, by their iterators, which
     must be padded to multiples.
     """
-    sizes = {found.column: tile.columns}
-    if found.row is not None:
-        sizes[found.row] = tile.rows
+    sizes = {contraction.column: tile.columns}
+    if contraction.row is not None:
+        sizes[contraction.row] = tile.rows
     multiples = {
         at: size for at, size in sizes.items() if size > 1 and multiple_of(axes[at]) % size
     }
@@ -284,33 +293,33 @@ def _multiples(
     return multiples
 
 
-def _line(node: Any, found: Contraction) -> int | None:
+def _line(node: Any, contraction: Contraction) -> int | None:
     """The iterator that counts lines of rows for which the wide operand is the same."""
-    if not found.is_plain or found.row is None:
+    if not contraction.is_plain or contraction.row is None:
         return None
-    used = variables_of(*found.operands[found.wide].indices)
-    axes = enumerate(node.iter_vars[: found.row])
-    places = [at for at, one in axes if one.kind == SPATIAL and one.var not in used]
+    used = variables_of(*contraction.operands[contraction.wide].indices)
+    axes = enumerate(node.iter_vars[: contraction.row])
+    places = [at for at, axis in axes if axis.kind == SPATIAL and axis.var not in used]
     places = [at for at in places if (extent_of(node.iter_vars[at]) or 1) > 1]
     return places[-1] if places else None
 
 
-def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
+def _is_packed_anyway(contraction: Contraction, axes: Any, columns: int) -> bool:
     """Whether packing pays though the columns lie side by side."""
-    if not found.is_plain or found.row is None:
+    if not contraction.is_plain or contraction.row is None:
         return False
-    width = extent_of(axes[found.column]) or 0
-    return _uses(found, axes) > _FEW_ROWS and width > 4 * columns
+    width = extent_of(axes[contraction.column]) or 0
+    return _uses(contraction, axes) > _FEW_ROWS and width > 4 * columns
 
 
-def _uses(found: Contraction, axes: Any) -> int:
+def _uses(contraction: Contraction, axes: Any) -> int:
     """How often each element of the wide operand is used, as far as that is known."""
-    used = variables_of(*found.operands[found.wide].indices)
-    return size_of([one for one in axes if one.kind == SPATIAL and one.var not in used])
+    used = variables_of(*contraction.operands[contraction.wide].indices)
+    return size_of([axis for axis in axes if axis.kind == SPATIAL and axis.var not in used])
 
 
 def _pad(
-    sch: Schedule, block: BlockRV, found: Contraction, multiples: dict[int, int]
+    sch: Schedule, block: BlockRV, contraction: Contraction, multiples: dict[int, int]
 ) -> tuple[Contraction, BlockRV | None] | None:
     """Compute columns and rows up to multiples of those of a tile, which the next block leaves out.
 
@@ -318,8 +327,8 @@ def _pad(
     padding is not possible.
     """
     if not multiples:
-        return found, None
-    before = {node_of(sch, one) for one in sch.get_producers(block)}
+        return contraction, None
+    before = {node_of(sch, producer) for producer in sch.get_producers(block)}
     count = len(node_of(sch, block).iter_vars)
     padding = [multiples.get(at, 1) for at in range(count)]
     if not attempt(lambda: sch.pad_einsum(block, padding)):
@@ -329,49 +338,55 @@ def _pad(
             sch.compute_inline(crop)
     operands = factors_of(node_of(sch, block))
     assert operands is not None  # other sizes change nothing of its form
-    wide = operands[found.wide].buffer
-    made = [one for one in sch.get_producers(block) if node_of(sch, one) not in before]
-    pads = [one for one in made if node_of(sch, one).writes[0].buffer is wide]
-    return replace(found, operands=operands), pads[0] if pads else None
+    wide = operands[contraction.wide].buffer
+    producers = [
+        producer for producer in sch.get_producers(block) if node_of(sch, producer) not in before
+    ]
+    pads = [producer for producer in producers if node_of(sch, producer).writes[0].buffer is wide]
+    return replace(contraction, operands=operands), pads[0] if pads else None
 
 
 def _pack(
-    sch: Schedule, block: BlockRV, found: Contraction, columns: int, dot: DotProduct | None
+    sch: Schedule, block: BlockRV, contraction: Contraction, columns: int, dot: DotProduct | None
 ) -> BlockRV | None:
     """Read the wide operand from a copy in panels; the block that makes it."""
     node = node_of(sch, block)
-    order = _packed_iterators(node, found)
-    spatial = [one for one in order if node.iter_vars[one].kind == SPATIAL and one != found.column]
-    reduced = [one for one in order if node.iter_vars[one].kind == REDUCTION]
+    order = _packed_iterators(node, contraction)
+    spatial = [
+        number
+        for number in order
+        if node.iter_vars[number].kind == SPATIAL and number != contraction.column
+    ]
+    reduced = [number for number in order if node.iter_vars[number].kind == REDUCTION]
 
     def panel(*at: Any) -> list[Any]:
-        column, outer, inner = at[found.column], [*at], []
+        column, outer, inner = at[contraction.column], [*at], []
         if dot is not None:
             outer[dot.depth], inner = at[dot.depth] // dot.group, [at[dot.depth] % dot.group]
         return [
-            *[at[one] for one in spatial],
+            *[at[number] for number in spatial],
             column // columns,
-            *[outer[one] for one in reduced],
+            *[outer[number] for number in reduced],
             column % columns,
             *inner,
         ]
 
     buffers = [region.buffer for region in node.reads]
-    number = buffers.index(found.operands[found.wide].buffer)
-    made: list[BlockRV] = []
-    if attempt(lambda: made.append(sch.reindex_cache_read(block, number, "global", panel))):
-        return made[0]
+    number = buffers.index(contraction.operands[contraction.wide].buffer)
+    copies: list[BlockRV] = []
+    if attempt(lambda: copies.append(sch.reindex_cache_read(block, number, "global", panel))):
+        return copies[0]
     return None
 
 
-def _packed_iterators(node: Any, found: Contraction) -> list[int]:
-    used = variables_of(*found.operands[found.wide].indices)
-    return [place for place, one in enumerate(node.iter_vars) if one.var in used]
+def _packed_iterators(node: Any, contraction: Contraction) -> list[int]:
+    used = variables_of(*contraction.operands[contraction.wide].indices)
+    return [number for number, axis in enumerate(node.iter_vars) if axis.var in used]
 
 
-def _packed_place(node: Any, found: Contraction, iterator: int) -> int:
+def _packed_place(node: Any, contraction: Contraction, iterator: int) -> int:
     """The place of an iterator among those of the block that packs the wide operand."""
-    return _packed_iterators(node, found).index(iterator)
+    return _packed_iterators(node, contraction).index(iterator)
 
 
 def _tile(
@@ -379,7 +394,7 @@ def _tile(
     block: BlockRV,
     elements: BlockRV | None,
     last: BlockRV,
-    found: Contraction,
+    contraction: Contraction,
     sizes: dict[int | None, int],
     lanes: int,
     dot: DotProduct | None = None,
@@ -391,12 +406,12 @@ def _tile(
     `sizes` are those of a tile by the iterators of the block: lines, rows, and columns. The sum
     over the iterator `rolled` is not unrolled: LLVM would keep all of a window in registers.
     """
-    node, columns = node_of(sch, block), sizes[found.column]
-    axes = [one.var for one in node.iter_vars if one.kind == SPATIAL]
+    node, columns = node_of(sch, block), sizes[contraction.column]
+    axes = [axis.var for axis in node.iter_vars if axis.kind == SPATIAL]
     is_parallel = is_worth_sharing(node.iter_vars, _WORTH)
-    loops = _split_into_tiles(sch, last, node, found, sizes)
-    outer, innermost = order_tiles(sch, node, found, loops, sizes, is_parallel)
-    turned = _transposed_of(sch, elements or block, last, found, node, sizes, lanes)
+    loops = _split_into_tiles(sch, last, node, contraction, sizes)
+    outer, innermost = order_tiles(sch, node, contraction, loops, sizes, is_parallel)
+    turned = _transposed_of(sch, elements or block, last, contraction, node, sizes, lanes)
     if turned is not None:
         sch.compute_at(turned, innermost)
     if elements is not None:
@@ -406,7 +421,7 @@ def _tile(
         outer = outer[1:]  # no index of the others is a remainder then
     fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
     tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
-    reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
+    reduced = [at for at, axis in enumerate(node.iter_vars) if axis.kind == REDUCTION]
     sums = _loops_of(sch, block, reduced)
     group = []
     if dot is not None:
@@ -415,30 +430,30 @@ def _tile(
     sch.reorder(*sums.values(), *tile.values(), *group)
     if rolled in sums:
         sch.annotate(sums[rolled], NOT_UNROLLED, 1)
-    column = axes.index(node.iter_vars[found.column].var)
+    column = axes.index(node.iter_vars[contraction.column].var)
     if column != len(axes) - 1:
         _put_columns_last(sch, block, column, columns)
     if elements is not None:
-        _schedule_elements(sch, elements, node, found, sizes, lanes)
+        _schedule_elements(sch, elements, node, contraction, sizes, lanes)
     if turned is not None:
-        _schedule_transposed(sch, turned, node, found, sizes, lanes)
+        _schedule_transposed(sch, turned, node, contraction, sizes, lanes)
     if dot is None:
-        _in_vectors(sch, tile[found.column], columns, lanes)
+        _in_vectors(sch, tile[contraction.column], columns, lanes)
     else:
-        sch.unroll(sch.split(tile[found.column], [None, lanes])[0])
+        sch.unroll(sch.split(tile[contraction.column], [None, lanes])[0])
     for axis, loop in tile.items():
-        if axis != found.column:
+        if axis != contraction.column:
             sch.unroll(loop)
     if is_parallel:
         share_among_processors(sch, fused, node.iter_vars, _WORTH // 2)
     if column == len(axes) - 1:
         _in_vectors(sch, loops.column, columns, lanes)
-    elif found.row is not None and node.iter_vars[found.row].var is axes[-1]:
+    elif contraction.row is not None and node.iter_vars[contraction.row].var is axes[-1]:
         sch.reorder(loops.column, *loops.inner)
         for loop in (loops.column, *loops.inner[:-1]):
             sch.unroll(loop)
         sch.vectorize(loops.inner[-1])
-        if extent_of(node.iter_vars[found.row]) is None:  # store vectors where a tile is full
+        if extent_of(node.iter_vars[contraction.row]) is None:  # store vectors where a tile is full
             sch.annotate(loops.inner[-1], PARTITIONED, 1)
     else:
         sch.reorder(loops.column, *loops.inner)
@@ -452,16 +467,16 @@ def _tile(
 
 
 def _split_into_tiles(
-    sch: Schedule, last: BlockRV, node: Any, found: Contraction, sizes: dict[int | None, int]
+    sch: Schedule, last: BlockRV, node: Any, contraction: Contraction, sizes: dict[int | None, int]
 ) -> TileLoops:
     """Split the loops of the last block, one for each spatial iterator of the contraction."""
-    axes = [at for at, one in enumerate(node.iter_vars) if one.kind == SPATIAL]
+    axes = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     loops = dict(zip(axes, sch.get_loops(last), strict=True))
-    used = variables_of(*found.operands[found.wide].indices)
-    panels, column = sch.split(loops.pop(found.column), [None, sizes[found.column]])
+    used = variables_of(*contraction.operands[contraction.wide].indices)
+    panels, column = sch.split(loops.pop(contraction.column), [None, sizes[contraction.column]])
     rows, inner = None, []
-    if found.row is not None:
-        rows, row = sch.split(loops.pop(found.row), [None, sizes[found.row]])
+    if contraction.row is not None:
+        rows, row = sch.split(loops.pop(contraction.row), [None, sizes[contraction.row]])
         inner = [row]
     for axis, size in sizes.items():
         if axis in loops and size > 1:
@@ -476,7 +491,7 @@ def _put_columns_last(sch: Schedule, block: BlockRV, column: int, width: int) ->
     """Store the sums of a block with the columns of a tile side by side."""
 
     def panel(*indices: Any) -> list[Any]:
-        others = [one for at, one in enumerate(indices) if at != column]
+        others = [index for at, index in enumerate(indices) if at != column]
         return [*others[:-1], indices[column] // width, others[-1], indices[column] % width]
 
     transform_layout: Any = sch.transform_layout
@@ -487,7 +502,7 @@ def _transposed_of(
     sch: Schedule,
     block: BlockRV,
     last: BlockRV,
-    found: Contraction,
+    contraction: Contraction,
     node: Block,
     sizes: dict[int | None, int],
     lanes: int,
@@ -496,16 +511,16 @@ def _transposed_of(
     if they are not, or there is no intrinsic for it.
     """
     axes = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
-    if found.row is None or found.row != axes[-1] or sizes[found.column] % lanes:
+    if contraction.row is None or contraction.row != axes[-1] or sizes[contraction.column] % lanes:
         return None
     written = node_of(sch, block).writes[0].buffer
     own = [axis for axis in node_of(sch, block).iter_vars if axis.kind == SPATIAL]
-    if multiple_of(own[axes.index(found.column)]) % sizes[found.column]:
+    if multiple_of(own[axes.index(contraction.column)]) % sizes[contraction.column]:
         return None  # the last tile is not whole
     rows = extent_of(node_of(sch, last).iter_vars[-1])
-    if rows is None or rows % sizes[found.row]:
+    if rows is None or rows % sizes[contraction.row]:
         return None
-    if transposition(sizes[found.row], lanes, written.dtype) is None:
+    if transposition(sizes[contraction.row], lanes, written.dtype) is None:
         return None
     number = [region.buffer for region in node_of(sch, last).reads].index(written)
     return sch.cache_read(last, number, "local")
@@ -515,7 +530,7 @@ def _copied_tile(
     sch: Schedule,
     block: BlockRV,
     node: Block,
-    found: Contraction,
+    contraction: Contraction,
     sizes: dict[int | None, int],
 ) -> tuple[int, dict[int | None, Any]]:
     """The dimension of a copy of the sums that counts columns, and its loops over a tile by the
@@ -523,22 +538,22 @@ def _copied_tile(
     """
     dimensions = [at for at, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     inner = [dimensions.index(at) for at, size in sizes.items() if at is not None and size > 1]
-    return dimensions.index(found.column), _loops_of(sch, block, inner)
+    return dimensions.index(contraction.column), _loops_of(sch, block, inner)
 
 
 def _schedule_transposed(
     sch: Schedule,
     turned: BlockRV,
     node: Block,
-    found: Contraction,
+    contraction: Contraction,
     sizes: dict[int | None, int],
     lanes: int,
 ) -> None:
     """Transpose a tile in registers."""
-    column, tile = _copied_tile(sch, turned, node, found, sizes)
+    column, tile = _copied_tile(sch, turned, node, contraction, sizes)
 
     def rows_last(*indices: Any) -> list[Any]:
-        others = [one for at, one in enumerate(indices) if at != column]
+        others = [index for at, index in enumerate(indices) if at != column]
         return [*others[:-1], indices[column], others[-1]]
 
     transform_layout: Any = sch.transform_layout
@@ -549,19 +564,19 @@ def _schedule_transposed(
     for loop in (*tile.values(), parts):
         sch.unroll(loop)
     dtype = node_of(sch, turned).writes[0].buffer.dtype
-    sch.tensorize(lane, str(transposition(sizes[found.row], lanes, dtype)))
+    sch.tensorize(lane, str(transposition(sizes[contraction.row], lanes, dtype)))
 
 
 def _schedule_elements(
     sch: Schedule,
     elements: BlockRV,
     node: Block,
-    found: Contraction,
+    contraction: Contraction,
     sizes: dict[int | None, int],
     lanes: int,
 ) -> None:
     """Compute elements of a tile in vectors of columns, before they are copied."""
-    column, tile = _copied_tile(sch, elements, node, found, sizes)
+    column, tile = _copied_tile(sch, elements, node, contraction, sizes)
     across = tile.pop(column)
     transform_layout: Any = sch.transform_layout
     transform_layout(
@@ -570,7 +585,7 @@ def _schedule_elements(
     sch.reorder(*tile.values(), across)
     for loop in tile.values():
         sch.unroll(loop)
-    _in_vectors(sch, across, loop_extent(sch, across.key) or sizes[found.column], lanes)
+    _in_vectors(sch, across, loop_extent(sch, across.key) or sizes[contraction.column], lanes)
 
 
 def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:
@@ -586,14 +601,14 @@ def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> di
     realize_values = sch.realize(sch.block_key(block, "dlight")).iter_values
     loops = {loop_of(sch, loop).loop_var: loop for loop in sch.get_loops(block)}
     order = list(loops)
-    found: dict[int | None, Any] = {}
-    for place in places:
-        if place is None:
+    axis_loops: dict[int | None, Any] = {}
+    for number in places:
+        if number is None:
             continue
-        used = [var for var in order if var in variables_of(realize_values[place])]
+        used = [var for var in order if var in variables_of(realize_values[number])]
         if used:
-            found[place] = loops[used[-1]]
-    return found
+            axis_loops[number] = loops[used[-1]]
+    return axis_loops
 
 
 def _schedule_packing(
@@ -610,9 +625,11 @@ def _schedule_packing(
     axes, loops = node_of(sch, packed).iter_vars, sch.get_loops(packed)
     across = _loops_of(sch, packed, [column]).get(column)
     if across is not None:
-        place = [loop_of(sch, one).loop_var for one in loops].index(loop_of(sch, across).loop_var)
+        position = [loop_of(sch, loop).loop_var for loop in loops].index(
+            loop_of(sch, across).loop_var
+        )
         outer, inner = sch.split(across, [None, columns])
-        loops[place] = outer
+        loops[position] = outer
         if group is not None:
             depth, size_of_group = group
             loops[depth], within = sch.split(loops[depth], [None, size_of_group])

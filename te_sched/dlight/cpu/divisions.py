@@ -57,14 +57,14 @@ def groups_of(node: Block) -> tuple[int, int] | None:
     factors, store = factors_of(node), stored(node)
     if factors is None or store is None:
         return None
-    for place, axis in enumerate(node.iter_vars):
+    for number, axis in enumerate(node.iter_vars):
         if axis.kind != SPATIAL or not any(index is axis.var for index in store.indices):
             continue
         for load in factors:
             size = _group_size(axis, load.indices)
             if size is not None:
-                *_, last = [one.var for one in node.iter_vars if one.kind == SPATIAL]
-                return None if size < _FEW and is_along(load, last) else (place, size)
+                *_, last = [axis.var for axis in node.iter_vars if axis.kind == SPATIAL]
+                return None if size < _FEW and is_along(load, last) else (number, size)
     return None
 
 
@@ -91,8 +91,8 @@ def _divide_groups(sch: Schedule, block: BlockRV) -> bool:
     groups, store = groups_of(node), stored(node)
     if groups is None or store is None:
         return False
-    place, size = groups
-    dimension = [*map(id, store.indices)].index(id(node.iter_vars[place].var))
+    number, size = groups
+    dimension = [*map(id, store.indices)].index(id(node.iter_vars[number].var))
     readers = sch.get_consumers(block)
     there = _place_read(node_of(sch, readers[0]), store, dimension) if len(readers) == 1 else None
     if there is None:
@@ -100,9 +100,11 @@ def _divide_groups(sch: Schedule, block: BlockRV) -> bool:
     transform_layout: Any = sch.transform_layout
     transform_layout(block, ("write", 0), _divided(dimension, size))
     units = {
-        at for at, one in enumerate(node.iter_vars) if one.kind != SPATIAL and extent_of(one) == 1
+        at
+        for at, axis in enumerate(node.iter_vars)
+        if axis.kind != SPATIAL and extent_of(axis) == 1
     }
-    sch.transform_block_layout(block, _divided(place, size, units))
+    sch.transform_block_layout(block, _divided(number, size, units))
     sch.transform_block_layout(readers[0], _divided(there, size))
     return True
 
@@ -110,7 +112,7 @@ def _divide_groups(sch: Schedule, block: BlockRV) -> bool:
 def _place_read(reader: Block, store: BufferStore, dimension: int) -> int | None:
     """The iterator by which a block reads a dimension of results, each once; None without one."""
     loads = [load for load in loads_of(reader) if load.buffer is store.buffer]
-    places = {axis.var: place for place, axis in enumerate(reader.iter_vars)}
+    places = {axis.var: number for number, axis in enumerate(reader.iter_vars)}
     index = loads[0].indices[dimension] if len(loads) == 1 and is_injective(reader) else None
     return places.get(index) if isinstance(index, Var) else None
 
@@ -133,7 +135,7 @@ def _division(reader: Block, buffer: Buffer) -> tuple[int, int] | None:
     """An iterator whose quotient and remainder are indices of a buffer side by side, by its place,
     and the divisor; None without one.
     """
-    places = {axis.var: place for place, axis in enumerate(reader.iter_vars)}
+    places = {axis.var: number for number, axis in enumerate(reader.iter_vars)}
     for load in loads_of(reader):
         for quotient, rest in pairwise(load.indices if load.buffer is buffer else ()):
             if not isinstance(quotient, FloorDiv) or not isinstance(rest, FloorMod):
@@ -145,11 +147,11 @@ def _division(reader: Block, buffer: Buffer) -> tuple[int, int] | None:
     return None
 
 
-def _divided(place: int, size: int, dropped: Collection[int] = ()) -> Any:
+def _divided(dim: int, size: int, dropped: Collection[int] = ()) -> Any:
     """The map of indices that divides one of them, without those that are `dropped`."""
 
     def divide(*indices: Any) -> list[Any]:
-        parts = {place: [indices[place] // size, indices[place] % size]}
+        parts = {dim: [indices[dim] // size, indices[dim] % size]}
         kept = [at for at in range(len(indices)) if at not in dropped]
         return [part for at in kept for part in parts.get(at, [indices[at]])]
 

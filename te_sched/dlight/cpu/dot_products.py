@@ -68,14 +68,14 @@ def dot_product_of(
         if pads or (width is not None and width % lanes == 0)
     ]
     depths = [
-        place
-        for place, axis in enumerate(node.iter_vars)
+        number
+        for number, axis in enumerate(node.iter_vars)
         if axis.kind == REDUCTION and _is_depth(axis.var, extent_of(axis), group, contraction, pads)
     ]
     if not fitting or not depths:
         return None
     name, lanes = fitting[0]
-    depth = max(depths, key=lambda place: extent_of(node.iter_vars[place]) or 0)
+    depth = max(depths, key=lambda number: extent_of(node.iter_vars[number]) or 0)
     other, has_rows_first = contraction.operands[1 - contraction.wide], contraction.wide == 0
     if group == _FOUR:
         intrinsic = dot_intrinsic(name, lanes, other.dtype == "int8", has_rows_first, True)

@@ -51,8 +51,8 @@ def _update_along_rows(block: Block, lanes: int) -> Update | None:
     if update is None:
         return None
     reducer = update.reducer
-    is_plain = all(isinstance(one, Add | Mul | Max | Min) for one in reducer.result)
-    are_known = all(isinstance(one, FloatImm | IntImm) for one in reducer.identity)
+    is_plain = all(isinstance(expr, Add | Mul | Max | Min) for expr in reducer.result)
+    are_known = all(isinstance(expr, FloatImm | IntImm) for expr in reducer.identity)
     return update if is_plain and are_known else None
 
 
@@ -99,5 +99,5 @@ class _ReductionPadder(ReferenceMapper):
         is_step = self.axis.var < self.extent
         pairs = zip(self.update.sources, self.update.reducer.identity, strict=True)
         sources = [if_then_else(is_step, source, identity) for source, identity in pairs]
-        results = [BufferLoad(one.buffer, one.indices) for one in self.update.stores]
+        results = [BufferLoad(store.buffer, store.indices) for store in self.update.stores]
         return replace(new, body=self.update.combined(results, sources))

@@ -152,7 +152,7 @@ def constants_of(sch: Schedule) -> list[Buffer]:
     """The parameters whose layout is free: they can be packed in advance."""
     func: PrimFunc = sch.mod["main"]
     places = func.attrs.get("layout_free_buffers") or ()
-    return [func.buffer_map[func.params[int(one)]] for one in places]
+    return [func.buffer_map[func.params[int(number)]] for number in places]
 
 
 def schedule_blocks(
@@ -187,7 +187,7 @@ def _open_tile_of(node: Block, target: Target, constants: list[Buffer]) -> Mappi
     tile = tile or open_tile_of(node, target, constants)
     if tile or not is_reduction(node) or factors_of(node) is not None:
         return tile
-    places = [place for place, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
+    places = [number for number, axis in enumerate(node.iter_vars) if axis.kind == SPATIAL]
     is_window = bool(places) and _is_open_window(node) and _reads_across(node)
     return {places[-1]: vectors_of(target).lanes} if is_window else {}
 
@@ -252,8 +252,8 @@ def _with_contraction(
 
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
     """Whether a block was scheduled: it is marked, or stands in such loops."""
-    marks = [loop_of(sch, one).annotations for one in sch.get_loops(block)]
-    return SCHEDULED in node_of(sch, block).annotations or any(SCHEDULED in one for one in marks)
+    marks = [loop_of(sch, loop).annotations for loop in sch.get_loops(block)]
+    return SCHEDULED in node_of(sch, block).annotations or any(SCHEDULED in mark for mark in marks)
 
 
 def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
@@ -264,10 +264,10 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
     for block in blocks:
         if is_reduction(node_of(sch, block)):
             steps[block] = size_of(node_of(sch, block).iter_vars)
-            made = _in_parts(sch, block, lanes)
-            place = heads.index(block)
-            heads[place:place] = made
-            parts += [(one, block) for one in reversed(made)]
+            new_blocks = _in_parts(sch, block, lanes)
+            position = heads.index(block)
+            heads[position:position] = new_blocks
+            parts += [(head, block) for head in reversed(new_blocks)]
     rows = _shared_rows(sch, heads) if len(heads) > 1 else None
     for part, whole in parts:
         _next_to(sch, part, whole, rows)
@@ -292,7 +292,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         reduced = _loops_of_kind(sch, part, REDUCTION)
         if reduced:
             sch.annotate(reduced[-1], PARTITIONED, 1)
-        attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
+        attempt(lambda target=part, at=reduced: sch.decompose_reduction(target, at[0]))
 
 
 def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> list[BlockRV]:
@@ -304,30 +304,32 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> list[BlockRV]:
     size = extent_of(last)
     if last.kind == SPATIAL:
         return []
-    widths = [one * lanes // 4 for one in (16, 8, 4, 2, 1)]
+    widths = [count * lanes // 4 for count in (16, 8, 4, 2, 1)]
     if size is None:
         widths, size = [lanes], 2 * multiple_of(last)
-    wide = next((one for one in widths if one > 1 and size % one == 0 and size >= 2 * one), 0)
+    wide = next(
+        (width for width in widths if width > 1 and size % width == 0 and size >= 2 * width), 0
+    )
     if not wide:
         return []
     inputs = loads_of(node)
-    if not inputs or not all(is_row(one, last.var) for one in inputs):
+    if not inputs or not all(is_row(load, last.var) for load in inputs):
         return []
-    made: list[BlockRV] = []
+    blocks: list[BlockRV] = []
 
     def step(schedule: Schedule, width: int) -> None:
         loop = schedule.get_loops(block)[-1]
         _, parts = schedule.split(loop, [None, width])
-        made.append(schedule.rfactor(parts, len(node.writes[0].buffer.shape)))
+        blocks.append(schedule.rfactor(parts, len(node.writes[0].buffer.shape)))
 
     if not attempt(lambda: step(sch.copy(), wide)):
         return []
-    made.clear()
+    blocks.clear()
     step(sch, wide)
     while wide > 2 * _PARTS:
         wide //= _PARTS
         step(sch, wide)
-    return made
+    return blocks
 
 
 def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
@@ -343,8 +345,8 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     lanes = own[-len(reduced) - 1] if len(own) > len(reduced) else None
     if lanes is not None and reduced:
         attempt(lambda: sch.reorder(*reduced, lanes))
-    for place in range(len(node_of(sch, part).writes)):
-        attempt(lambda at=place: sch.set_scope(part, at, "local"))
+    for buffer_index in range(len(node_of(sch, part).writes)):
+        attempt(lambda at=buffer_index: sch.set_scope(part, at, "local"))
 
 
 def _copy_where_read(sch: Schedule, block: BlockRV, lanes: int) -> None:
@@ -407,7 +409,7 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     rows = assumed_size(node.iter_vars[:-1])
     if not is_injective(node) or rows < 2 * usable_processors():
         return None
-    found: list[Any] = []
+    results: list[Any] = []
 
     def step(schedule: Schedule, count: int) -> None:
         outer = schedule.get_loops(last)[:-1]
@@ -417,12 +419,12 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
             rows, _ = schedule.split(rows, [None, count])
         for block in reversed(before):
             schedule.compute_at(block, rows)
-        found.append(schedule.fuse(*outer) if is_open and len(outer) > 1 else rows)
+        results.append(schedule.fuse(*outer) if is_open and len(outer) > 1 else rows)
 
     def is_legal(count: int) -> bool:
         def trial(schedule: Schedule) -> None:
             step(schedule, count)
-            schedule.parallel(found[-1])
+            schedule.parallel(results[-1])
             is_whole.extend(_runs_once(schedule, block) for block in before)
 
         is_whole: list[bool] = []
@@ -431,7 +433,7 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     for count in _numbers_of_rows(node):
         if is_legal(count):
             step(sch, count)
-            return found[-1]
+            return results[-1]
     return None
 
 
@@ -451,12 +453,12 @@ def _runs_once(sch: Schedule, block: BlockRV) -> bool:
     """Whether the loops around a block have an iteration for each of its instances, no more, or
     its condition leaves such iterations.
     """
-    around = [loop_of(sch, one) for one in sch.get_loops(block)]
+    around = [loop_of(sch, loop) for loop in sch.get_loops(block)]
     values = sch.realize(sch.block_key(block, "dlight")).iter_values
     if {*map(id, values)} == {id(loop.loop_var) for loop in around}:
         return True
     loops = [loop.extent for loop in around]
-    domains = [one.dom.extent for one in node_of(sch, block).iter_vars if one.dom is not None]
+    domains = [axis.dom.extent for axis in node_of(sch, block).iter_vars if axis.dom is not None]
     return Analyzer().can_prove_equal(_product(loops), _product(domains))
 
 
@@ -470,7 +472,7 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int, steps: int = 0)
     """
     node = node_of(sch, block)
     loops = sch.get_loops(block)
-    kinds = [one.kind for one in node.iter_vars]
+    kinds = [axis.kind for axis in node.iter_vars]
     if not loops or len(loops) != len(kinds):
         return
     spatial = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == SPATIAL]
@@ -518,16 +520,16 @@ def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
     partitioned stay.
     """
     count = 1
-    found: list[Any] = []
+    outer_loops: list[Any] = []
     for loop in loops:
         statement = loop_of(sch, loop)
-        if found and (extent_of(statement) is None or statement.annotations):
+        if outer_loops and (extent_of(statement) is None or statement.annotations):
             break
-        found.append(loop)
+        outer_loops.append(loop)
         count *= size_of([statement])
         if count >= 4 * usable_processors() or statement.annotations:
             break
-    return found
+    return outer_loops
 
 
 def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
@@ -535,13 +537,13 @@ def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
     spatial = loops_of_kind(sch, sch.block_key(block, "dlight"), SPATIAL)
     loops = sch.get_loops(block)
     return [
-        *takewhile(lambda one: one.key in spatial and loop_of(sch, one).kind == "serial", loops)
+        *takewhile(lambda loop: loop.key in spatial and loop_of(sch, loop).kind == "serial", loops)
     ]
 
 
 def _reads_across(node: Any) -> bool:
     """Whether neighboring results read neighboring elements, or the same ones of some inputs."""
-    last = [one for one in node.iter_vars if one.kind == SPATIAL][-1].var
+    last = [axis for axis in node.iter_vars if axis.kind == SPATIAL][-1].var
     inputs = [load for load in loads_of(node) if last in variables_of(*load.indices)]
     return bool(inputs) and all(last in variables_of(load.indices[-1]) for load in inputs)
 
@@ -550,8 +552,8 @@ def _is_open_window(node: Any) -> bool:
     """Whether few steps reduce each result of a row of an open size: LLVM makes vectors of results
     if the loop of rows is the innermost one that is left.
     """
-    *_, last = [one for one in node.iter_vars if one.kind == SPATIAL]
-    steps = size_of([one for one in node.iter_vars if one.kind == REDUCTION], _MOST_STEPS + 1)
+    *_, last = [axis for axis in node.iter_vars if axis.kind == SPATIAL]
+    steps = size_of([axis for axis in node.iter_vars if axis.kind == REDUCTION], _MOST_STEPS + 1)
     return extent_of(last) is None and steps <= _MOST_STEPS
 
 

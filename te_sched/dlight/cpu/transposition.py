@@ -25,23 +25,23 @@ def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
     The last loop of a tile runs in vectors.
     """
     node = node_of(sch, block)
-    place = _axis_of_rows(node)
-    sizes = [extent_of(one) for one in node.iter_vars]
-    if place is None:
+    row_axis = _axis_of_rows(node)
+    sizes = [extent_of(axis) for axis in node.iter_vars]
+    if row_axis is None:
         return False
     bits = dtypes.parse(node.writes[0].buffer.dtype).bits
     widest = max(1, min(16, _LINE // max(1, bits // 8)))
-    across, along = (_tile(sizes[at], widest) for at in (place, -1))
+    across, along = (_tile(sizes[at], widest) for at in (row_axis, -1))
     if across is None or along is None:
         return False
 
     def step(schedule: Schedule) -> None:
         loops = schedule.get_loops(block)
-        rows, row = schedule.split(loops[place], [None, across])
+        rows, row = schedule.split(loops[row_axis], [None, across])
         columns, column = schedule.split(loops[-1], [None, along])
-        schedule.reorder(*loops[place + 1 : -1], columns, row, column)
+        schedule.reorder(*loops[row_axis + 1 : -1], columns, row, column)
         schedule.vectorize(column)
-        for loop, size, tile in ((rows, sizes[place], across), (columns, sizes[-1], along)):
+        for loop, size, tile in ((rows, sizes[row_axis], across), (columns, sizes[-1], along)):
             if size is None or size % tile:
                 schedule.annotate(loop, PARTITIONED, 1)
 
@@ -50,11 +50,11 @@ def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
 
 def _axis_of_rows(node: Any) -> int | None:
     """The place of the axis, not the last one, along which an input lies in memory."""
-    axes = [one.var for one in node.iter_vars]
+    axes = [axis.var for axis in node.iter_vars]
     if not are_spatial(node.iter_vars):
         return None
-    for load in [one for one in loads_of(node) if one.indices]:
-        places = [k for k, one in enumerate(axes[:-1]) if one is load.indices[-1]]
+    for load in [operand for operand in loads_of(node) if operand.indices]:
+        places = [k for k, axis in enumerate(axes[:-1]) if axis is load.indices[-1]]
         if places and axes[-1] in variables_of(*load.indices[:-1]):
             return places[0]
     return None
@@ -64,5 +64,5 @@ def _tile(size: int | None, widest: int) -> int | None:
     """The size of a tile: a line, or half of one; those at the end are less if none divides."""
     if size is None or size > _MANY * widest:
         return widest
-    fits = (one for one in (widest, widest // 2) if one > 1 and size % one == 0)
+    fits = (edge for edge in (widest, widest // 2) if edge > 1 and size % edge == 0)
     return next(fits, None)

@@ -117,8 +117,8 @@ def _windows_of(
     if store is None or not nest.loops:
         return None
     padded: dict[Var, Expr] = {}
-    for place, size in sizes.items():
-        axis = block.iter_vars[place]
+    for axis_number, size in sizes.items():
+        axis = block.iter_vars[axis_number]
         assert axis.dom is not None
         number = IntImm(size, axis.dtype)
         padded[axis.var] = ops.floordiv(axis.dom.extent + (size - 1), number) * number
@@ -194,13 +194,17 @@ def _shape_of(load: BufferLoad, block: Block, padded: Mapping[Var, Expr]) -> lis
 
 
 def _are_multiples(block: Block, sizes: Mapping[int, int]) -> bool:
-    return not any(multiple_of(block.iter_vars[place]) % size for place, size in sizes.items())
+    return not any(
+        multiple_of(block.iter_vars[axis_number]) % size for axis_number, size in sizes.items()
+    )
 
 
 def _in_vectors(size: Expr, load: BufferLoad, block: Block, sizes: Mapping[int, int]) -> Expr:
     """The size of rows that windows read, enlarged to vectors as rows of results have them."""
     used = variables_of(load.indices[-1])
-    lanes = [number for place, number in sizes.items() if block.iter_vars[place].var in used]
+    lanes = [
+        number for axis_number, number in sizes.items() if block.iter_vars[axis_number].var in used
+    ]
     if not lanes:
         return size
     number = IntImm(lanes[0], size.dtype)
@@ -228,12 +232,12 @@ def _writer_of(func: PrimFunc, nests: list[LoopsOfBlock], buffer: Buffer) -> Loo
 def _changes(writer: LoopsOfBlock, shape: list[Expr]) -> dict[Var, Expr]:
     """The extents of iterators of a writer that differ from those of its buffer."""
     analyzer = Analyzer()
-    found = {}
+    sizes = {}
     for axis, size in zip(writer.block.iter_vars, shape, strict=True):
         assert axis.dom is not None
         if not analyzer.can_prove_equal(axis.dom.extent, size):
-            found[axis.var] = size
-    return found
+            sizes[axis.var] = size
+    return sizes
 
 
 def _with_loops(nest: LoopsOfBlock, extents: Mapping[Var, Expr]) -> dict[Var, Expr]:
@@ -247,9 +251,9 @@ def _conditions(
 ) -> list[Expr]:
     """What holds for the elements that a writer had before and may have others than now."""
     choice = choice_of(store.value)
-    known = [*conjuncts(choice[0])] if choice is not None and _is_constant(choice[2]) else []
+    bounds = [*conjuncts(choice[0])] if choice is not None and _is_constant(choice[2]) else []
     analyzer = Analyzer()
-    found: list[Expr] = []
+    conditions: list[Expr] = []
     for axis in writer.block.iter_vars:
         if axis.var not in changes:
             continue
@@ -259,11 +263,11 @@ def _conditions(
             isinstance(bound, LT | LE)
             and bound.a is axis.var
             and analyzer.can_prove(bound.b + int(isinstance(bound, LE)) <= extent)
-            for bound in known
+            for bound in bounds
         )
         if not is_known:
-            found.append(axis.var < extent)
-    return found
+            conditions.append(axis.var < extent)
+    return conditions
 
 
 def _is_constant(value: Expr) -> bool:
@@ -279,8 +283,8 @@ def _like(buffer: Buffer, shape: list[Expr]) -> Buffer:
 def _copy_back(buffer: Buffer, padded: Buffer) -> Stmt:
     """A nest that copies the elements of a buffer from its padded one."""
     axes = [
-        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), SPATIAL)
-        for place, size in enumerate(buffer.shape)
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{dim}", size.dtype), SPATIAL)
+        for dim, size in enumerate(buffer.shape)
     ]
     there: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     return copy_nest(buffer.name, axes, padded, buffer, there, is_back=True, loop_name="i")
