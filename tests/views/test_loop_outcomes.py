@@ -29,9 +29,12 @@ def guarded(n: Any) -> tuple[te.Schedule, list[te.Tensor]]:
     return s, [A, B]
 
 
-def padded(choose: Callable[..., Any]) -> tuple[te.Schedule, list[te.Tensor]]:
+def padded(choose: Callable[..., Any], period: int) -> tuple[te.Schedule, list[te.Tensor]]:
+    """Zeros before and after some elements: with a period of 32, these are between two limits."""
     A = te.placeholder((30,), name="A")
-    B = te.compute((32,), lambda i: choose(te.all(i > 0, i < 31), A[i - 1], 0.0), name="B")
+    B = te.compute(
+        (32,), lambda i: choose(te.all(i > 0, i % period < period - 1), A[i - 1], 0.0), name="B"
+    )
     s = te.create_schedule(B.op)
     s[B].vectorize(B.op.axis[0])
     return s, [A, B]
@@ -87,9 +90,9 @@ SERIAL = {
         "facto",
     ),
     "padding": (
-        padded(te.if_then_else),
+        padded(te.if_then_else, 8),
         "i",
-        "if_then_else chooses by 0 < i and i < 31",
+        "if_then_else chooses by 0 < i and i % 8 < 7",
         "tir.Select",
     ),
     "call": (called(), "i", "cosf(A[i]) takes no vectors", "without the call"),
@@ -130,7 +133,14 @@ def _has_serial_lanes(s: te.Schedule, args: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "case", [guarded(1024), guarded(100_003), padded(tir.Select), nested("unroll")]
+    "case",
+    [
+        guarded(1024),
+        guarded(100_003),
+        padded(tir.Select, 8),
+        padded(te.if_then_else, 32),
+        nested("unroll"),
+    ],
 )
 def test_loops_that_are_vectors_when_built_have_no_note(case: Any) -> None:
     s, args = case
