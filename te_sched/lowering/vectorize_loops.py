@@ -52,8 +52,17 @@ from te_sched.lowering.statements import binds_threads, rebuilt
 VECTOR_CALLS = frozenset(
     f"tir.{intrinsic.name}" for intrinsic in INTRINSICS.values() if intrinsic.takes_vectors
 )
+# Those of float32 that TVM calls for each lane, and of which te_sched has a vector form.
+_RUN_AS_VECTORS = frozenset({"tir.erf", "tir.expm1", "tir.log1p"})
 # Their first arguments name the called function.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
+
+
+def takes_vectors(call: E.Call, to_run: bool) -> bool:
+    """Whether the arguments of a call may be vectors, in programs to run or in TVM's texts."""
+    if call.op in VECTOR_CALLS:
+        return True
+    return to_run and call.op in _RUN_AS_VECTORS and dtypes.element(call.dtype) == "float32"
 
 
 def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM, target: object = None) -> PrimFunc:
@@ -360,7 +369,9 @@ class _Vectorizer(Mapper):
             scalars = 1
         elif (load := self._masked_load(node, args)) is not None:
             return load
-        elif node.op not in VECTOR_CALLS and node.op != "tir.reinterpret":
+        elif node.op != "tir.reinterpret" and not takes_vectors(
+            node, self.analyzer.settings.to_run
+        ):
             is_choice = node.op == "tir.if_then_else"
             raise _HasNoVectorForm(*(("choice", node.args[0]) if is_choice else ("call", node)))
         args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
@@ -556,7 +567,7 @@ class _Masked(_Predicated):
         return masked
 
     def visit_Call(self, node: E.Call) -> Any:
-        if dtypes.lanes(node.dtype) > 1 and node.op not in VECTOR_CALLS:
+        if dtypes.lanes(node.dtype) > 1 and not takes_vectors(node, True):
             raise _HasNoVectorForm("condition", self.mask)
         return self.generic(node)
 

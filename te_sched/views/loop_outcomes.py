@@ -23,9 +23,9 @@ from te_sched.ir.visitor import statements, variables_of
 from te_sched.lowering.pipeline import run_passes
 from te_sched.lowering.statements import binds_threads, nodes_of
 from te_sched.lowering.vectorize_loops import (
-    VECTOR_CALLS,
     Obstacle,
     VectorizedLoop,
+    takes_vectors,
     vectorized_loops,
 )
 
@@ -122,7 +122,7 @@ def _may_be_serial(loop: S.For) -> bool:
                 return True
         elif type(node) not in _PLAIN:
             return True
-    return any(call.op not in VECTOR_CALLS for call in nodes_of(loop.body, _CALLS))
+    return any(not takes_vectors(call, True) for call in nodes_of(loop.body, _CALLS))
 
 
 def _vectorized(func: PrimFunc) -> list[VectorizedLoop]:

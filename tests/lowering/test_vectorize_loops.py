@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from te_sched.codegen.llvm.vector_math import is_known
 from te_sched.config import Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
+from te_sched.ir.expr import Call
 from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
 from te_sched.lowering.vectorize_loops import vectorize_loops, vectorized_loops
 from tests.lowering.build import (
@@ -147,6 +149,19 @@ def test_if_then_else_of_lanes_becomes_a_loop() -> None:
 def test_extern_calls_know_no_vectors() -> None:
     call = Evaluate(call_extern("int32", "f", i))
     assert vectorized(call).startswith("for i_s in range(4):")
+
+
+@pytest.mark.parametrize("name", ["erf", "expm1", "log1p"])
+def test_functions_with_a_vector_form_here_take_vectors_in_programs_to_run(name: str) -> None:
+    floats, halves = (decl_buffer((64,), dtype, "F") for dtype in ("float32", "float16"))
+    body, of_halves = (
+        buffer.vstore(i, Call(buffer.dtype, f"tir.{name}", (buffer.vload(i),)))
+        for buffer in (floats, halves)
+    )
+    assert "for i_s in range(4):" in vectorized(body)  # as TVM
+    assert to_run(body).splitlines()[-1] == f"F[0:4] = T.{name}(F[0:4])"
+    assert "for i_s in range(4):" in to_run(of_halves)
+    assert is_known(name, "float32")
 
 
 def test_let_becomes_a_vector_and_a_loop_sees_its_scalar() -> None:
