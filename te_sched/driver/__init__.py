@@ -150,19 +150,31 @@ def build_with_callers(
     """
     work = _work(functions, None, target)
     work.callers, work.known_as = callers, name
-    work.prepared = _prepared_in_turn(work)
+    work.prepared = _PreparedInTurn(work)
     _take(PLAN_IN_TURN, work)
     module: Any = work.module
     return module  # type: ignore[no-any-return]
 
 
-def _prepared_in_turn(work: Work) -> Iterator[tuple[str, PrimFunc]]:
-    """The functions for LLVM, each prepared when it is asked for, then those that call them."""
-    for name, func in functions_of(work.inputs, work.name, "build").items():
-        part = replace(work, inputs=IRModule({name: func}), callers={}, prepared=None)
-        run_plan(PREPARING, part)
-        yield from part.functions.items()
-    yield from work.callers.items()
+class _PreparedInTurn:
+    """The functions for LLVM, each prepared when it is first asked for, then those that call them.
+
+    They can be asked for again: compiling starts anew on a larger stack where it recurses deeply.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._prepared: dict[str, Mapping[str, PrimFunc]] = {}
+
+    def __iter__(self) -> Iterator[tuple[str, PrimFunc]]:
+        work = self._work
+        for name, func in functions_of(work.inputs, work.name, "build").items():
+            if name not in self._prepared:
+                part = replace(work, inputs=IRModule({name: func}), callers={}, prepared=None)
+                run_plan(PREPARING, part)
+                self._prepared[name] = part.functions
+            yield from self._prepared[name].items()
+        yield from work.callers.items()
 
 
 def functions_for_processor(

@@ -34,7 +34,8 @@ class Work:
     are reported after lowering; `checked` are the functions with run-time checks for a GPU, which
     runs the kernels without them: empty if none is needed, and None if checks are off. `callers`
     are lowered functions that call the others, for a CPU. `prepared` are functions for LLVM, in
-    place of `functions` and `callers`, that are made one after the other.
+    place of `functions` and `callers`, that are made one after the other, and can be asked for
+    again.
     """
 
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any]
@@ -53,7 +54,7 @@ class Work:
     module: Module | CudaModule | None = None
     timer: StepTimer | None = None
     callers: Mapping[str, PrimFunc] = field(default_factory=dict)
-    prepared: Iterator[tuple[str, PrimFunc]] | None = None
+    prepared: Iterable[tuple[str, PrimFunc]] | None = None
 
     @property
     def schedule(self) -> Schedule:

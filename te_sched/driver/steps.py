@@ -274,8 +274,8 @@ def compile_functions(work: Work) -> None:
     """Compile the functions with LLVM."""
     from te_sched.runtime.build import build_functions
 
-    functions = work.prepared or {**work.functions, **work.callers}
-    work.module = build_functions(functions, work.target, work.known_as)
+    functions = {**work.functions, **work.callers}
+    work.module = build_functions(work.prepared or functions, work.target, work.known_as)
 
 
 def make_kernels(work: Work) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from te_sched.codegen.llvm.compile import Functions, compile_functions
 from te_sched.codegen.target import Target, as_target, check_available
@@ -34,7 +34,7 @@ def build_functions(
     program: str | None = None,
 ) -> Module:
     """Compile lowered functions, and keep them as `program` for `find_built`. They may be made one
-    after the other: LLVM compiles those before meanwhile.
+    after the other, and are asked for again: LLVM compiles those before meanwhile.
 
     Raises BuildError for what cannot be compiled or linked.
     """
@@ -44,16 +44,12 @@ def build_functions(
         if not functions:
             raise BuildError("cannot build a module without functions", "", "give it at least one")
         functions = functions.items()
-    sources: dict[str, None] = {}
+    pairs = functions
     processor = ("-march=native",) if target.mcpu is None else ()  # names of processors differ
-
-    def written() -> Iterator[tuple[str, PrimFunc]]:
-        for name, func in functions:
-            sources.update(dict.fromkeys(_c_sources(func)))
-            yield name, func
 
     @once
     def objects() -> list[CObject]:
+        sources = dict.fromkeys(text for _, func in pairs for text in _c_sources(func))
         return [compile_c(source, ("-O3", *processor)) for source in sources]
 
     def is_defined(name: str) -> bool:
@@ -61,9 +57,9 @@ def build_functions(
 
     with QueryRecorder(current_cache()) as recorder:
         questions = recorder.extern_kind, is_defined
-        compiled = compile_functions(written(), target, *questions, recorder.emit, recorder.begin)
+        compiled = compile_functions(pairs, target, *questions, recorder.emit, recorder.begin)
     module = make_module(compiled, [code.data for code in objects()])
-    if program is not None and not sources and not compiled.linked:  # these may be in files
+    if program is not None and not objects() and not compiled.linked:  # these may be in files
         keep_program(program, recorder)
     return module
 

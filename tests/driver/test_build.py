@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import driver, relax, te, tir
-from te_sched.codegen.llvm import parts
+from te_sched.codegen.llvm import compile, parts
 from te_sched.codegen.llvm.machine import PartsAhead
 from te_sched.driver import build
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError, TeSchedError
@@ -182,3 +182,26 @@ def test_an_error_of_a_function_ends_what_is_begun() -> None:
     beyond = te.create_prim_func([a, te.compute((N,), lambda i: a[i + 1])])
     with pytest.raises(BuildError, match="out of bounds"):
         driver.build_with_callers(IRModule({"f": legal, "g": beyond}), {}, Target("llvm"))
+
+
+def test_functions_that_are_written_again_on_a_larger_stack_are_all_there(monkeypatch) -> None:
+    x = relax.Var("x", relax.TensorStructInfo((4, 4), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        product = builder.emit(relax.op.matmul(x, x))
+        builder.emit_func_output(builder.emit(relax.op.nn.softmax(product)))
+    check_externs, calls = compile._check_externs, []
+
+    def overflow_once(*args: Any) -> None:
+        calls.append(args)
+        if len(calls) == 1:
+            raise RecursionError
+        check_externs(*args)
+
+    monkeypatch.setattr(compile, "_check_externs", overflow_once)
+    with te_sched.config.scoped(cache=False):
+        executable = relax.build(builder.get(), "llvm")
+    assert len(calls) == 2
+    numbers = np.arange(16, dtype="float32").reshape(4, 4)
+    result = relax.VirtualMachine(executable, te_sched.cpu())["main"](te_sched.nd.array(numbers))
+    np.testing.assert_allclose(result.numpy().sum(axis=1), np.ones(4), 1e-6)

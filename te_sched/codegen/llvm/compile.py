@@ -22,7 +22,7 @@ from te_sched.ir.stmt import PrimFunc
 
 Emit = Callable[[str, tuple[str, ...], llvm_machine.TargetMachine], tuple[bytes, ...]]
 Begin = Callable[[str, llvm_machine.TargetMachine], None]
-Functions = Iterable[tuple[str, PrimFunc]]  # with their names
+Functions = Iterable[tuple[str, PrimFunc]]  # with their names; no iterator, which ends
 
 
 @dataclass(frozen=True, slots=True)
