@@ -13,7 +13,7 @@ from enum import IntEnum
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferLoad, Expr, Node, Var
-from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
+from te_sched.ir.stmt import BufferStore, For, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.term_keys import same
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.passes import ModulePass
@@ -58,6 +58,13 @@ def annotate_patterns(module: IRModule) -> IRModule:
         if isinstance(func, PrimFunc) and ATTRIBUTE not in func.attrs
     }
     return module.with_functions(functions)
+
+
+def annotated_kind(called: object, module: IRModule) -> OpPatternKind:
+    """The pattern kind that a function of blocks has by its annotation; opaque for all else."""
+    callee = module.functions.get(called) if isinstance(called, GlobalVar) else None
+    attrs = callee.attrs if isinstance(callee, PrimFunc) else {}
+    return OpPatternKind(int(attrs.get(ATTRIBUTE, OpPatternKind.OPAQUE)))
 
 
 def pattern_kind(func: PrimFunc) -> OpPatternKind:

@@ -41,7 +41,7 @@ from te_sched.relax.core.sizes import as_sizes
 from te_sched.relax.core.values import is_call_of, is_large, static_shape
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.operators.registry import find_operator, legalization_of
-from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
+from te_sched.relax.transform.annotate_tir_op_pattern import OpPatternKind, annotated_kind
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.grouping import dataflow_blocks
 
@@ -279,6 +279,4 @@ def _kind_of(binding: Binding, mod: IRModule) -> OpPatternKind:
     value = binding.value
     if not isinstance(binding, VarBinding) or not is_call_of(value, "relax.call_tir"):
         return OpPatternKind.OPAQUE
-    func = mod.functions.get(value.args[0]) if isinstance(value.args[0], GlobalVar) else None
-    attrs = func.attrs if isinstance(func, PrimFunc) else {}
-    return OpPatternKind(int(attrs.get(ATTRIBUTE, OpPatternKind.OPAQUE)))
+    return annotated_kind(value.args[0], mod)

@@ -11,12 +11,12 @@ from te_sched.ir.graph import (
     TupleGetItem,
     VarBinding,
 )
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.pass_context import PassContext
 from te_sched.passes import ModulePass
 from te_sched.relax.analysis.variables import sources_of
-from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
+from te_sched.relax.transform.annotate_tir_op_pattern import OpPatternKind, annotated_kind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
 from te_sched.relax.transform.grouping import (
     Group,
@@ -115,8 +115,4 @@ def _kind_of(binding: Binding, module: IRModule) -> OpPatternKind:
         return OpPatternKind.INJECTIVE
     if not isinstance(value, GraphCall) or value.op not in _CALLS:
         return OpPatternKind.OPAQUE
-    called = value.args[0]
-    callee = module.functions.get(called) if isinstance(called, GlobalVar) else None
-    if not isinstance(callee, PrimFunc):
-        return OpPatternKind.OPAQUE
-    return OpPatternKind(int(callee.attrs.get(ATTRIBUTE, OpPatternKind.OPAQUE)))
+    return annotated_kind(value.args[0], module)

@@ -5,7 +5,11 @@ import pytest
 from te_sched import IRModule, relax, te, topi
 from te_sched.ir import ops
 from te_sched.relax.transform.annotate_tir_op_pattern import OpPatternKind as Kind
-from te_sched.relax.transform.annotate_tir_op_pattern import pattern_kind
+from te_sched.relax.transform.annotate_tir_op_pattern import (
+    annotate_patterns,
+    annotated_kind,
+    pattern_kind,
+)
 from te_sched.script import tir as T
 
 MATRIX, VECTOR = ((8, 8), "float32"), ((8,), "float32")
@@ -115,3 +119,13 @@ def test_known_kinds_are_kept():
     known = two_stores.with_attr("op_pattern", 2)
     module = relax.transform.AnnotateTIROpPattern()(IRModule({"f": known, "g": nothing}))
     assert [module[name].attrs["op_pattern"] for name in "fg"] == [2, 0]
+
+
+def test_annotated_kinds_are_those_of_functions_of_blocks() -> None:
+    a = te.placeholder((4,), name="A")
+    func = te.create_prim_func([a, topi.exp(a)])
+    plain = IRModule({"f": func})
+    module = annotate_patterns(plain)
+    assert annotated_kind(module.get_global_var("f"), module) is Kind.ELEMENT_WISE
+    assert annotated_kind(plain.get_global_var("f"), plain) is Kind.OPAQUE
+    assert annotated_kind("f", module) is Kind.OPAQUE  # a function of the environment
