@@ -216,8 +216,8 @@ class AccessContext:
             position = weighted_sum(occurrence.indices, buffer.strides)
         else:
             position = row_major(occurrence.indices, buffer.shape)
-            end = ops.add(offset, reduce(ops.mul, buffer.shape, _ONE))
-            if ops.is_const(offset, 0) and self.analyzer.can_prove_equal(end, reach):
+            size = reduce(ops.mul, buffer.shape, _ONE)
+            if ops.is_const(offset, 0) and self.analyzer.can_prove_equal(size, reach):
                 return
         yield Need(0, ops.add(position, offset), _ZERO, reach)
 
@@ -226,10 +226,7 @@ class AccessContext:
         owner = self.owners.get(data)
         if owner is None or ops.is_const(owner.elem_offset, 0):
             return buffer.elem_offset
-        own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
-        start = owner.elem_offset
-        if own != other:
-            start = ops.floordiv(ops.mul(start, own), other)
+        start = _counted_in(buffer, memory, owner.elem_offset)
         return self.analyzer.simplify(ops.sub(buffer.elem_offset, start))
 
     def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
@@ -288,11 +285,7 @@ class AccessContext:
         if view is not None and view.strides:
             lasts = [ops.sub(extent, _ONE) for extent in extents]
             whole = reduce(ops.add, map(ops.mul, lasts, view.strides), _ONE)
-        if buffer is not None:
-            own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
-            if own != other:
-                whole = ops.floordiv(ops.mul(whole, own), other)
-        return whole
+        return whole if buffer is None else _counted_in(buffer, memory, whole)
 
     def name_of(self, occurrence: Occurrence) -> str:
         """The name of the memory of an access in messages."""
@@ -318,6 +311,12 @@ class AccessContext:
             "wide": wording().wide_sizes,
             **more,
         }
+
+
+def _counted_in(buffer: Buffer, memory: Memory, count: Expr) -> Expr:
+    """How many elements of a buffer a number of elements of memory are."""
+    own, other = dtypes.storage_bytes(memory.dtype), dtypes.storage_bytes(buffer.dtype)
+    return count if own == other else ops.floordiv(ops.mul(count, own), other)
 
 
 def guard_of(name: str, occurrence: Occurrence) -> str:
