@@ -49,7 +49,7 @@ from te_sched.ir.visitor import (
 from te_sched.lowering.statements import binds_threads, rebuilt
 
 # Calls whose arguments may be vectors.
-VECTOR_CALLS = frozenset(
+_VECTOR_CALLS = frozenset(
     f"tir.{intrinsic.name}" for intrinsic in INTRINSICS.values() if intrinsic.takes_vectors
 )
 # Those of float32 that TVM calls for each lane, and of which te_sched has a vector form.
@@ -58,9 +58,9 @@ _RUN_AS_VECTORS = frozenset({"tir.erf", "tir.expm1", "tir.log1p"})
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
-def takes_vectors(call: E.Call, to_run: bool) -> bool:
+def has_vector_form(call: E.Call, to_run: bool) -> bool:
     """Whether the arguments of a call may be vectors, in programs to run or in TVM's texts."""
-    if call.op in VECTOR_CALLS:
+    if call.op in _VECTOR_CALLS:
         return True
     return to_run and call.op in _RUN_AS_VECTORS and dtypes.element(call.dtype) == "float32"
 
@@ -369,7 +369,7 @@ class _Vectorizer(Mapper):
             scalars = 1
         elif (load := self._masked_load(node, args)) is not None:
             return load
-        elif node.op != "tir.reinterpret" and not takes_vectors(
+        elif node.op != "tir.reinterpret" and not has_vector_form(
             node, self.analyzer.settings.to_run
         ):
             is_choice = node.op == "tir.if_then_else"
@@ -567,7 +567,7 @@ class _Masked(_Predicated):
         return masked
 
     def visit_Call(self, node: E.Call) -> Any:
-        if dtypes.lanes(node.dtype) > 1 and not takes_vectors(node, True):
+        if dtypes.lanes(node.dtype) > 1 and not has_vector_form(node, True):
             raise _HasNoVectorForm("condition", self.mask)
         return self.generic(node)
 

@@ -25,7 +25,7 @@ from te_sched.lowering.statements import binds_threads, nodes_of
 from te_sched.lowering.vectorize_loops import (
     Obstacle,
     VectorizedLoop,
-    takes_vectors,
+    has_vector_form,
     vectorized_loops,
 )
 
@@ -122,7 +122,7 @@ def _may_be_serial(loop: S.For) -> bool:
                 return True
         elif type(node) not in _PLAIN:
             return True
-    return any(not takes_vectors(call, True) for call in nodes_of(loop.body, _CALLS))
+    return any(not has_vector_form(call, True) for call in nodes_of(loop.body, _CALLS))
 
 
 def _vectorized(func: PrimFunc) -> list[VectorizedLoop]:
