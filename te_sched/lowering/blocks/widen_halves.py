@@ -94,7 +94,7 @@ class _Widener(Retyper, ReferenceMapper):
 
     def visit_Cast(self, node: Cast) -> Expr:
         value = self.visit(node.value)
-        is_size = node.value.dtype.startswith(("int", "uint")) and not reads_data(node.value)
+        is_size = dtypes.is_integral(node.value.dtype) and not reads_data(node.value)
         if is_half(node) and not is_half(node.value) and not is_size:  # the program rounds here
             value = ops.cast(node.dtype, value)
         return ops.cast(WIDE if is_half(node) else node.dtype, value)

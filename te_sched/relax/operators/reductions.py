@@ -129,8 +129,9 @@ def _count(data: te.Tensor, axis: Axes) -> Expr | int:
 
 def _mean(data: te.Tensor, axis: Axes, keepdims: bool) -> te.Tensor:
     count, total = ops.convert(_count(data, axis)), _or_all("sum")(data, axis, keepdims)
-    if isinstance(count, IntImm) and count.value > dtypes.LARGEST.get(data.dtype, math.inf):
-        scale = 2.0 ** (count.value.bit_length() - 15)  # neither divisor is out of range
+    largest = dtypes.LARGEST.get(data.dtype, math.inf)
+    if isinstance(count, IntImm) and count.value > largest:  # two divisors are in the range
+        scale = 2.0 ** math.ceil(math.log2(count.value / largest))
         total = topi.divide(total, ops.const(scale, data.dtype))
         count = ops.convert(count.value / scale)
     result: te.Tensor = topi.divide(total, ops.cast(data.dtype, count))

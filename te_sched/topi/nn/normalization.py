@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import IntImm
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise, reduction, transform
 from te_sched.topi.nn.padding import padded
@@ -166,10 +168,15 @@ def wide(value: Any) -> Any:
 
 
 def elements_along(data: Tensor, axes: Sequence[int]) -> Any:
-    """The number of elements along axes, as a number of the dtype of the data."""
-    count = te.const(1, data.dtype)
-    for at in axes:
-        count = count * ops.cast(data.dtype, ops.convert(data.shape[at]))
+    """The number of elements along axes, as a number of the dtype of the data, or of float32 where
+    that has none so large.
+    """
+    sizes = [ops.convert(data.shape[at]) for at in axes]
+    least = math.prod([size.value for size in sizes if isinstance(size, IntImm)])
+    dtype = "float32" if least > dtypes.LARGEST.get(data.dtype, math.inf) else data.dtype
+    count = te.const(1, dtype)
+    for size in sizes:
+        count = count * ops.cast(dtype, size)
     return wide(count)
 
 

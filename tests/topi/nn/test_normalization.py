@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.topi import nn, testing
 from tests.topi import reference
 from tests.topi.layers import BETA, GAMMA, IMAGE, A, column, nhwc
@@ -109,3 +111,13 @@ CASES = [
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_computes_what_numpy_computes(one: Case) -> None:
     check(one)
+
+
+@pytest.mark.parametrize("count", [65504, 70001])
+def test_rows_of_more_elements_than_float16_counts(count: int) -> None:
+    data, unit = te.placeholder((2, count), "float16"), te.placeholder((count,), "float16")
+    result = nn.layer_norm(data, unit, unit, [1])
+    built = te_sched.build(te.create_schedule(result.op), [data, unit, result])
+    row, out = np.resize([1, -1], (2, count)).astype("float16"), np.zeros((2, count), "float16")
+    built(row, np.ones(count, "float16"), out)
+    np.testing.assert_allclose(out, row + 1, atol=1e-3)
