@@ -4,7 +4,7 @@ products. Facts about blocks are those of `te_sched.tensorir.facts`. Must not kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,15 @@ def share_among_processors(
     sch.parallel(loop)
     if any(extent_of(axis) is None for axis in axes):
         sch.annotate(loop, "pragma_parallel_work", least)
+
+
+def share_as_one(
+    sch: Schedule, loops: Sequence[LoopRV], axes: Iterable[IterVar], least: int
+) -> LoopRV:
+    """Fuse loops, and run them as `share_among_processors` does."""
+    shared = sch.fuse(*loops) if len(loops) > 1 else loops[0]
+    share_among_processors(sch, shared, axes, least)
+    return shared
 
 
 def is_worth_sharing(axes: Collection[IterVar], least: int) -> bool:

@@ -17,6 +17,7 @@ from te_sched.dlight.cpu.vectors import VectorRegisters
 from te_sched.dlight.structure import (
     SCHEDULED,
     contraction_of,
+    is_worth_sharing,
     node_of,
     share_among_processors,
 )
@@ -27,7 +28,6 @@ from te_sched.processors import usable_processors
 from te_sched.tensorir.facts.axes import (
     REDUCTION,
     SPATIAL,
-    assumed_size,
     extent_of,
     largest_divisor,
     multiple_of,
@@ -218,7 +218,7 @@ def _shared(
     are read: loads of what was just stored, in other vectors, would wait. Those of open sizes are
     copied one by one.
     """
-    is_parallel = assumed_size(node.iter_vars) >= _WORTH
+    is_parallel = is_worth_sharing(node.iter_vars, _WORTH)
     wanted = 2 * usable_processors() if is_parallel else 1
     count = math.prod([_extent(sch, loop) for loop in channels])
     size = _bytes_of_channel(node, windows)

@@ -42,6 +42,7 @@ from te_sched.dlight.structure import (
     loop_of,
     node_of,
     share_among_processors,
+    share_as_one,
 )
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, IntImm, IterVar, Var
@@ -638,5 +639,4 @@ def _schedule_packing(
         else:
             sch.reorder(*loops, inner)
     if is_worth_sharing(axes, _WORTH):
-        shared = sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0]
-        share_among_processors(sch, shared, axes, _WORTH // 2)
+        share_as_one(sch, loops[:2], axes, _WORTH // 2)

@@ -18,15 +18,16 @@ from te_sched.dlight.structure import (
     SCHEDULED,
     Contraction,
     attempt,
+    is_worth_sharing,
     node_of,
-    share_among_processors,
+    share_as_one,
 )
 from te_sched.errors import BuildError
 from te_sched.ir.blocks import Block
 from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import Add, BufferLoad, Cast, Expr, FloatImm, IntImm, Mul, Var
 from te_sched.ir.visitor import variables_of
-from te_sched.tensorir.facts.axes import REDUCTION, assumed_size, extent_of
+from te_sched.tensorir.facts.axes import REDUCTION, extent_of
 from te_sched.tensorir.facts.computations import is_injective, stored, summand_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.tensor_intrin.x86 import (
@@ -235,9 +236,8 @@ def pack_groups(sch: Schedule, block: BlockRV, contraction: Contraction, dot: Do
     sch.reorder(*loops, group)
     sch.unroll(group)
     outer = loops[: dimension + 1]
-    if assumed_size(axes) >= _WORTH:
-        shared = sch.fuse(*outer) if len(outer) > 1 else outer[0]
-        share_among_processors(sch, shared, axes, _WORTH // 2)
+    if is_worth_sharing(axes, _WORTH):
+        share_as_one(sch, outer, axes, _WORTH // 2)
 
 
 def tensorized(sch: Schedule, block: BlockRV, sums: list[LoopRV], intrinsic: str) -> None:

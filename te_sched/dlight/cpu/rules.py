@@ -38,6 +38,7 @@ from te_sched.dlight.structure import (
     loop_of,
     node_of,
     share_among_processors,
+    share_as_one,
 )
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
@@ -226,10 +227,9 @@ def _schedule_window(sch: Schedule, block: BlockRV, last: BlockRV, lanes: int) -
         sch.reorder(*reduced, lane)
         sch.vectorize(lane)
         sch.vectorize(inner)
-    kept = _enough(sch, outer)
-    shared = sch.fuse(*kept) if len(kept) > 1 else kept[0]
+    axes = node_of(sch, block).iter_vars
+    shared = share_as_one(sch, _enough(sch, outer), axes, _WORTH // 2)
     sch.annotate(shared, SCHEDULED, 1)
-    share_among_processors(sch, shared, node_of(sch, block).iter_vars, _WORTH // 2)
     if reduced:  # windows of more than one element
         sch.decompose_reduction(block, reduced[0])
 
